@@ -1,0 +1,13 @@
+//! The games Boardwire serves.
+//!
+//! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`Recorded`], a catalogue under
+//! `catalogues/`, and the two lines below: its `mod` and its row.
+#![deny(clippy::float_arithmetic)]
+
+mod record;
+mod registry;
+
+pub use record::{Difference, LineError, Recorded, Replayed, Scorer};
+pub use registry::Visitor;
+
+registry::games! {}

@@ -1,0 +1,45 @@
+//! Perft-like counts as data: `tests/perft/<game>.perft`, one line `seats seed depth count` each.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use boardwire_games::{Recorded, Registry, Visitor};
+use boardwire_kernel::{Episode, Game, Loaded, testkit};
+
+struct Perft;
+
+impl Visitor for Perft {
+    type Output = ();
+
+    fn visit<G: Recorded>(self, _: &Arc<Loaded<G::Catalogue>>) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/perft");
+        let path = path.join(format!("{}.perft", G::TITLE.id));
+        let lines =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut counted = 0;
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            let numbers: Vec<u64> = line
+                .split_whitespace()
+                .map(|word| word.parse().expect("a line of four numbers"))
+                .collect();
+            let [seats, seed, depth, count] = numbers[..] else {
+                panic!("a line of four numbers: {line}")
+            };
+            let small = |number| u8::try_from(number).expect("seats and depths are small");
+            let game = testkit::table::<G>(small(seats), &[]);
+            let start = Episode::seeded(Arc::clone(&game), seed);
+            let got = testkit::perft(&*game, start.state(), start.chance(), small(depth).into());
+            assert_eq!(got, count, "{}: {line}", path.display());
+            counted += 1;
+        }
+        assert!(counted > 0, "{} holds no count", path.display());
+    }
+}
+
+#[test]
+fn counts_are_as_recorded() {
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    for id in Registry::IDS {
+        registry.visit(id, Perft).expect("the registry knows its own ids");
+    }
+}

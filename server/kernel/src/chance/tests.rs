@@ -1,0 +1,92 @@
+use super::*;
+
+/// The first words of ChaCha8 with an all-zero key: the published test vector of the cipher
+/// (`3e00ef2f895f40d67f5bb8e81f09a5a1...`), read as little-endian words.
+#[test]
+fn seed_zero_gives_the_published_chacha8_words() {
+    let mut dice = Dice::new(0, 0);
+    let words: Vec<u32> = (0..4).map(|_| dice.word()).collect();
+    assert_eq!(words, [0x2fef_003e, 0xd640_5f89, 0xe8b8_5b7f, 0xa1a5_091f]);
+}
+
+#[test]
+fn a_resumed_stream_goes_on_where_it_stopped() {
+    let mut dice = Dice::new(99, 1);
+    for _ in 0..77 {
+        dice.below(45);
+    }
+    let mut resumed = Dice::resume(99, 1, dice.words());
+    assert!((0..40).all(|_| resumed.below(68) == dice.below(68)));
+}
+
+#[test]
+fn streams_do_not_shift_one_another() {
+    let mut chance = Chance::seeded(5, 2);
+    let mut quiet = Chance::seeded(5, 2);
+    for _ in 0..30 {
+        chance.below(1, 45);
+    }
+    assert!((0..30).all(|_| chance.below(0, 68) == quiet.below(0, 68)));
+}
+
+#[test]
+fn below_is_even_within_chance() {
+    let mut dice = Dice::new(1, 0);
+    let mut counts = [0u32; 7];
+    for _ in 0..70_000 {
+        counts[dice.below(7) as usize] += 1;
+    }
+    assert!(
+        counts.iter().all(|count| (9_600..10_400).contains(count)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn below_rejects_words_that_would_favour_small_numbers() {
+    // With n just above 2^31 almost half of all words are rejected: more words than draws are used.
+    let mut dice = Dice::new(3, 0);
+    for _ in 0..1_000 {
+        assert!(dice.below((1 << 31) + 1) <= 1 << 31);
+    }
+    assert!((1_800..2_200).contains(&dice.words()), "{} words", dice.words());
+}
+
+#[test]
+fn a_shuffle_is_a_permutation_and_every_order_comes() {
+    let mut dice = Dice::new(11, 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..200 {
+        let mut items = [1, 2, 3];
+        dice.shuffle(&mut items);
+        seen.insert(items);
+    }
+    assert_eq!(seen.len(), 6);
+}
+
+#[test]
+fn a_script_gives_its_outcomes_in_order() {
+    let mut chance = Chance::scripted([vec![4, 2], vec![3, 1, 2]]);
+    let mut set: BitSet<1> = [2, 3, 4].into_iter().collect();
+    let mut items = [1, 2, 3];
+    assert_eq!((chance.draw(0, &mut set), chance.below(0, 3)), (4, 2));
+    chance.shuffle(1, &mut items);
+    assert_eq!((items, chance.fault()), ([3, 1, 2], None));
+    assert_eq!(set.iter().collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn a_script_that_cannot_be_is_noticed_once_and_keeps_going() {
+    let mut chance = Chance::scripted([vec![9]]);
+    let mut set: BitSet<1> = [2, 3].into_iter().collect();
+    assert_eq!(chance.draw(0, &mut set), 2);
+    assert_eq!(chance.draw(0, &mut set), 3);
+    assert_eq!(
+        chance.fault(),
+        Some(&Fault::Impossible {
+            stream: 0,
+            given: 9,
+            possible: vec![2, 3]
+        })
+    );
+}

@@ -1,0 +1,220 @@
+//! One play of a game from its deal to its end, with the chance it draws from.
+
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::{Chance, Dice, Digest, Game, Outcome, Rejection, Seat, SeatSet, apply};
+
+/// A game in progress: its rules, its state, its chance, and how many plies have been played.
+#[derive(Debug)]
+pub struct Episode<G: Game> {
+    game: Arc<G>,
+    state: G::State,
+    chance: Chance,
+    ply: u32,
+}
+
+impl<G: Game> Clone for Episode<G> {
+    fn clone(&self) -> Self {
+        Self {
+            game: Arc::clone(&self.game),
+            state: self.state.clone(),
+            chance: self.chance.clone(),
+            ply: self.ply,
+        }
+    }
+}
+
+impl<G: Game> Episode<G> {
+    /// Deals with chance from `seed`.
+    #[must_use]
+    pub fn seeded(game: Arc<G>, seed: u64) -> Self {
+        Self::start(game, Chance::seeded(seed, G::TITLE.streams.len()))
+    }
+
+    /// Deals with any chance.
+    #[must_use]
+    pub fn start(game: Arc<G>, mut chance: Chance) -> Self {
+        let state = game.deal(&mut chance);
+        Self {
+            game,
+            state,
+            chance,
+            ply: 0,
+        }
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn game(&self) -> &Arc<G> {
+        &self.game
+    }
+
+    /// The whole position: for the arbiter, never for a seat.
+    #[must_use]
+    pub fn state(&self) -> &G::State {
+        &self.state
+    }
+
+    /// The chance drawn from.
+    #[must_use]
+    pub fn chance(&self) -> &Chance {
+        &self.chance
+    }
+
+    /// The chance drawn from, to extend a script.
+    pub fn chance_mut(&mut self) -> &mut Chance {
+        &mut self.chance
+    }
+
+    /// How many actions have been applied.
+    #[must_use]
+    pub fn ply(&self) -> u32 {
+        self.ply
+    }
+
+    /// The seats that owe a choice: none once the game is over or truncated.
+    #[must_use]
+    pub fn pending(&self) -> SeatSet {
+        if self.is_truncated() {
+            SeatSet::EMPTY
+        } else {
+            self.game.pending(&self.state)
+        }
+    }
+
+    /// Whether the game was cut because it had reached its greatest length.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.ply >= self.game.info().max_plies && !self.game.pending(&self.state).is_empty()
+    }
+
+    /// The result of a game that has ended by its rules.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.game.outcome(&self.state)
+    }
+
+    /// Plays the action with index `action` for `seat`.
+    ///
+    /// # Errors
+    /// As [`apply`]; nothing has changed then.
+    pub fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
+        if self.is_truncated() {
+            return Err(Rejection::Over);
+        }
+        apply(&*self.game, &mut self.state, seat, action, &mut self.chance)?;
+        self.ply += 1;
+        Ok(())
+    }
+
+    /// A pending seat with one legal action, and that action.
+    #[must_use]
+    pub fn forced(&self) -> Option<(Seat, u8)> {
+        self.pending().iter().find_map(|seat| {
+            let legal = self.game.legal(&self.state, seat);
+            if legal.len() == 1 {
+                legal.lowest().map(|action| (seat, action))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The digest of the position, the plies and the chance used so far, within one match identity.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&(self.ply, &self.state, self.chance.words()))
+    }
+
+    /// A snapshot: ply, words of chance used, state. It tells everything, so it is for the arbiter only.
+    #[must_use]
+    pub fn save(&self) -> Vec<u8> {
+        borsh::to_vec(&(self.ply, self.chance.seed(), self.chance.words(), &self.state))
+            .expect("writing to memory does not fail")
+    }
+
+    /// Goes on from a snapshot of the same game, seats, options and catalogue.
+    ///
+    /// # Errors
+    /// What is wrong with bytes that are no such snapshot.
+    pub fn restore(game: Arc<G>, snapshot: &[u8]) -> Result<Self, String> {
+        let (ply, seed, words, state): (u32, Option<u64>, Vec<u64>, G::State) =
+            BorshDeserialize::try_from_slice(snapshot).map_err(|error| error.to_string())?;
+        let seed = seed.ok_or("a scripted game cannot be restored")?;
+        if words.len() != G::TITLE.streams.len() {
+            return Err(format!(
+                "{} streams of chance, not {}",
+                words.len(),
+                G::TITLE.streams.len()
+            ));
+        }
+        game.audit(&state)?;
+        Ok(Self {
+            game,
+            state,
+            chance: Chance::resume(seed, &words),
+            ply,
+        })
+    }
+
+    /// What `seat` knows, for a bot: the hidden part is drawn anew from `dice` at once.
+    #[must_use]
+    pub fn knowledge(&self, seat: Seat, dice: &mut Dice) -> Knowledge<G> {
+        let mut world = self.state.clone();
+        self.game.resample(&mut world, seat, dice);
+        Knowledge {
+            game: Arc::clone(&self.game),
+            world,
+            seat,
+        }
+    }
+}
+
+/// All a seat may know, as one world drawn from what is consistent with it.
+///
+/// There is no way from here to the true position: a bot that holds this cannot cheat by accident.
+#[derive(Debug, Clone)]
+pub struct Knowledge<G: Game> {
+    game: Arc<G>,
+    world: G::State,
+    seat: Seat,
+}
+
+impl<G: Game> Knowledge<G> {
+    /// The rules.
+    #[must_use]
+    pub fn game(&self) -> &G {
+        &self.game
+    }
+
+    /// The seat whose knowledge this is.
+    #[must_use]
+    pub fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    /// The actions the seat may choose from.
+    #[must_use]
+    pub fn legal(&self) -> crate::ActionSet {
+        self.game.legal(&self.world, self.seat)
+    }
+
+    /// Another world consistent with what the seat knows.
+    #[must_use]
+    pub fn world(&self, dice: &mut Dice) -> G::State {
+        let mut world = self.world.clone();
+        self.game.resample(&mut world, self.seat, dice);
+        world
+    }
+}
+
+/// What makes two plays the same: with the same actions they give the same states everywhere.
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
+pub struct Identity {
+    /// The digest of the table's facts: game, rules version, catalogue, seats, options.
+    pub spec: Digest,
+    /// The seed of the play.
+    pub seed: u64,
+}

@@ -1,0 +1,153 @@
+//! The options of a match, and the catalogue it is played with.
+
+use borsh::BorshSerialize;
+
+use crate::{CatalogueError, Digest, Game, SetupError, Title};
+
+/// What kind of value an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionKind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range, ends included.
+    Int(i64, i64),
+    /// `true` or `false`.
+    Flag,
+}
+
+impl std::fmt::Display for OptionKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Int(min, max) => write!(f, "a whole number from {min} to {max}"),
+            Self::Flag => f.write_str("true or false"),
+        }
+    }
+}
+
+/// An option a match of a game may set.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    /// The option's name, in `snake_case`.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: OptionKind,
+    /// The value when none is given.
+    pub default: &'static str,
+    /// One sentence for people.
+    pub doc: &'static str,
+}
+
+impl OptionSpec {
+    /// The canonical spelling of `value`, if the option can have it.
+    fn canonical(&self, value: &str) -> Option<String> {
+        match self.kind {
+            OptionKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
+            OptionKind::Int(min, max) => value
+                .parse()
+                .ok()
+                .filter(|number| (min..=max).contains(number))
+                .map(|n: i64| n.to_string()),
+            OptionKind::Flag => value.parse().ok().map(|flag: bool| flag.to_string()),
+        }
+    }
+}
+
+/// Every option of a game with the value it has in one match, in the title's order.
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
+pub struct Options(Vec<(&'static str, String)>);
+
+impl Options {
+    /// Checks the values given and fills in the defaults.
+    ///
+    /// # Errors
+    /// An option the game does not have, or a value it cannot take.
+    pub fn resolve<'a>(
+        title: &Title,
+        given: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, SetupError> {
+        let mut values: Vec<_> = title
+            .options
+            .iter()
+            .map(|spec| (spec.name, spec.default.to_owned()))
+            .collect();
+        for (name, value) in given {
+            let Some(at) = title.options.iter().position(|spec| spec.name == name) else {
+                let known: Vec<_> = title.options.iter().map(|spec| spec.name).collect();
+                let known = if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                };
+                return Err(SetupError::UnknownOption {
+                    game: title.id,
+                    name: name.to_owned(),
+                    known,
+                });
+            };
+            let spec = &title.options[at];
+            values[at].1 = spec.canonical(value).ok_or_else(|| SetupError::OptionValue {
+                name: spec.name,
+                value: value.to_owned(),
+                expected: spec.kind.to_string(),
+            })?;
+        }
+        Ok(Self(values))
+    }
+
+    /// Names and values, in the title's order.
+    #[must_use]
+    pub fn all(&self) -> &[(&'static str, String)] {
+        &self.0
+    }
+
+    /// The value of an option.
+    ///
+    /// # Panics
+    /// When the game's title has no such option: a game's mistake.
+    #[must_use]
+    pub fn word(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        &found.expect("a game asks for the options of its own title").1
+    }
+
+    /// The value of a whole-number option.
+    ///
+    /// # Panics
+    /// When the title has no such option of this kind.
+    #[must_use]
+    pub fn int(&self, name: &str) -> i64 {
+        self.word(name).parse().expect("resolve has checked the number")
+    }
+
+    /// The value of a flag.
+    ///
+    /// # Panics
+    /// When the title has no such option of this kind.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.word(name).parse().expect("resolve has checked the flag")
+    }
+}
+
+/// A catalogue with the digest of the text it was read from.
+#[derive(Debug)]
+pub struct Loaded<C> {
+    /// The components.
+    pub value: C,
+    /// The digest of the text.
+    pub digest: Digest,
+}
+
+impl<C> Loaded<C> {
+    /// Reads a game's catalogue from JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read<G: Game<Catalogue = C>>(json: &str) -> Result<Self, CatalogueError> {
+        Ok(Self {
+            value: G::catalogue(json)?,
+            digest: Digest::of_bytes(json.as_bytes()),
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! What every game's tests share: the laws, random playouts, golden playthroughs, perft-like counts.
+//!
+//! Nothing here knows a game, and no game is exempt from anything here.
+
+mod laws;
+mod perft;
+mod playout;
+mod playthrough;
+
+use std::sync::Arc;
+
+pub use laws::{Shown, law_abiding_game};
+pub use perft::perft;
+pub use playout::random_game;
+pub use playthrough::playthrough;
+
+use crate::{Game, Loaded, OptionKind, set_up};
+
+/// The rules of a table with the compiled-in catalogue.
+///
+/// # Panics
+/// When the game refuses its own catalogue, or the seats or options are wrong.
+#[must_use]
+pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
+    let catalogue = Loaded::read::<G>(G::TITLE.catalogue).expect("the compiled-in catalogue is valid");
+    let game = set_up(Arc::new(catalogue), seats.into(), options.iter().copied());
+    Arc::new(game.expect("the table can be set up"))
+}
+
+/// Every seat count with every combination of choice and flag options, whole numbers at their default.
+#[must_use]
+pub fn every_table<G: Game>() -> Vec<Arc<G>> {
+    let mut combinations: Vec<Vec<(&str, &str)>> = vec![vec![]];
+    for spec in G::TITLE.options {
+        let values: &[&str] = match spec.kind {
+            OptionKind::Choice(words) => words,
+            OptionKind::Flag => &["false", "true"],
+            OptionKind::Int(..) => &[spec.default],
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|chosen| {
+                values
+                    .iter()
+                    .map(|value| [chosen.as_slice(), &[(spec.name, value)]].concat())
+            })
+            .collect();
+    }
+    let tables = |seats| combinations.iter().map(move |options| table(seats, options));
+    G::TITLE.seats.flat_map(tables).collect()
+}
