@@ -18,13 +18,9 @@ impl Visitor for Perft {
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut counted = 0;
         for line in lines.lines().filter(|line| !line.starts_with('#')) {
-            let numbers: Vec<u64> = line
-                .split_whitespace()
-                .map(|word| word.parse().expect("a line of four numbers"))
-                .collect();
-            let [seats, seed, depth, count] = numbers[..] else {
-                panic!("a line of four numbers: {line}")
-            };
+            let numbers: Vec<u64> =
+                line.split_whitespace().map(|word| word.parse().expect("a line of four numbers")).collect();
+            let [seats, seed, depth, count] = numbers[..] else { panic!("a line of four numbers: {line}") };
             let small = |number| u8::try_from(number).expect("seats and depths are small");
             let game = testkit::table::<G>(small(seats), &[]);
             let start = Episode::seeded(Arc::clone(&game), seed);

@@ -14,24 +14,10 @@ use crate::{BOT_STREAM, Dice, Episode, Game, Seat};
 pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
     let info = game.info();
     let mut out = String::new();
-    let options: Vec<_> = info
-        .options
-        .all()
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    let _ = writeln!(
-        out,
-        "game {} rules {} seats {} seed {seed}",
-        info.id, info.rules_version, info.seats
-    );
-    let _ = writeln!(
-        out,
-        "options {}\ncatalogue {}\nspec {}",
-        options.join(" "),
-        info.catalogue,
-        info.digest()
-    );
+    let options: Vec<_> = info.options.all().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let _ = writeln!(out, "game {} rules {} seats {} seed {seed}", info.id, info.rules_version, info.seats);
+    let _ =
+        writeln!(out, "options {}\ncatalogue {}\nspec {}", options.join(" "), info.catalogue, info.digest());
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut dice = Dice::new(seed, BOT_STREAM);
     let _ = writeln!(out, "deal {}", episode.digest());
@@ -43,18 +29,10 @@ pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
         }
         owed = now;
         let action = dice.draw(&mut game.legal(episode.state(), seat));
-        episode
-            .apply(seat, action.into())
-            .expect("a legal action is accepted");
+        episode.apply(seat, action.into()).expect("a legal action is accepted");
         let label = info.actions.get(action).expect("a legal action has a label");
         let digest = episode.digest().to_string();
-        let _ = writeln!(
-            out,
-            "{:>3} {} {label}  {}",
-            episode.ply(),
-            seat.number(),
-            &digest[..16]
-        );
+        let _ = writeln!(out, "{:>3} {} {label}  {}", episode.ply(), seat.number(), &digest[..16]);
     }
     position(&mut out, &episode);
     ending(&mut out, &episode);
@@ -70,10 +48,7 @@ fn ending<G: Game>(out: &mut String, episode: &Episode<G>) {
     let _ = writeln!(out, "scores {:?} ranks {:?}", end.scores(), end.ranks());
     for seat in Seat::all(episode.game().info().seats) {
         let lines = episode.game().explain(episode.state(), seat);
-        let lines: Vec<_> = lines
-            .iter()
-            .map(|line| format!("{} {}", line.source, line.points))
-            .collect();
+        let lines: Vec<_> = lines.iter().map(|line| format!("{} {}", line.source, line.points)).collect();
         let _ = writeln!(out, "{seat}: {}", lines.join(", "));
     }
 }
