@@ -15,8 +15,7 @@ const MAY: &[(&str, &[&str])] = &[
 ];
 
 /// All that the pure crates may use: no I/O, clock, thread or environment in any of them.
-const PURE: &[&str] =
-    &["blake3", "borsh", "rand_chacha", "rand_core", "serde", "serde_json", "thiserror"];
+const PURE: &[&str] = &["blake3", "borsh", "rand_chacha", "rand_core", "serde", "serde_json", "thiserror"];
 
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
     let out = Command::new(env!("CARGO"))
