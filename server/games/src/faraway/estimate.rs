@@ -120,7 +120,7 @@ impl Faraway {
         for &id in plan.line().iter().rev() {
             let card = self.region(id);
             see(&mut visible, &mut sure, card);
-            worth += likelihood(card, &sure, &visible) * expected_fame(card, &visible) / ONE;
+            worth += likelihood(card, sure, &visible) * expected_fame(card, &visible) / ONE;
         }
         worth += placed().map(|card| expected_fame(card, &visible)).sum::<i32>();
         worth + finds * (4 + visible[lane::CLUE] / ONE / 2)
@@ -142,9 +142,9 @@ fn see(visible: &mut Expected, sure: &mut [u8; 3], card: &Card) {
 }
 
 /// How likely a prerequisite will be met, in 64ths: by what is expected of what is still missing.
-fn likelihood(card: &Card, sure: &[u8; 3], visible: &Expected) -> i32 {
+fn likelihood(card: &Card, sure: [u8; 3], visible: &Expected) -> i32 {
     let mut likely = ONE;
-    for ((&need, &sure), &visible) in card.prerequisite.iter().zip(sure).zip(visible) {
+    for ((&need, sure), &visible) in card.prerequisite.iter().zip(sure).zip(visible) {
         if need > sure {
             let (missing, coming) = (i32::from(need - sure), visible - i32::from(sure) * ONE);
             likely = likely * (coming / missing).min(ONE) / ONE;

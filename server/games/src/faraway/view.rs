@@ -249,14 +249,19 @@ impl Faraway {
     /// By sanctuary: the last round in which a seat returned it, for those it has not met again.
     pub(super) fn returned_rounds(&self, state: &State, at: usize) -> [u8; SANCTUARIES as usize] {
         let mut rounds = [0; SANCTUARIES as usize];
-        for round in 2..=state.round {
-            for id in state.returned(round, at) {
-                rounds[usize::from(id) - 1] = round;
+        let dealt = usize::from(state.round).saturating_sub(1);
+        let mut met = state.before(at);
+        for placed in &state.placed[..usize::from(self.seats)] {
+            for &id in &placed[..dealt] {
+                if id > 0 {
+                    met.insert(id);
+                }
             }
         }
-        let placed = state.placed[..usize::from(self.seats)].iter().flatten();
-        for id in placed.copied().chain(state.before(at)).filter(|&id| id > 0) {
-            rounds[usize::from(id) - 1] = 0;
+        for round in 2..=state.round {
+            for id in state.returned(round, at).difference(met) {
+                rounds[usize::from(id) - 1] = round;
+            }
         }
         rounds
     }

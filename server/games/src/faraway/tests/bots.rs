@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Dice, Episode, Game, Seat, apply, testkit};
+use boardwire_kernel::{BOT_STREAM, Chance, Dice, Episode, Game, Seat, apply};
 
+use super::{VARIANTS, seat, table};
 use crate::faraway::Faraway;
 
 const WORLDS: usize = 4;
@@ -29,12 +30,12 @@ fn greedy(episode: &Episode<Faraway>, seat: Seat, dice: &mut Dice) -> u8 {
     legal.iter().nth(at).expect("a sum for every action")
 }
 
-/// Plays one match of the greedy bot at `seat` against random seats; whether it wins, and all scores.
-fn plays(game: &Arc<Faraway>, seed: u64, seat: Seat) -> (bool, Vec<i32>) {
-    let mut dice = Dice::new(seed, boardwire_kernel::BOT_STREAM);
+/// Plays one match of the greedy bot at `own` against random seats; whether it wins.
+fn wins(game: &Arc<Faraway>, seed: u64, own: Seat) -> bool {
+    let mut dice = Dice::new(seed, BOT_STREAM);
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     while let Some(owing) = episode.pending().lowest() {
-        let action = if owing == seat {
+        let action = if owing == own {
             greedy(&episode, owing, &mut dice)
         } else {
             dice.draw(&mut game.legal(episode.state(), owing))
@@ -43,31 +44,19 @@ fn plays(game: &Arc<Faraway>, seed: u64, seat: Seat) -> (bool, Vec<i32>) {
             .apply(owing, action.into())
             .expect("a legal action is accepted");
     }
-    let outcome = episode.outcome().expect("the game is over");
-    (outcome.is_winner(seat), outcome.scores().to_vec())
+    episode.outcome().expect("the game is over").is_winner(own)
 }
 
 #[test]
 fn greedy_beats_random() {
-    for variant in ["basic", "advanced"] {
-        let game = testkit::table::<Faraway>(2, &[("variant", variant)]);
-        let n: u64 = std::env::var("FA_N")
-            .ok()
-            .and_then(|n| n.parse().ok())
-            .unwrap_or(50);
-        let (mut wins, mut own, mut other) = (0, 0, 0);
-        for seed in 0..n {
-            let seat = Seat::new((seed % 2) as u8);
-            let (won, scores) = plays(&game, seed, seat);
-            wins += u64::from(won);
-            own += scores[seat.index()];
-            other += scores[1 - seat.index()];
-        }
-        println!(
-            "{variant}: {wins} of {n}; mean {} to {}",
-            own / n as i32,
-            other / n as i32
-        );
-        assert!(wins * 10 >= n * 9, "greedy wins {wins} of {n}");
+    for variant in VARIANTS {
+        let game = table(2, variant);
+        let wins = (0..100)
+            .filter(|&match_seed| {
+                let own = seat(u8::from(match_seed % 2 == 1));
+                wins(&game, match_seed, own)
+            })
+            .count();
+        assert!(wins >= 95, "{variant}: greedy wins {wins} of 100");
     }
 }

@@ -170,7 +170,7 @@ fn hands_and_display_have_their_sizes() {
     // FA-7.2
     testkit::random_game(&table(4, "basic"), 8, |episode| {
         let state: &State = episode.state();
-        let hands: Vec<u32> = state.hands[..4].iter().map(|hand| hand.len()).collect();
+        let hands = [0, 1, 2, 3].map(|at: usize| state.hands[at].len());
         match state.phase {
             Phase::Explore => assert_eq!(hands, [3; 4]),
             _ if state.round == 8 => assert_eq!(hands, [2; 4]),

@@ -131,7 +131,9 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
     let deal = [1, 2, 3, 4, 5, 11, 12, 13, 14, 15];
     let [one, other] = [[4, 5], [2, 5]].map(|aside| {
         let mut game = scripted(2, "advanced", &[&deal[..], &[5, 50, 60]].concat(), &[]);
-        aside.map(|id| play(&mut game, 0, Action::Region(id)));
+        for id in aside {
+            play(&mut game, 0, Action::Region(id));
+        }
         game
     });
     only_known_to(one.game(), 0, one.state(), other.state());

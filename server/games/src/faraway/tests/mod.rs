@@ -9,7 +9,6 @@ mod quests;
 mod records;
 mod setup;
 mod shortage;
-mod zz_timing;
 
 use std::sync::Arc;
 
