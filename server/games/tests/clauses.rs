@@ -2,6 +2,7 @@
 //!
 //! A clause begins with its id in bold, `**FA-3.2**`; a test cites it in a comment, a name or a message,
 //! in `src/<game>/tests.rs` or below `src/<game>/tests/`.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
 use std::path::Path;

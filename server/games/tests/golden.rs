@@ -1,10 +1,11 @@
 //! Golden playthroughs: `tests/golden/<game>/*.txt`, written anew by `make golden`.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Game, Loaded, testkit};
+use boardwire_kernel::{Loaded, testkit};
 
 fn folder(game: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(game)
@@ -19,8 +20,10 @@ impl Visitor for Golden {
         let bless = std::env::var_os("BOARDWIRE_BLESS").is_some();
         for (seed, game) in (1..).zip(testkit::every_table::<G>()) {
             let info = game.info();
-            let options: String = info.options.all().iter().map(|(_, value)| format!("-{value}")).collect();
-            let path = folder(info.id).join(format!("{}-seats{options}.txt", info.seats));
+            let seats = format!("{}-seats", info.seats);
+            let options = info.options.all().iter().map(|(_, value)| value.as_str());
+            let name: Vec<&str> = std::iter::once(seats.as_str()).chain(options).collect();
+            let path = folder(info.id).join(format!("{}.txt", name.join("-")));
             let played = testkit::playthrough(&game, seed);
             assert!(played.len() < 50_000, "{} is {} bytes long", path.display(), played.len());
             if bless {

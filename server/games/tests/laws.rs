@@ -1,9 +1,10 @@
 //! The laws, over every game served, at every seat count and with every combination of options.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::sync::Arc;
 
 use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Game, Loaded, testkit};
+use boardwire_kernel::{Loaded, testkit};
 
 /// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more.
 fn games_per_table() -> u64 {

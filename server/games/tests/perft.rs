@@ -1,10 +1,11 @@
 //! Perft-like counts as data: `tests/perft/<game>.perft`, one line `seats seed depth count` each.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Episode, Game, Loaded, testkit};
+use boardwire_kernel::{Episode, Loaded, testkit};
 
 struct Perft;
 

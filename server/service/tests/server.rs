@@ -58,8 +58,8 @@ fn reason(status: &tonic::Status) -> String {
 
 /// The lowest legal action of a mask.
 fn lowest(mask: &[u8]) -> u32 {
-    let bit = |at: &u32| mask[*at as usize / 8] >> (at % 8) & 1 == 1;
-    (0..).find(bit).expect("a pending seat has a legal action")
+    let at = mask.iter().position(|&byte| byte != 0).expect("a pending seat has a legal action");
+    u32::try_from(8 * at).expect("few actions") + mask[at].trailing_zeros()
 }
 
 #[tokio::test]

@@ -33,10 +33,7 @@ impl Rates {
                 cards.iter().map(|card| i32::from(card.symbols[at])).sum::<i32>() * CHOSEN / number
             })
         };
-        Self {
-            region: rate(&catalogue.regions[1..]),
-            sanctuary: rate(&catalogue.sanctuaries[1..]),
-        }
+        Self { region: rate(&catalogue.regions[1..]), sanctuary: rate(&catalogue.sanctuaries[1..]) }
     }
 }
 
@@ -62,10 +59,7 @@ impl Faraway {
     /// The worth of the position to a seat, in 64ths of fame.
     pub(super) fn worth(&self, state: &State, seat: Seat) -> i32 {
         let at = seat.index();
-        let mut plan = Plan {
-            line: state.lines[at],
-            len: state.line(at).len(),
-        };
+        let mut plan = Plan { line: state.lines[at], len: state.line(at).len() };
         let mut hand = state.hands[at];
         // A hidden choice counts as played.
         if state.chosen[at] > 0 {
@@ -107,12 +101,7 @@ impl Faraway {
         let mut visible: Expected =
             std::array::from_fn(|at| open * self.rates.region[at] + finds * self.rates.sanctuary[at] / ONE);
         let mut sure = [0; 3];
-        let placed = || {
-            state.placed[at]
-                .iter()
-                .filter(|&&id| id > 0)
-                .map(|&id| self.sanctuary(id))
-        };
+        let placed = || state.placed[at].iter().filter(|&&id| id > 0).map(|&id| self.sanctuary(id));
         for card in placed() {
             see(&mut visible, &mut sure, card);
         }
@@ -157,11 +146,6 @@ fn likelihood(card: &Card, sure: [u8; 3], visible: &Expected) -> i32 {
 fn expected_fame(card: &Card, visible: &Expected) -> i32 {
     let quest = &card.quest;
     let sets = visible[lane::RIVER..].iter().min().copied().unwrap_or(0);
-    let symbols: i32 = quest
-        .per
-        .iter()
-        .zip(visible)
-        .map(|(&points, &count)| i32::from(points) * count)
-        .sum();
+    let symbols: i32 = quest.per.iter().zip(visible).map(|(&points, &count)| i32::from(points) * count).sum();
     symbols + i32::from(quest.flat) * ONE + i32::from(quest.per_set) * sets
 }

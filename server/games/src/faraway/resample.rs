@@ -137,11 +137,7 @@ impl Known {
         Self {
             own: seen,
             late: if seen == 0 { 0 } else { late(path, seen) },
-            placed: if path & PLACED == 0 {
-                0
-            } else {
-                last_deal(path & !PLACED)
-            },
+            placed: if path & PLACED == 0 { 0 } else { last_deal(path & !PLACED) },
         }
     }
 }
@@ -176,11 +172,7 @@ fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, di
     let late = if part < deal { part | deal } else { part };
     let key = |at: usize| {
         let known = &known[at];
-        (
-            known.own & part,
-            known.late & late,
-            if part & PLACED == 0 { 0 } else { known.placed },
-        )
+        (known.own & part, known.late & late, if part & PLACED == 0 { 0 } else { known.placed })
     };
     let members = &members[..count];
     for (from, &one) in members.iter().enumerate() {
@@ -188,11 +180,7 @@ fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, di
         let alike = members[from..].iter().filter(|&&at| key(at) == wanted);
         let count = u32::try_from(alike.clone().count()).unwrap_or(1);
         if count > 1 {
-            let other = alike
-                .clone()
-                .nth(dice.below(count) as usize)
-                .copied()
-                .unwrap_or(one);
+            let other = alike.clone().nth(dice.below(count) as usize).copied().unwrap_or(one);
             let swapped = (paths[one] ^ paths[other]) & part;
             paths[one] ^= swapped;
             paths[other] ^= swapped;

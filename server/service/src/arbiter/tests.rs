@@ -43,7 +43,7 @@ fn legal(seen: &Observation) -> Vec<u32> {
 }
 
 fn illegal(seen: &Observation) -> u32 {
-    (0..).find(|action| !legal(seen).contains(action)).expect("not everything is legal")
+    (0..113).find(|action| !legal(seen).contains(action)).expect("not everything is legal")
 }
 
 fn answer(seen: &Observation, action: u32) -> Decision {

@@ -3,7 +3,6 @@ use boardwire_kernel::{Seat, SeatSet};
 use super::*;
 
 /// One of every kind, with its variant's name.
-#[expect(clippy::too_many_lines, reason = "one row an error")]
 fn every_error() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let seat = Seat::new(1);

@@ -16,24 +16,13 @@ fn regions_have_every_duration_once_and_17_of_each_biome() {
     let durations: Vec<u8> = regions.iter().skip(1).map(|card| card.id).collect();
     assert_eq!(durations, (1..=68).collect::<Vec<_>>());
     for biome in ["river", "city", "forest", "desert"] {
-        assert_eq!(
-            number(&regions, |card| card.biome() == Some(biome)),
-            17,
-            "{biome}"
-        );
+        assert_eq!(number(&regions, |card| card.biome() == Some(biome)), 17, "{biome}");
     }
     for card in regions.iter().skip(1) {
-        assert_eq!(
-            card.symbols[4] == 1,
-            (20..=40).contains(&card.id),
-            "night of {}",
-            card.id
-        );
+        assert_eq!(card.symbols[4] == 1, (20..=40).contains(&card.id), "night of {}", card.id);
         assert!(card.clues() <= 1 && card.symbols[..3].iter().sum::<u8>() <= 2);
     }
-    let sums: Vec<u8> = (0..4)
-        .map(|at| regions.iter().map(|card| card.symbols[at]).sum())
-        .collect();
+    let sums: Vec<u8> = (0..4).map(|at| regions.iter().map(|card| card.symbols[at]).sum()).collect();
     assert_eq!(sums, [18, 14, 10, 18], "stones, chimeras, thistles, clues");
     assert_eq!(number(&regions, |card| card.prerequisite != [0; 3]), 37);
 }
@@ -45,16 +34,10 @@ fn sanctuaries_are_20_of_biomes_and_25_grey_and_ask_for_nothing() {
     assert_eq!(sanctuaries.len(), 46, "45 and the blank card");
     assert_eq!(number(&sanctuaries, |card| card.biome().is_none()), 25);
     for biome in ["river", "city", "forest", "desert"] {
-        assert_eq!(
-            number(&sanctuaries, |card| card.biome() == Some(biome)),
-            5,
-            "{biome}"
-        );
+        assert_eq!(number(&sanctuaries, |card| card.biome() == Some(biome)), 5, "{biome}");
     }
     assert_eq!(number(&sanctuaries, |card| card.prerequisite != [0; 3]), 0);
-    let sums: Vec<u8> = (0..5)
-        .map(|at| sanctuaries.iter().map(|card| card.symbols[at]).sum())
-        .collect();
+    let sums: Vec<u8> = (0..5).map(|at| sanctuaries.iter().map(|card| card.symbols[at]).sum()).collect();
     assert_eq!(sums, [9, 7, 5, 8, 4], "stones, chimeras, thistles, clues, nights");
 }
 
@@ -83,17 +66,11 @@ fn a_card_is_described_in_words() {
     let catalogue = catalogue();
     let words = |card: &Card| card.to_string();
     assert_eq!(words(&catalogue.regions[13]), "desert; 2 per stone");
-    assert_eq!(
-        words(&catalogue.regions[17]),
-        "desert, stone; needs 2 chimera: 3 per stone"
-    );
+    assert_eq!(words(&catalogue.regions[17]), "desert, stone; needs 2 chimera: 3 per stone");
     assert_eq!(words(&catalogue.regions[2]), "desert, 2 stone; no quest");
     assert_eq!(words(&catalogue.sanctuaries[24]), "grey night, stone; no quest");
     assert_eq!(words(&catalogue.sanctuaries[44]), "grey; 1 per forest or desert");
-    assert_eq!(
-        words(&catalogue.sanctuaries[45]),
-        "grey, clue; 4 per set of 4 biomes"
-    );
+    assert_eq!(words(&catalogue.sanctuaries[45]), "grey, clue; 4 per set of 4 biomes");
     assert_eq!(words(&catalogue.sanctuaries[27]), "grey; 5 fame");
 }
 
@@ -129,26 +106,10 @@ fn a_quest_or_section_that_cannot_be_is_refused() {
     let quest = "\"quest\": {\"kind\": \"flat\", \"points\": 4}";
     let changes = [
         (quest, quest.replace('4', "-4"), "regions[2].quest.points: is -4"),
-        (
-            quest,
-            quest.replace(", \"points\": 4", ""),
-            "regions[2].quest.points: is missing",
-        ),
-        (
-            "\"id\": 45, \"biome\": null",
-            "\"id\": 45, \"biome\": 3".to_owned(),
-            "sanctuaries[44].biome: is 3",
-        ),
-        (
-            "\"schema_version\": 1",
-            "\"schema_version\": 2".to_owned(),
-            "schema_version: is 2",
-        ),
-        (
-            "\"provenance\"",
-            "\"source\"".to_owned(),
-            "provenance: is missing",
-        ),
+        (quest, quest.replace(", \"points\": 4", ""), "regions[2].quest.points: is missing"),
+        ("\"id\": 45, \"biome\": null", "\"id\": 45, \"biome\": 3".to_owned(), "sanctuaries[44].biome: is 3"),
+        ("\"schema_version\": 1", "\"schema_version\": 2".to_owned(), "schema_version: is 2"),
+        ("\"provenance\"", "\"source\"".to_owned(), "provenance: is missing"),
     ];
     for (from, to, start) in changes {
         let error = refusal(from, &to);

@@ -41,17 +41,11 @@ fn all_turn_up_together_what_they_chose_in_secret() {
     assert!(lines(&game).iter().all(|&id| id == 0));
     assert_eq!(game.pending().lowest(), Some(seat(0)));
     play(&mut game, 0, Action::Region(15));
-    assert_eq!(
-        (game.state().line(0), game.state().line(1)),
-        (&[15][..], &[3][..])
-    );
+    assert_eq!((game.state().line(0), game.state().line(1)), (&[15][..], &[3][..]));
     assert_eq!(game.state().hands[0], set(&[6, 49]));
     play_on(&mut game, |state| state.round == 2);
     explore(&mut game, &[49, 2]);
-    assert_eq!(
-        (game.state().line(0), game.state().line(1)),
-        (&[15, 49][..], &[3, 2][..])
-    );
+    assert_eq!((game.state().line(0), game.state().line(1)), (&[15, 49][..], &[3, 2][..]));
 }
 
 #[test]
@@ -82,14 +76,8 @@ fn as_many_are_dealt_as_there_are_clues_and_one_more() {
     // FA-3.4: the rulebook's example: 49 after 15, three clues in the area, 4 cards.
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
-    assert_eq!(
-        game.state().before(0).len(),
-        1 + 2,
-        "6 and the 15 just played show a clue"
-    );
-    play_on(&mut game, |state| {
-        state.phase == Phase::Place && state.active() == Some(seat(0))
-    });
+    assert_eq!(game.state().before(0).len(), 1 + 2, "6 and the 15 just played show a clue");
+    play_on(&mut game, |state| state.phase == Phase::Place && state.active() == Some(seat(0)));
     play(&mut game, 0, Action::Sanctuary(11));
     explore(&mut game, &[49, 3]);
     assert_eq!(game.state().before(0).len(), 4);
@@ -120,19 +108,10 @@ fn durations_give_the_order_and_a_turn_is_whole() {
         let active = game.pending().lowest().expect("somebody's turn");
         assert_eq!(game.pending().len(), 1);
         turns.push((active.number(), game.state().phase));
-        let action = game
-            .game()
-            .legal(game.state(), active)
-            .lowest()
-            .expect("a choice");
+        let action = game.game().legal(game.state(), active).lowest().expect("a choice");
         game.apply(active, action.into()).expect("legal");
     }
-    let whole = [
-        (1, Phase::Take),
-        (1, Phase::Place),
-        (0, Phase::Take),
-        (0, Phase::Place),
-    ];
+    let whole = [(1, Phase::Take), (1, Phase::Place), (0, Phase::Take), (0, Phase::Place)];
     assert_eq!(turns, whole);
     assert_eq!(game.state().phase, Phase::Explore);
 }
@@ -158,10 +137,7 @@ fn exactly_one_of_the_sanctuaries_dealt_is_placed() {
     // FA-4.4
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
-    assert_eq!(
-        (game.state().before(1), game.state().before(0)),
-        (cards(&[20]), cards(&[7, 11, 12]))
-    );
+    assert_eq!((game.state().before(1), game.state().before(0)), (cards(&[20]), cards(&[7, 11, 12])));
     take(&mut game, 1, 40);
     play(&mut game, 1, Action::Sanctuary(20));
     take(&mut game, 0, 50);
@@ -181,11 +157,7 @@ fn the_other_sanctuaries_go_under_the_deck() {
     play_on(&mut game, |state| state.round == 3);
     let state = game.state();
     assert_eq!((state.sanctuary_deck, state.front.len()), (43, 41));
-    assert_eq!(
-        state.returned(2, 0),
-        cards(&[11, 12]),
-        "the lowest, 7, was placed"
-    );
+    assert_eq!(state.returned(2, 0), cards(&[11, 12]), "the lowest, 7, was placed");
     assert!(state.front.intersection(cards(&[7, 11, 12, 20])).is_empty());
 }
 

@@ -19,10 +19,8 @@ fn the_left_over_leaves_the_game_and_a_new_display_is_revealed() {
                 let revealed = if round < 8 { u32::from(seats) + 1 } else { 0 };
                 assert_eq!(state.display.len(), revealed);
             }
-            let elsewhere = state
-                .hands
-                .iter()
-                .fold(state.deck.union(state.display), |all, &hand| all.union(hand));
+            let elsewhere =
+                state.hands.iter().fold(state.deck.union(state.display), |all, &hand| all.union(hand));
             assert!(gone.intersection(elsewhere).is_empty());
         });
         assert!(end.state().left_over.iter().all(|&id| gone.contains(id)));
@@ -76,11 +74,7 @@ fn a_sanctuary_is_placed_for_every_climb_and_the_scores_are_the_sums() {
         for number in 0..5 {
             let line = end.state().line(number);
             let climbs = line.windows(2).filter(|pair| pair[1] > pair[0]).count();
-            let placed: Vec<u8> = end.state().placed[number]
-                .iter()
-                .copied()
-                .filter(|&id| id > 0)
-                .collect();
+            let placed: Vec<u8> = end.state().placed[number].iter().copied().filter(|&id| id > 0).collect();
             assert_eq!(placed.len(), climbs);
             assert_eq!(outcome.scores()[number], i32::from(fame(line, &placed).total()));
         }
@@ -102,11 +96,8 @@ fn finished(lines: &[[u8; 8]]) -> State {
 #[test]
 fn r11_the_shortest_region_of_the_line_breaks_ties() {
     // FA-R11: three lines that pay nothing; 6, 15 and 21 are their shortest regions.
-    let lines = [
-        [41, 59, 15, 33, 28, 51, 40, 50],
-        [32, 44, 6, 63, 8, 67, 36, 42],
-        [23, 55, 62, 60, 47, 21, 26, 53],
-    ];
+    let lines =
+        [[41, 59, 15, 33, 28, 51, 40, 50], [32, 44, 6, 63, 8, 67, 36, 42], [23, 55, 62, 60, 47, 21, 26, 53]];
     for line in &lines {
         assert_eq!(fame(line, &[]).total(), 0, "{line:?}");
     }
@@ -187,13 +178,7 @@ fn a_game_is_never_longer_than_said_and_no_score_above_the_bound() {
             let game: std::sync::Arc<Faraway> = table(seats, variant);
             let end = climbing_game(&game, 11, |_| {});
             let info = game.info();
-            let placed: u32 = end
-                .state()
-                .placed
-                .iter()
-                .flatten()
-                .map(|&id| u32::from(id > 0))
-                .sum();
+            let placed: u32 = end.state().placed.iter().flatten().map(|&id| u32::from(id > 0)).sum();
             assert_eq!(end.ply(), u32::from(seats) * (8 + 7 + set_aside) + placed);
             assert_eq!(info.max_plies, u32::from(seats) * (8 + 7 + 7 + set_aside));
             assert!(info.scores.0 == 0 && info.scores.1 >= 199, "{:?}", info.scores);

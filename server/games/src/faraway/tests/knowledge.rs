@@ -43,9 +43,8 @@ fn middle_of(variant: &str, when: impl Fn(&State) -> bool) -> (Arc<Faraway>, Sta
 #[test]
 fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
     // FA-5.1: and so are the sizes of the decks and the number of sanctuaries dealt.
-    let (game, state) = middle_of("basic", |state| {
-        state.round == 6 && state.phase == Phase::Place && state.turn < 2
-    });
+    let (game, state) =
+        middle_of("basic", |state| state.round == 6 && state.phase == Phase::Place && state.turn < 2);
     for number in 0..3u8 {
         let seats = [number, (number + 1) % 3, (number + 2) % 3].map(usize::from);
         let of = |name| field(&game, &state, number, name);
@@ -91,11 +90,7 @@ fn a_choice_is_hidden_until_all_have_chosen() {
     only_known_to(one.game(), 0, one.state(), other.state());
     assert_eq!(field(one.game(), one.state(), 0, "chosen"), [15]);
     assert_eq!(field(one.game(), one.state(), 0, "hand"), [6, 49, 0, 0, 0]);
-    assert_eq!(
-        field(one.game(), one.state(), 1, "pending"),
-        [1, 1, 0],
-        "that it has chosen is no secret"
-    );
+    assert_eq!(field(one.game(), one.state(), 1, "pending"), [1, 1, 0], "that it has chosen is no secret");
 }
 
 #[test]
@@ -142,20 +137,13 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
     play(&mut game, 1, Action::Region(11));
     play(&mut game, 1, Action::Region(12));
     let (rules, state) = (Arc::clone(game.game()), *game.state());
-    assert_eq!(
-        field(&rules, &state, 0, "set_aside"),
-        [4, 0],
-        "5 lies in the display"
-    );
+    assert_eq!(field(&rules, &state, 0, "set_aside"), [4, 0], "5 lies in the display");
     assert_eq!(field(&rules, &state, 1, "set_aside"), [11, 12]);
     let mut dice = Dice::new(1, 0);
     for _ in 0..200 {
         let mut world = state;
         rules.resample(&mut world, seat(0), &mut dice);
-        assert!(
-            world.deck.contains(4),
-            "seat 0 knows that nobody holds what it set aside"
-        );
+        assert!(world.deck.contains(4), "seat 0 knows that nobody holds what it set aside");
         assert!(!world.aside[1].iter().any(|id| [1, 2, 3, 4, 5].contains(id)));
     }
 }
@@ -164,9 +152,8 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
 fn the_order_of_the_decks_is_nobodys() {
     // FA-5.6: a position holds none; what comes next depends on chance alone.
     for variant in VARIANTS {
-        let (game, state) = middle_of(variant, |state| {
-            state.round == 3 && state.phase == Phase::Take && state.turn == 2
-        });
+        let (game, state) =
+            middle_of(variant, |state| state.round == 3 && state.phase == Phase::Take && state.turn == 2);
         let mut displays = BTreeSet::new();
         for seed in 0..50 {
             let mut next = state;
@@ -192,35 +179,19 @@ fn things(state: &State, viewer: usize, seats: usize) -> Vec<(&'static str, bool
         ("shown", false, format!("{:?}", state.shown)),
         ("lines", false, format!("{:?}", state.lines)),
         ("placed", false, format!("{:?}", state.placed)),
-        (
-            "own returned or dealt",
-            false,
-            format!("{:?}", state.dealt.map(|round| round[viewer])),
-        ),
+        ("own returned or dealt", false, format!("{:?}", state.dealt.map(|round| round[viewer]))),
         ("own hand", false, format!("{:?}", state.hands[viewer])),
-        (
-            "own choice",
-            false,
-            format!("{:?}", (state.chosen[viewer], state.aside[viewer])),
-        ),
+        ("own choice", false, format!("{:?}", (state.chosen[viewer], state.aside[viewer]))),
     ];
     for at in (0..seats).filter(|&at| at != viewer) {
         let hand = state.hands[at];
         things.extend([
             ("hidden hand", true, format!("{:?}", hand.difference(state.shown))),
-            (
-                "known hand",
-                false,
-                format!("{:?}", hand.intersection(state.shown)),
-            ),
+            ("known hand", false, format!("{:?}", hand.intersection(state.shown))),
             ("choice", true, format!("{:?}", state.chosen[at])),
             ("set aside", true, format!("{:?}", state.aside[at])),
             ("before others", true, format!("{:?}", state.before(at))),
-            (
-                "returned by others",
-                true,
-                format!("{:?}", state.dealt.map(|round| round[at])),
-            ),
+            ("returned by others", true, format!("{:?}", state.dealt.map(|round| round[at]))),
         ]);
     }
     things
@@ -269,10 +240,7 @@ fn hidden_hands_are_drawn_evenly() {
     assert_eq!(unseen.len(), 62);
     for (id, count) in (0..).zip(counts) {
         let even = (210..390).contains(&count);
-        assert!(
-            if unseen.contains(id) { even } else { count == 0 },
-            "{id}: {count}"
-        );
+        assert!(if unseen.contains(id) { even } else { count == 0 }, "{id}: {count}");
     }
 }
 
@@ -304,10 +272,7 @@ fn resample_forgets_how_returned_sanctuaries_really_lay() {
         for (one, other) in true_one.into_iter().zip(drawn) {
             // Six standard deviations of the difference.
             let apart = one.abs_diff(other);
-            assert!(
-                apart * apart <= 36 * (one + other) + 36,
-                "{one} and {other} of 600"
-            );
+            assert!(apart * apart <= 36 * (one + other) + 36, "{one} and {other} of 600");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The clauses of `docs/rules/faraway.md`, each cited by the test that holds it.
 
-mod bots;
 mod cards;
 mod course;
 mod ends;
@@ -36,10 +35,7 @@ fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Epi
         let rest = (1..=last).filter(|id| !first.contains(id));
         first.iter().copied().chain(rest).collect()
     };
-    let script = [
-        whole(regions, super::REGIONS),
-        whole(sanctuaries, super::SANCTUARIES),
-    ];
+    let script = [whole(regions, super::REGIONS), whole(sanctuaries, super::SANCTUARIES)];
     Episode::start(table(seats, variant), Chance::scripted(script))
 }
 
@@ -59,14 +55,8 @@ fn explore(episode: &mut Episode<Faraway>, regions: &[u8]) {
 fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
     while !done(episode.state()) {
         let lowest = episode.pending().lowest().expect("not over");
-        let action = episode
-            .game()
-            .legal(episode.state(), lowest)
-            .lowest()
-            .expect("a choice");
-        episode
-            .apply(lowest, action.into())
-            .expect("a legal action is accepted");
+        let action = episode.game().legal(episode.state(), lowest).lowest().expect("a choice");
+        episode.apply(lowest, action.into()).expect("a legal action is accepted");
     }
 }
 
@@ -80,10 +70,7 @@ fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
         Action::Region(id) => (1, 0, if state.phase == Phase::Take { 69 - id } else { id }),
         Action::Sanctuary(id) => (0, 1 - game.sanctuary(id).clues(), id),
     };
-    legal
-        .iter()
-        .min_by_key(rank)
-        .expect("a pending seat has an action")
+    legal.iter().min_by_key(rank).expect("a pending seat has an action")
 }
 
 /// Plays a whole game in which all climb: the sanctuary deck runs round and out.
@@ -100,9 +87,7 @@ fn climbing_game(
             0 => dice.draw(&mut game.legal(episode.state(), number)),
             _ => climber(game, episode.state(), number),
         };
-        episode
-            .apply(number, action.into())
-            .expect("a legal action is accepted");
+        episode.apply(number, action.into()).expect("a legal action is accepted");
     }
     episode
 }

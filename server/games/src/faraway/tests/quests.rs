@@ -20,11 +20,7 @@ fn the_line_is_turned_up_from_its_last_region_and_sanctuaries_see_all_of_it() {
     // FA-6.1: 13 pays 2 a stone; region 2 shows two stones, to the left of what it is played before.
     assert_eq!(fame(&[13, 2], &[]).regions[0], 4);
     assert_eq!(fame(&[2, 13], &[]).regions[1], 0);
-    assert_eq!(
-        fame(&[2, 13], &[6]).regions[1],
-        2,
-        "sanctuaries are visible from the first step"
-    );
+    assert_eq!(fame(&[2, 13], &[6]).regions[1], 2, "sanctuaries are visible from the first step");
     // FA-6.4: sanctuary 31 pays 2 a stone.
     assert_eq!(fame(&[2, 13], &[31]).sanctuaries[0], 4);
 }
@@ -34,11 +30,7 @@ fn a_quest_without_its_prerequisite_pays_nothing() {
     // FA-6.2: 17 asks for two chimeras and pays 3 a stone; 16, 5 and 8 show one chimera each.
     assert_eq!(fame(&[17, 16], &[]).regions[0], 0);
     assert_eq!(fame(&[17, 16, 5], &[]).regions[0], 3);
-    assert_eq!(
-        fame(&[16, 5, 17], &[]).regions[2],
-        0,
-        "played before it: face down still"
-    );
+    assert_eq!(fame(&[16, 5, 17], &[]).regions[2], 0, "played before it: face down still");
 }
 
 #[test]
@@ -56,10 +48,7 @@ fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
     assert_eq!(fame(&[17], &[12, 17]).regions[0], 3);
     let cards = catalogue();
     let helps = |card: &&crate::faraway::Card| {
-        card.prerequisite
-            .iter()
-            .zip(&card.symbols)
-            .any(|(need, own)| *need > 0 && own > &0)
+        card.prerequisite.iter().zip(&card.symbols).any(|(need, own)| *need > 0 && own > &0)
     };
     for card in cards.regions.iter().filter(helps) {
         let at = (0..3).find(|&at| card.prerequisite[at] > 0 && card.symbols[at] > 0);
@@ -97,11 +86,7 @@ fn r7_every_complete_set_of_four_biomes_pays() {
 fn r8_sanctuaries_of_a_biome_count_as_its_regions_and_grey_ones_for_none() {
     // FA-R8: sanctuary 15 is a forest and pays 1 a forest; 11 to 14 are forests, 21 is grey.
     assert_eq!(fame(&[1], &[15, 11, 12, 21]).sanctuaries[0], 4);
-    assert_eq!(
-        fame(&[27], &[7, 19, 21]).regions[0],
-        3,
-        "1 a city or desert; 27 is a city"
-    );
+    assert_eq!(fame(&[27], &[7, 19, 21]).regions[0], 3, "1 a city or desert; 27 is a city");
 }
 
 #[test]
@@ -132,10 +117,7 @@ fn plainly(card: &Value, visible: &[&Value]) -> u64 {
     let times = match quest["kind"].as_str().expect("a kind") {
         "none" => 0,
         "flat" => 1,
-        "per_wonder" => sum(&format!(
-            "/wonders/{}",
-            quest["wonder"].as_str().expect("a wonder")
-        )),
+        "per_wonder" => sum(&format!("/wonders/{}", quest["wonder"].as_str().expect("a wonder"))),
         "per_clue" => sum("/clues"),
         "per_night" => {
             let night = |card: &&&Value| card["time"] == "night" || card["night"] == true;
@@ -143,16 +125,9 @@ fn plainly(card: &Value, visible: &[&Value]) -> u64 {
         }
         "per_biome" => {
             let biomes = quest["biomes"].as_array().expect("a list");
-            biomes
-                .iter()
-                .map(|biome| of_biome(biome.as_str().expect("a biome")))
-                .sum()
+            biomes.iter().map(|biome| of_biome(biome.as_str().expect("a biome"))).sum()
         }
-        "per_biome_set" => ["river", "city", "forest", "desert"]
-            .map(of_biome)
-            .into_iter()
-            .min()
-            .unwrap_or(0),
+        "per_biome_set" => ["river", "city", "forest", "desert"].map(of_biome).into_iter().min().unwrap_or(0),
         other => panic!("kind {other}"),
     };
     times * number(quest, "/points")
@@ -177,19 +152,11 @@ fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
         let got = fame(&line, &sanctuaries);
         for at in 0..8 {
             let visible: Vec<&Value> = regions[at..].iter().chain(&placed).collect();
-            assert_eq!(
-                u64::from(got.regions[at]),
-                plainly(&regions[at], &visible),
-                "{line:?}"
-            );
+            assert_eq!(u64::from(got.regions[at]), plainly(&regions[at], &visible), "{line:?}");
         }
         let visible: Vec<&Value> = regions.iter().chain(&placed).collect();
         for (at, card) in placed.iter().enumerate() {
-            assert_eq!(
-                u64::from(got.sanctuaries[at]),
-                plainly(card, &visible),
-                "{sanctuaries:?}"
-            );
+            assert_eq!(u64::from(got.sanctuaries[at]), plainly(card, &visible), "{sanctuaries:?}");
         }
         // FA-6.4: the order of the sanctuaries makes no difference.
         let turned: Vec<u8> = sanctuaries.iter().rev().copied().collect();

@@ -50,46 +50,16 @@ fn a_bad_case_is_an_error_that_says_what_and_where() {
         ("[1]", "expected"),
         (r#"{"regions":[1,2,3,4,5,6,7,8]}"#, "missing field `sanctuaries`"),
         (r#"{"sanctuaries":[]}"#, "missing field `regions`"),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7],"sanctuaries":[]}"#,
-            "regions: 7 cards, not 8",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,8,9],"sanctuaries":[]}"#,
-            "regions: 9 cards",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,69],"sanctuaries":[]}"#,
-            "regions[7]: there is no card 69",
-        ),
-        (
-            r#"{"regions":[1,2,0,4,5,6,7,8],"sanctuaries":[]}"#,
-            "regions[2]: there is no card 0",
-        ),
-        (
-            r#"{"regions":[1,2,-3,4,5,6,7,8],"sanctuaries":[]}"#,
-            "regions[2]: there is no card -3",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,7],"sanctuaries":[]}"#,
-            "regions[7]: card 7 is there twice",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[46]}"#,
-            "sanctuaries[0]: there is no card 46",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[9,9]}"#,
-            "sanctuaries[1]: card 9",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[1,2,3,4,5,6,7,8]}"#,
-            "sanctuaries: 8 cards",
-        ),
-        (
-            r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[],"x":1}"#,
-            "unknown field `x`",
-        ),
+        (r#"{"regions":[1,2,3,4,5,6,7],"sanctuaries":[]}"#, "regions: 7 cards, not 8"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8,9],"sanctuaries":[]}"#, "regions: 9 cards"),
+        (r#"{"regions":[1,2,3,4,5,6,7,69],"sanctuaries":[]}"#, "regions[7]: there is no card 69"),
+        (r#"{"regions":[1,2,0,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: there is no card 0"),
+        (r#"{"regions":[1,2,-3,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: there is no card -3"),
+        (r#"{"regions":[1,2,3,4,5,6,7,7],"sanctuaries":[]}"#, "regions[7]: card 7 is there twice"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[46]}"#, "sanctuaries[0]: there is no card 46"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[9,9]}"#, "sanctuaries[1]: card 9"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[1,2,3,4,5,6,7,8]}"#, "sanctuaries: 8 cards"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[],"x":1}"#, "unknown field `x`"),
     ];
     for (line, words) in bad {
         let error = score(line).expect_err(line).to_string();
@@ -161,11 +131,7 @@ fn what_a_turn_takes_places_and_returns_is_compared() {
 
 /// A region that lies deep in the deck: nobody holds it or can take it.
 fn other_region(game: &Value) -> Value {
-    game["region_deck"]
-        .as_array()
-        .and_then(|deck| deck.last())
-        .expect("a deck")
-        .clone()
+    game["region_deck"].as_array().and_then(|deck| deck.last()).expect("a deck").clone()
 }
 
 #[test]
@@ -177,11 +143,7 @@ fn a_bad_record_is_an_error_of_the_line() {
         ("/hands/0/0", 70.into(), "hands[0]: there is no card 70"),
         ("/hands/0", vec![1].into(), "hands[0]: 1 given, not 3"),
         ("/region_deck/0", 0.into(), "there is no card 0"),
-        (
-            "/sanctuary_deck/3",
-            77.into(),
-            "sanctuary_deck[3]: there is no card 77",
-        ),
+        ("/sanctuary_deck/3", 77.into(), "sanctuary_deck[3]: there is no card 77"),
         ("/rounds", Value::Array(vec![]), "rounds: 0 given, not 8"),
         ("/rounds/0/plays", Value::Null, "invalid type: null"),
         ("/rounds/0/turns/0/seat", 6.into(), "there is no seat 6"),

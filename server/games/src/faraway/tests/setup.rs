@@ -14,10 +14,7 @@ fn three_regions_are_dealt_to_each_seat_one_hand_after_the_other() {
     // FA-2.1
     let game = scripted(3, "basic", &[9, 8, 7, 1, 2, 3, 30, 20, 10], &[]);
     let state = game.state();
-    assert_eq!(
-        state.hands[..4],
-        [set(&[7, 8, 9]), set(&[1, 2, 3]), set(&[10, 20, 30]), set(&[])]
-    );
+    assert_eq!(state.hands[..4], [set(&[7, 8, 9]), set(&[1, 2, 3]), set(&[10, 20, 30]), set(&[])]);
     assert_eq!(state.deck.len(), 68 - 9 - 4);
 }
 
@@ -60,19 +57,12 @@ fn two_of_five_are_set_aside_and_go_back_before_the_display_is_revealed() {
     let deal = [1, 2, 3, 4, 5, 11, 12, 13, 14, 15];
     let mut game = scripted(2, "advanced", &[&deal[..], &[2, 60, 14]].concat(), &[]);
     let state = *game.state();
-    assert_eq!(
-        (state.phase, state.display.len(), state.deck.len()),
-        (Phase::SetAside, 0, 58)
-    );
+    assert_eq!((state.phase, state.display.len(), state.deck.len()), (Phase::SetAside, 0, 58));
     explore(&mut game, &[2, 14]);
     assert_eq!(game.state().phase, Phase::SetAside);
     explore(&mut game, &[5, 11]);
     let state = *game.state();
-    assert_eq!(
-        game.chance().fault(),
-        None,
-        "what was set aside can be drawn again at once"
-    );
+    assert_eq!(game.chance().fault(), None, "what was set aside can be drawn again at once");
     assert_eq!((state.phase, state.round), (Phase::Explore, 1));
     assert_eq!(state.hands[..2], [set(&[1, 3, 4]), set(&[12, 13, 15])]);
     assert_eq!(state.display, set(&[2, 14, 60]));
@@ -102,11 +92,7 @@ fn how_many_a_seat_has_set_aside_shows_to_no_other() {
     // FA-2.4: others see at most that it still owes a choice.
     let game = Episode::seeded(table(3, "advanced"), 5);
     let mut after = game.clone();
-    let first = game
-        .game()
-        .legal(game.state(), seat(1))
-        .lowest()
-        .expect("five choices");
+    let first = game.game().legal(game.state(), seat(1)).lowest().expect("five choices");
     after.apply(seat(1), first.into()).expect("legal");
     for watcher in [0, 2].map(seat) {
         let shown = |episode: &Episode<_>| Shown::to(&*table(3, "advanced"), episode.state(), watcher);

@@ -20,10 +20,7 @@ fn r1_returned_sanctuaries_lie_under_the_deck_in_an_order_nobody_knows() {
             }
         });
     }
-    assert!(
-        begun > 5,
-        "only {begun} deals began a returned block and left some of it"
-    );
+    assert!(begun > 5, "only {begun} deals began a returned block and left some of it");
 }
 
 /// Whether the deal to come begins a returned block without ending it; any of its cards can come then.
@@ -35,14 +32,7 @@ fn deals_evenly_from_a_returned_block(episode: &Episode<Faraway>) -> bool {
     let mut block = Sanctuaries::EMPTY;
     for seed in 0..200 {
         let mut after = *before;
-        apply(
-            &**game,
-            &mut after,
-            last,
-            action.into(),
-            &mut Chance::seeded(seed, 2),
-        )
-        .expect("legal");
+        apply(&**game, &mut after, last, action.into(), &mut Chance::seeded(seed, 2)).expect("legal");
         if after.front_block == before.front_block || after.front.is_empty() {
             return false;
         }
@@ -94,10 +84,7 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
             }
         });
     }
-    assert!(
-        short > 20 && filled > 10,
-        "{short} cards short, {filled} turns filled up"
-    );
+    assert!(short > 20 && filled > 10, "{short} cards short, {filled} turns filled up");
 }
 
 /// Who comes later in the order is only dealt once those before have all they are due.
@@ -121,12 +108,7 @@ fn positions_of_a_deck_that_ran_round_obey_the_law_of_resampling() {
                 for number in 0..seats {
                     let mut world = *episode.state();
                     game.resample(&mut world, seat(number), &mut dice);
-                    assert_eq!(
-                        game.audit(&world),
-                        Ok(()),
-                        "seat {number} at ply {}",
-                        episode.ply()
-                    );
+                    assert_eq!(game.audit(&world), Ok(()), "seat {number} at ply {}", episode.ply());
                     let at = usize::from(number);
                     for round in 0..7 {
                         assert_eq!(world.dealt[round][at], episode.state().dealt[round][at]);
