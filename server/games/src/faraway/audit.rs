@@ -71,6 +71,10 @@ impl Faraway {
                 format!("seat {seat} is nobody's and has something")
             })?;
         }
+        let owes = in_turn && state.round > 1;
+        ensure(owes || state.owed == [0; SEATS], || {
+            format!("owed {:?} out of turn", state.owed)
+        })?;
         let order = if in_turn {
             state.order_of(state.round, self.seats)
         } else {

@@ -49,6 +49,7 @@ const SANCTUARY_STREAM: usize = 1;
 pub struct Faraway {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
+    rates: estimate::Rates,
     seats: u8,
     advanced: bool,
 }
@@ -119,6 +120,7 @@ impl Game for Faraway {
             scores: (0, scoring::most(&catalogue.value)),
         };
         Ok(Self {
+            rates: estimate::Rates::of(&catalogue.value),
             catalogue,
             info,
             seats,
