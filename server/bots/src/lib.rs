@@ -1,1 +1,136 @@
-//! x
+//! Bots that play any game, from what their seat knows alone.
+//!
+//! A bot is given [`Knowledge`], never a position: the worlds it thinks in are drawn anew from what its
+//! seat may know. It spends simulations, not milliseconds, so it plays the same on every machine.
+#![deny(clippy::float_arithmetic)]
+
+mod greedy;
+
+use std::fmt;
+use std::str::FromStr;
+
+use boardwire_kernel::{Dice, Game, Knowledge};
+use thiserror::Error;
+
+/// Worlds a greedy bot looks at when its name states no number.
+pub const DEFAULT_WORLDS: u32 = 8;
+/// The most worlds a greedy bot may be asked to look at.
+pub const MAX_WORLDS: u32 = 1024;
+
+/// A way to choose actions, named `random`, `greedy` or `greedy:WORLDS`.
+///
+/// ```
+/// use boardwire_bots::Bot;
+///
+/// assert_eq!("greedy:16".parse(), Ok(Bot::Greedy { worlds: 16 }));
+/// assert!("clever".parse::<Bot>().is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bot {
+    /// Chooses uniformly among the legal actions.
+    Random,
+    /// Chooses the action whose immediate result is worth most on average.
+    Greedy {
+        /// How many worlds it averages over, at least 1.
+        worlds: u32,
+    },
+}
+
+impl Bot {
+    /// Chooses one of the legal actions of a seat that owes a choice, with randomness from `dice`.
+    ///
+    /// # Panics
+    /// When the seat owes no choice.
+    pub fn choose<G: Game>(self, knowledge: &Knowledge<G>, dice: &mut Dice) -> u8 {
+        match self {
+            Self::Random => dice.draw(&mut knowledge.legal()),
+            Self::Greedy { worlds } => greedy::choose(knowledge, worlds, dice),
+        }
+    }
+
+    /// Whether choosing takes so little that nobody need make room for it.
+    #[must_use]
+    pub fn is_quick(self) -> bool {
+        self == Self::Random
+    }
+}
+
+impl fmt::Display for Bot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => f.write_str("random"),
+            Self::Greedy {
+                worlds: DEFAULT_WORLDS,
+            } => f.write_str("greedy"),
+            Self::Greedy { worlds } => write!(f, "greedy:{worlds}"),
+        }
+    }
+}
+
+/// No bot has this name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{given}` is no bot: known are {}", Self::KNOWN)]
+pub struct UnknownBot {
+    /// The name given.
+    pub given: String,
+}
+
+impl UnknownBot {
+    /// The names there are, for people.
+    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024)";
+}
+
+impl FromStr for Bot {
+    type Err = UnknownBot;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBot> {
+        let (kind, number) = name
+            .split_once(':')
+            .map_or((name, None), |(kind, number)| (kind, Some(number)));
+        let worlds = match number {
+            None => Some(DEFAULT_WORLDS),
+            Some(number) => number
+                .parse()
+                .ok()
+                .filter(|worlds| (1..=MAX_WORLDS).contains(worlds)),
+        };
+        match (kind, number, worlds) {
+            ("random", None, _) => Ok(Self::Random),
+            ("greedy", _, Some(worlds)) => Ok(Self::Greedy { worlds }),
+            _ => Err(UnknownBot {
+                given: name.to_owned(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["random", "greedy", "greedy:1", "greedy:1024"] {
+            assert_eq!(
+                name.parse::<Bot>().map(|bot| bot.to_string()),
+                Ok(name.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_the_right_ones() {
+        for name in [
+            "",
+            "greedy:",
+            "greedy:0",
+            "greedy:1025",
+            "random:3",
+            "Greedy",
+            "mcts",
+        ] {
+            let error = name.parse::<Bot>().expect_err(name).to_string();
+            assert!(error.contains("greedy:WORLDS"), "{error}");
+        }
+    }
+}

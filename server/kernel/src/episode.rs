@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use borsh::{BorshDeserialize, BorshSerialize};
+use borsh::BorshDeserialize;
 
 use crate::{Chance, Dice, Digest, Game, Outcome, Rejection, Seat, SeatSet, apply};
 
@@ -159,26 +159,32 @@ impl<G: Game> Episode<G> {
         })
     }
 
-    /// What `seat` knows, for a bot: the hidden part is drawn anew from `dice` at once.
+    /// What `seat` knows, for a bot.
     #[must_use]
-    pub fn knowledge(&self, seat: Seat, dice: &mut Dice) -> Knowledge<G> {
-        let mut world = self.state.clone();
-        self.game.resample(&mut world, seat, dice);
+    pub fn knowledge(&self, seat: Seat) -> Knowledge<G> {
         Knowledge {
             game: Arc::clone(&self.game),
-            world,
+            state: self.state.clone(),
             seat,
         }
     }
+
+    /// The same episode with everything that `seat` cannot know drawn anew.
+    #[must_use]
+    pub fn imagined(&self, seat: Seat, dice: &mut Dice) -> Self {
+        let mut world = self.clone();
+        world.game.resample(&mut world.state, seat, dice);
+        world
+    }
 }
 
-/// All a seat may know, as one world drawn from what is consistent with it.
+/// All a seat may know of a position.
 ///
-/// There is no way from here to the true position: a bot that holds this cannot cheat by accident.
-#[derive(Debug, Clone)]
+/// There is no way from here to the true position, only to worlds drawn from what is consistent with what
+/// the seat knows: a bot that holds this cannot cheat by accident.
 pub struct Knowledge<G: Game> {
     game: Arc<G>,
-    world: G::State,
+    state: G::State,
     seat: Seat,
 }
 
@@ -198,23 +204,14 @@ impl<G: Game> Knowledge<G> {
     /// The actions the seat may choose from.
     #[must_use]
     pub fn legal(&self) -> crate::ActionSet {
-        self.game.legal(&self.world, self.seat)
+        self.game.legal(&self.state, self.seat)
     }
 
-    /// Another world consistent with what the seat knows.
+    /// A world consistent with what the seat knows.
     #[must_use]
     pub fn world(&self, dice: &mut Dice) -> G::State {
-        let mut world = self.world.clone();
+        let mut world = self.state.clone();
         self.game.resample(&mut world, self.seat, dice);
         world
     }
-}
-
-/// What makes two plays the same: with the same actions they give the same states everywhere.
-#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
-pub struct Identity {
-    /// The digest of the table's facts: game, rules version, catalogue, seats, options.
-    pub spec: Digest,
-    /// The seed of the play.
-    pub seed: u64,
 }

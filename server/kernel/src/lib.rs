@@ -26,7 +26,7 @@ mod view;
 pub use action::{ActionLabels, ActionSet, MAX_ACTIONS};
 pub use chance::{BOT_STREAM, Chance, Dice, Fault, RESAMPLE_STREAM, SUBSTITUTE_STREAM};
 pub use digest::Digest;
-pub use episode::{Episode, Identity, Knowledge};
+pub use episode::{Episode, Knowledge};
 pub use error::{CatalogueError, Rejection, SetupError};
 pub use game::{Game, GameInfo, Provenance, Title, apply, set_up};
 pub use options::{Loaded, OptionKind, OptionSpec, Options};

@@ -1,1 +1,18 @@
-//! x
+//! Boardwire's gRPC service: matches between mutually distrusting seats.
+//!
+//! [`run`] serves on listeners it is given until it is told to stop; [`Matches`](matches::Matches) holds
+//! every match behind a lock of its own. Handlers in `rpc/` parse, call one method and convert; they decide
+//! nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
+
+pub mod arbiter;
+pub mod cli;
+mod convert;
+pub mod error;
+pub mod matches;
+pub mod play;
+mod reward;
+mod rpc;
+pub mod run;
+mod secret;
+mod status;
+pub mod tables;

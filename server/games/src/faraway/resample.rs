@@ -1,0 +1,215 @@
+//! Draws anew what a seat cannot know: the cards others hold, the decks, the choices of others.
+
+use boardwire_kernel::{Dice, Seat};
+
+use super::Faraway;
+use super::catalogue::{REGIONS, SANCTUARIES};
+use super::memory::{PLACED, Path, Paths, last_deal};
+use super::state::{Phase, Regions, State};
+use super::view::{known_hand, unknown_hand};
+
+/// What a seat knows of a sanctuary: cards it knows alike may change places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    /// The deals of its own in which it saw the card.
+    own: Path,
+    /// Those of them to which the card came from another seat's turn in the same round: it came late.
+    late: Path,
+    /// The deal in which the card was placed; 0 when it was not.
+    placed: Path,
+}
+
+/// How often cards that were dealt again and again are exchanged: enough to forget how they really lay.
+const EXCHANGES: u32 = 400;
+
+impl Faraway {
+    /// Draws anew everything that `viewer` cannot know.
+    pub(super) fn redraw(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+        self.redraw_hands(state, viewer, dice);
+        self.redraw_set_aside(state, viewer, dice);
+        for seat in self.others(viewer) {
+            let chosen = &mut state.chosen[seat];
+            if *chosen > 0 {
+                *chosen = dice.draw(&mut state.hands[seat].clone());
+            }
+        }
+        self.redraw_sanctuaries(state, viewer, dice);
+    }
+
+    fn others(&self, viewer: Seat) -> impl Iterator<Item = usize> + use<> {
+        viewer.round(self.seats).skip(1).map(Seat::index)
+    }
+
+    /// Hidden hand cards and the deck, but for what the viewer knows it set aside into the deck.
+    fn redraw_hands(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+        let mut own = Regions::EMPTY;
+        for id in state.aside[viewer.index()] {
+            if state.deck.remove(id) {
+                own.insert(id);
+            }
+        }
+        for seat in self.others(viewer) {
+            let hidden = unknown_hand(state, Seat::new(small(seat)));
+            state.deck = state.deck.union(hidden);
+        }
+        for seat in self.others(viewer) {
+            let mut hand = known_hand(state, Seat::new(small(seat)));
+            for _ in 0..state.hands[seat].difference(state.shown).len() {
+                hand.insert(dice.draw(&mut state.deck));
+            }
+            state.hands[seat] = hand;
+        }
+        state.deck = state.deck.union(own);
+    }
+
+    /// What others set aside: of their hands while they do it, later whatever was not kept by anybody.
+    fn redraw_set_aside(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+        if !self.advanced {
+            return;
+        }
+        let mut candidates = (1..=REGIONS).collect::<Regions>();
+        for seat in 0..usize::from(self.seats) {
+            let kept = state.line(seat).iter().copied().chain(state.hands[seat]);
+            for id in kept.filter(|&id| !state.shown.contains(id)) {
+                candidates.remove(id);
+            }
+        }
+        for id in state.aside[viewer.index()] {
+            candidates.remove(id);
+        }
+        for seat in self.others(viewer) {
+            let mut own = state.hands[seat];
+            let (from, count) = match state.phase {
+                Phase::SetAside if state.aside[seat][1] > 0 => (&mut own, 2),
+                // Nobody sees whether one has been set aside: six cases, none or one of five.
+                Phase::SetAside => (&mut own, u8::from(dice.below(6) > 0)),
+                _ => (&mut candidates, 2),
+            };
+            state.aside[seat] = [0; 2];
+            for place in 0..usize::from(count) {
+                state.aside[seat][place] = dice.draw(from);
+            }
+            if count == 2 {
+                state.aside[seat].sort_unstable();
+            }
+        }
+    }
+
+    /// The way of every sanctuary, but for what the viewer saw of it.
+    ///
+    /// Cards that the viewer knows alike exchange their whole paths: this alone is uniform while no
+    /// returned card has been dealt again. When some have, the paths also take a random walk whose steps
+    /// are as likely forth as back, so that every history the viewer can believe in is as likely.
+    fn redraw_sanctuaries(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+        if state.sanctuary_deck == SANCTUARIES {
+            return;
+        }
+        let mut paths = self.paths(state);
+        let own = self
+            .deals(state)
+            .filter(|(_, seat, _)| *seat == viewer.index())
+            .fold(0, |own, (_, _, bit)| own | bit);
+        let known = paths.map(|path| Known::of(path, own));
+        exchange_alike(&mut paths, &known, dice);
+        if paths.iter().any(|path| (path & !PLACED).count_ones() > 1) {
+            for _ in 0..EXCHANGES {
+                step(&mut paths, &known, own, dice);
+            }
+            exchange_alike(&mut paths, &known, dice);
+        }
+        self.follow(state, &paths);
+    }
+}
+
+impl Known {
+    fn of(path: Path, own: Path) -> Self {
+        let seen = path & own;
+        Self {
+            own: seen,
+            late: if seen == 0 { 0 } else { late(path, seen) },
+            placed: if path & PLACED == 0 {
+                0
+            } else {
+                last_deal(path & !PLACED)
+            },
+        }
+    }
+}
+
+/// The deals in `seen` before which the card was already dealt in the same round.
+fn late(path: Path, seen: Path) -> Path {
+    let mut late = 0;
+    let mut left = seen;
+    while left != 0 {
+        let bit = left & left.wrapping_neg();
+        left ^= bit;
+        let round = 0b11_1111 << (bit.trailing_zeros() / 6 * 6);
+        if path & round & (bit - 1) != 0 {
+            late |= bit;
+        }
+    }
+    late
+}
+
+/// Shuffles the paths of unplaced cards among those known alike.
+fn exchange_alike(paths: &mut Paths, known: &[Known], dice: &mut Dice) {
+    for at in 0..paths.len() {
+        if known[at].placed != 0 {
+            continue;
+        }
+        let alike = (at..paths.len()).filter(|&other| known[other] == known[at]);
+        let count = u32::try_from(alike.clone().count()).unwrap_or(1);
+        if count > 1 {
+            let other = alike.clone().nth(dice.below(count) as usize);
+            paths.swap(at, other.unwrap_or(at));
+        }
+    }
+}
+
+/// One step of the walk: one to three exchanges, taken back unless the viewer can believe in the result.
+fn step(paths: &mut Paths, known: &[Known], own: Path, dice: &mut Dice) {
+    let before = *paths;
+    let mut believable = true;
+    let mut touched = [0; 6];
+    let exchanges = 1 + dice.below(3) as usize;
+    for pair in touched.chunks_mut(2).take(exchanges) {
+        let first = dice.below(SANCTUARIES.into()) as usize;
+        let second = (first + 1 + dice.below(u32::from(SANCTUARIES) - 1) as usize) % paths.len();
+        pair.copy_from_slice(&[first, second]);
+        let apart = segments(paths[first], paths[second]);
+        let count = u32::try_from(apart.clone().count()).unwrap_or(0);
+        if count > 0 {
+            let swapped = apart.clone().nth(dice.below(count) as usize).unwrap_or(0);
+            paths[first] ^= swapped;
+            paths[second] ^= swapped;
+        }
+    }
+    for at in &touched[..2 * exchanges] {
+        believable &= Known::of(paths[*at], own) == known[*at];
+    }
+    if !believable {
+        *paths = before;
+    }
+}
+
+/// Where two cards went apart between being together: what they exchange in each such stretch.
+fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
+    let mut together = one & other & !PLACED;
+    let mut begin = Some(0);
+    std::iter::from_fn(move || {
+        let from = begin?;
+        let until = together.trailing_zeros();
+        begin = (until < 64).then_some(until + 1);
+        together &= together.wrapping_sub(1);
+        Some((one ^ other) & below(until) & !below(from))
+    })
+    .filter(|apart| *apart != 0)
+}
+
+fn below(bit: u32) -> Path {
+    1u64.checked_shl(bit).map_or(Path::MAX, |bit| bit - 1)
+}
+
+fn small(seat: usize) -> u8 {
+    u8::try_from(seat).unwrap_or(0)
+}

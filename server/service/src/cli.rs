@@ -1,0 +1,161 @@
+//! The command line. Results go to stdout, everything else to stderr; exit codes are 0 good, 1 failed, 2 usage.
+
+mod arena;
+mod games;
+mod lines;
+mod play;
+mod serve;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use boardwire_bots::Bot;
+use boardwire_games::Registry;
+use boardwire_kernel::{BOT_STREAM, Dice};
+use clap::{Args, Parser, Subcommand};
+
+use crate::play::Play;
+use crate::tables::{Table, Tables};
+
+/// A headless engine for modern board games, served over gRPC.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serves matches over gRPC until interrupted.
+    Serve(serve::Serve),
+    /// Shows what is served; with a game, its actions, fields and options.
+    Games(games::Games),
+    /// Plays one match of bots and prints a readable transcript.
+    Play(play::PlayOne),
+    /// Plays many matches of bots and prints win rates with 95 % intervals.
+    Arena(arena::Arena),
+    /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
+    Score(lines::Score),
+    /// Plays recorded games and compares every fact: JSON lines on stdin, JSON lines on stdout.
+    Replay(lines::Replay),
+}
+
+impl Cli {
+    /// Does what the command line asks for.
+    ///
+    /// # Errors
+    /// What went wrong, for stderr.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Serve(serve) => serve.run(),
+            Command::Games(games) => games.run(),
+            Command::Play(play) => play.run(),
+            Command::Arena(arena) => arena.run(),
+            Command::Score(score) => score.run(),
+            Command::Replay(replay) => replay.run(),
+        }
+    }
+}
+
+/// Catalogues that take the place of those compiled in.
+#[derive(Debug, Clone, Default, Args)]
+struct Catalogues {
+    /// Plays a game with the components of a file instead of those built in; may be repeated.
+    #[arg(long = "catalogue", value_name = "GAME=FILE", value_parser = pair)]
+    catalogues: Vec<(String, String)>,
+}
+
+impl Catalogues {
+    /// The games with these catalogues.
+    fn load(&self) -> anyhow::Result<Registry> {
+        for (game, _) in &self.catalogues {
+            let known = Registry::IDS.join(", ");
+            anyhow::ensure!(
+                Registry::IDS.contains(&game.as_str()),
+                "there is no game `{game}`: known are {known}"
+            );
+        }
+        let read = |(game, file): &(String, String)| {
+            let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
+            anyhow::Ok((game.clone(), text))
+        };
+        let texts = self
+            .catalogues
+            .iter()
+            .map(read)
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let replaced = |id: &str| {
+            texts
+                .iter()
+                .rfind(|(game, _)| game == id)
+                .map(|(_, text)| text.clone())
+        };
+        Registry::load(replaced).map_err(|(game, error)| {
+            let file = self.catalogues.iter().rfind(|(name, _)| name == game);
+            let file = file.map_or("the built-in catalogue", |(_, file)| file.as_str());
+            anyhow::anyhow!("{file} is no catalogue of {game}: {error}")
+        })
+    }
+}
+
+/// Splits `NAME=VALUE`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A table of bots: what `play` and `arena` have in common.
+#[derive(Debug, Args)]
+struct BotTable {
+    /// The game's id.
+    game: String,
+    /// A bot for every seat.
+    #[arg(long, value_delimiter = ',', default_value = "greedy,random")]
+    seats: Vec<Bot>,
+    /// The seed; the same seed gives the same matches.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Sets an option of the game; may be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair)]
+    options: Vec<(String, String)>,
+    #[command(flatten)]
+    catalogues: Catalogues,
+}
+
+impl BotTable {
+    /// Sets the table up.
+    fn table(&self) -> anyhow::Result<Arc<Table>> {
+        let options = self
+            .options
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let seats = u32::try_from(self.seats.len())?;
+        Ok(Tables::new(self.catalogues.load()?).table(&self.game, seats, options)?)
+    }
+}
+
+/// Plays a match of bots to its end; `each` sees every action before it is applied.
+fn bot_match(
+    table: &Table,
+    bots: &[Bot],
+    seed: u64,
+    mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<()>,
+) -> anyhow::Result<Box<dyn Play>> {
+    let mut episode = Arc::clone(&table.rules).deal(seed);
+    let mut dice: Vec<Dice> = (BOT_STREAM..)
+        .zip(bots)
+        .map(|(stream, _)| Dice::new(seed, stream))
+        .collect();
+    while let Some(seat) = episode.pending().lowest() {
+        let own = &mut dice[seat.index()];
+        let (action, used) = episode.thought(seat, bots[seat.index()], own.clone())();
+        *own = used;
+        each(&*episode, seat, action)?;
+        episode.apply(seat, action.into())?;
+    }
+    Ok(episode)
+}

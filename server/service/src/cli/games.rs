@@ -1,0 +1,194 @@
+//! `games`: what is served, for people and, with `--json`, for programs.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use boardwire_games::Registry;
+use boardwire_kernel::{GameInfo, Meaning};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Catalogues, pair};
+use crate::tables::{Served, Tables};
+
+/// Shows what is served.
+#[derive(Debug, Args)]
+pub(super) struct Games {
+    /// The game to show whole.
+    game: Option<String>,
+    /// For how many seats; the fewest when left out.
+    #[arg(long, requires = "game")]
+    seats: Option<u32>,
+    /// Sets an option of the game; may be repeated.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair, requires = "game")]
+    options: Vec<(String, String)>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    catalogues: Catalogues,
+}
+
+impl Games {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        let tables = Tables::new(self.catalogues.load()?);
+        let mut out = String::new();
+        match &self.game {
+            None => {
+                let served = Registry::IDS.iter().map(|id| Ok(tables.served(id)?));
+                let served = served.collect::<anyhow::Result<Vec<_>>>()?;
+                if self.json {
+                    let _ = writeln!(out, "{}", served.iter().map(title_json).collect::<Value>());
+                } else {
+                    for served in &served {
+                        title_text(&mut out, served);
+                    }
+                }
+            }
+            Some(game) => {
+                let served = tables.served(game)?;
+                let seats = self.seats.unwrap_or_else(|| (*served.title.seats.start()).into());
+                let options = self
+                    .options
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str()));
+                let table = tables.table(game, seats, options)?;
+                let info = table.rules.info();
+                if self.json {
+                    let mut whole = title_json(&served);
+                    whole["table"] = table_json(info, &table.digest.to_string());
+                    let _ = writeln!(out, "{whole}");
+                } else {
+                    title_text(&mut out, &served);
+                    table_text(&mut out, info, &served);
+                }
+            }
+        }
+        print!("{out}");
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn title_text(out: &mut String, served: &Served) {
+    let title = &served.title;
+    let (min, max) = (title.seats.start(), title.seats.end());
+    let _ = writeln!(out, "{:<16} {}, {min} to {max} seats", title.id, title.name);
+    for option in title.options {
+        let _ = writeln!(
+            out,
+            "    {}: {} (default {}). {}",
+            option.name, option.kind, option.default, option.doc
+        );
+    }
+}
+
+fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
+    let options = info
+        .options
+        .all()
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let _ = writeln!(
+        out,
+        "\nat {} seats, {}",
+        info.seats,
+        options.collect::<Vec<_>>().join(", ")
+    );
+    let _ = writeln!(
+        out,
+        "rules version {}, catalogue {}",
+        info.rules_version, info.catalogue
+    );
+    let _ = writeln!(out, "spec {}", info.digest());
+    let _ = writeln!(
+        out,
+        "at most {} plies, scores {} to {}",
+        info.max_plies, info.scores.0, info.scores.1
+    );
+    let _ = writeln!(out, "\nthe catalogue");
+    for row in &served.provenance {
+        let _ = writeln!(out, "    {:<24} {}", row.section, row.source);
+    }
+    let _ = writeln!(out, "\na view, {} bytes", info.layout.bytes());
+    for (offset, field) in info.layout.with_offsets() {
+        let _ = writeln!(
+            out,
+            "    {offset:>4} {:<24} {:<10} 0..={:<5} {}. {}",
+            field.name,
+            format!("{:?}", field.shape),
+            field.max,
+            meaning(&field.meaning),
+            field.doc
+        );
+    }
+    let _ = writeln!(out, "\ntables");
+    for table in &info.tables {
+        let _ = writeln!(
+            out,
+            "    {}, {} rows: {}",
+            table.name,
+            table.rows.len(),
+            table.columns.join(", ")
+        );
+    }
+    let _ = writeln!(out, "\nactions, {} of them", info.actions.count());
+    for (index, label) in info.actions.all().iter().enumerate() {
+        let _ = writeln!(out, "    {index:>4} {label}");
+    }
+}
+
+fn meaning(meaning: &Meaning) -> String {
+    match meaning {
+        Meaning::Id { table } => format!("row of {table}"),
+        Meaning::Count => "count".to_owned(),
+        Meaning::Flag => "flag".to_owned(),
+        Meaning::Seat => "seat".to_owned(),
+        Meaning::Code { names } => format!("one of {}", names.join(", ")),
+    }
+}
+
+fn title_json(served: &Served) -> Value {
+    let title = &served.title;
+    let option = |spec: &boardwire_kernel::OptionSpec| {
+        let kind = spec.kind.to_string();
+        json!({"name": spec.name, "kind": kind, "default": spec.default, "doc": spec.doc})
+    };
+    let provenance = served
+        .provenance
+        .iter()
+        .map(|row| (row.section.clone(), Value::from(row.source.as_str())));
+    json!({
+        "id": title.id,
+        "name": title.name,
+        "rules_version": title.rules_version,
+        "seats": [title.seats.start(), title.seats.end()],
+        "options": title.options.iter().map(option).collect::<Value>(),
+        "catalogue_digest": served.catalogue.to_string(),
+        "provenance": Value::Object(provenance.collect()),
+    })
+}
+
+fn table_json(info: &GameInfo, digest: &str) -> Value {
+    let field = |(offset, field): (usize, &boardwire_kernel::Field)| {
+        json!({
+            "name": field.name,
+            "offset": offset,
+            "shape": field.shape,
+            "max": field.max,
+            "meaning": meaning(&field.meaning),
+            "doc": field.doc,
+        })
+    };
+    let matrix = |table: &boardwire_kernel::Table| json!({"name": table.name, "columns": table.columns, "rows": table.rows});
+    json!({
+        "seats": info.seats,
+        "options": info.options.all().iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "spec_digest": digest,
+        "max_plies": info.max_plies,
+        "scores": [info.scores.0, info.scores.1],
+        "view_bytes": info.layout.bytes(),
+        "fields": info.layout.with_offsets().map(field).collect::<Value>(),
+        "tables": info.tables.iter().map(matrix).collect::<Value>(),
+        "actions": info.actions.all(),
+    })
+}

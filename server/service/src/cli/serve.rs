@@ -1,0 +1,223 @@
+//! `serve`: flags over environment over a configuration file over defaults.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+use super::{Catalogues, pair};
+use crate::matches::Matches;
+use crate::run::{Listener, run};
+use crate::tables::Tables;
+
+/// Serves matches.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Where to listen; may be repeated. [default: 127.0.0.1:50051]
+    #[arg(
+        long,
+        value_name = "HOST:PORT|unix:PATH",
+        env = "BOARDWIRE_LISTEN",
+        value_delimiter = ','
+    )]
+    listen: Vec<Address>,
+    /// The most matches that may be open at once. [default: 100000]
+    #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
+    max_matches: Option<usize>,
+    /// How to log. [default: text]
+    #[arg(long, env = "BOARDWIRE_LOG")]
+    log: Option<LogFormat>,
+    /// What to log: `error`, `warn`, `info`, `debug`, or a tracing filter. [default: info]
+    #[arg(long, env = "BOARDWIRE_LOG_LEVEL")]
+    log_level: Option<String>,
+    /// A TOML file with any of these settings: `listen`, `max_matches`, `log`, `log_level`, `catalogue`.
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_CONFIG")]
+    config: Option<PathBuf>,
+    /// Stops when standard input ends: a parent that dies takes its server along.
+    #[arg(long)]
+    exit_with_stdin: bool,
+    #[command(flatten)]
+    catalogues: Catalogues,
+}
+
+/// The settings a configuration file may hold.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    listen: Option<Vec<Address>>,
+    max_matches: Option<usize>,
+    log: Option<LogFormat>,
+    log_level: Option<String>,
+    /// `GAME=FILE`.
+    catalogue: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum LogFormat {
+    /// For people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+enum Address {
+    Tcp(String),
+    Unix(PathBuf),
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return Ok(Self::Unix(path.into()));
+        }
+        match text.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                Ok(Self::Tcp(text.to_owned()))
+            }
+            _ => Err(format!("`{text}` is neither HOST:PORT nor unix:PATH")),
+        }
+    }
+}
+
+impl TryFrom<String> for Address {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl Serve {
+    pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
+        let file = self.config.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        if self.listen.is_empty() {
+            self.listen = file
+                .listen
+                .unwrap_or_else(|| vec![Address::Tcp("127.0.0.1:50051".to_owned())]);
+        }
+        if self.catalogues.catalogues.is_empty() {
+            let pairs = file.catalogue.unwrap_or_default();
+            let pairs = pairs.iter().map(|text| pair(text).map_err(anyhow::Error::msg));
+            self.catalogues.catalogues = pairs.collect::<anyhow::Result<_>>()?;
+        }
+        let level = self
+            .log_level
+            .or(file.log_level)
+            .unwrap_or_else(|| "info".to_owned());
+        log(self.log.or(file.log).unwrap_or(LogFormat::Text), &level)?;
+        let limit = self.max_matches.or(file.max_matches).unwrap_or(100_000);
+        let matches = Arc::new(Matches::new(Tables::new(self.catalogues.load()?), limit));
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut listeners = Vec::new();
+            for address in &self.listen {
+                let listener = bind(address)
+                    .await
+                    .with_context(|| format!("cannot listen on {address:?}"))?;
+                println!("listening on {}", bound(&listener)?);
+                listeners.push(listener);
+            }
+            run(listeners, matches, stopped(self.exit_with_stdin)).await
+        })?;
+        // A call that would not end must not keep the process.
+        runtime.shutdown_background();
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("configuration {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("configuration {}", path.display()))
+}
+
+fn log(format: LogFormat, level: &str) -> anyhow::Result<()> {
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
+    let logger = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => logger.init(),
+        LogFormat::Json => logger.json().init(),
+    }
+    Ok(())
+}
+
+async fn bind(address: &Address) -> anyhow::Result<Listener> {
+    match address {
+        Address::Tcp(address) => Ok(Listener::Tcp(TcpListener::bind(address).await?)),
+        Address::Unix(path) => {
+            // A socket nobody answers on was left behind by a server that was killed.
+            if path.exists() && UnixStream::connect(path).await.is_err() {
+                std::fs::remove_file(path)?;
+            }
+            Ok(Listener::Unix(UnixListener::bind(path)?, path.clone()))
+        }
+    }
+}
+
+/// Where a listener accepts connections, as clients write it.
+fn bound(listener: &Listener) -> anyhow::Result<String> {
+    match listener {
+        Listener::Tcp(listener) => Ok(SocketAddr::to_string(&listener.local_addr()?)),
+        Listener::Unix(_, path) => Ok(format!("unix:{}", path.display())),
+    }
+}
+
+/// Resolves on an interrupt, on SIGTERM, and if asked for at the end of standard input.
+async fn stopped(with_stdin: bool) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be listened for");
+    let (gone, stdin) = tokio::sync::oneshot::channel();
+    if with_stdin {
+        // A thread of its own: a blocked read must not keep the runtime from stopping.
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            let _ = gone.send(());
+        });
+    }
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+        _ = stdin, if with_stdin => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_sockets_or_paths() {
+        assert_eq!("unix:/tmp/b".parse(), Ok(Address::Unix("/tmp/b".into())));
+        assert_eq!("127.0.0.1:0".parse(), Ok(Address::Tcp("127.0.0.1:0".to_owned())));
+        for wrong in ["", "50051", ":50051", "localhost:x", "localhost:70000"] {
+            assert!(wrong.parse::<Address>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_with_an_unknown_setting_is_refused() {
+        let good: File = toml::from_str("listen = ['unix:/tmp/b']\nlog = 'json'").expect("it is right");
+        assert_eq!(
+            (good.listen.map(|all| all.len()), good.log),
+            (Some(1), Some(LogFormat::Json))
+        );
+        let wrong = toml::from_str::<File>("lisen = []")
+            .expect_err("it is wrong")
+            .to_string();
+        assert!(wrong.contains("lisen"), "{wrong}");
+    }
+}

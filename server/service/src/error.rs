@@ -1,0 +1,145 @@
+//! Everything the service refuses, in one enum.
+
+use boardwire_kernel::{Rejection, Seat, SeatSet};
+use thiserror::Error;
+
+/// Why a request was refused; nothing has changed then.
+///
+/// `status.rs` gives each its gRPC status; `tests/errors.tsv` lists them all. The fields are the metadata.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the fields are the values the messages mention")]
+pub enum ServiceError {
+    /// No game has this id.
+    #[error("there is no game `{game}`: known are {known}")]
+    UnknownGame { game: String, known: String },
+    /// The game is not played by this many.
+    #[error("{game} is played by {min} to {max} seats, not {given}")]
+    Seats {
+        game: &'static str,
+        given: u32,
+        min: u8,
+        max: u8,
+    },
+    /// The game has no such option.
+    #[error("{game} has no option `{option}`: known are {known}")]
+    UnknownOption {
+        game: &'static str,
+        option: String,
+        known: String,
+    },
+    /// The option has no such value.
+    #[error("option `{option}` is {expected}, not `{value}`")]
+    OptionValue {
+        option: &'static str,
+        value: String,
+        expected: String,
+    },
+    /// A seat was given to a bot that does not exist.
+    #[error("seat {seat} is given to `{given}`: known are {expected}")]
+    UnknownBot {
+        seat: usize,
+        given: String,
+        expected: String,
+    },
+    /// A field of the request cannot be.
+    #[error("`{field}` is {expected}, not `{value}`")]
+    BadField {
+        field: &'static str,
+        value: String,
+        expected: String,
+    },
+    /// No match has this id.
+    #[error("there is no match `{id}`; it may have been closed long ago")]
+    UnknownMatch { id: String },
+    /// Nobody was invited with this.
+    #[error("this invitation is for no seat of any open match")]
+    UnknownInvitation,
+    /// The seat has been joined with this invitation already.
+    #[error("seat {} of match {id} has been joined already", .seat.number())]
+    InvitationUsed { id: String, seat: Seat },
+    /// The call carries no token.
+    #[error("the call needs `authorization: Bearer TOKEN` in its metadata")]
+    MissingToken,
+    /// The token is none of the match's.
+    #[error("the token belongs to no seat of match {id}")]
+    WrongToken { id: String },
+    /// A seat asked for what only the host may do.
+    #[error("only the host of match {id} may do this")]
+    HostOnly { id: String },
+    /// The host asked for what only a seat can do.
+    #[error("only a seat of match {id} can do this; the host's token is for closing and resetting")]
+    SeatOnly { id: String },
+    /// The seat owes no decision.
+    #[error("seat {} owes no decision now: pending are {}", .seat.number(), list(*.pending))]
+    NotYourTurn { seat: Seat, pending: SeatSet },
+    /// The action exists, but not now.
+    #[error("seat {} may not choose action {action} (`{label}`) now: its mask shows what it may", .seat.number())]
+    IllegalAction { seat: Seat, action: u32, label: String },
+    /// The action does not exist.
+    #[error("there is no action {action}: indices are below {actions}")]
+    ActionOutOfRange { action: u32, actions: u32 },
+    /// The decision answered is not the one due.
+    #[error(
+        "decision {decision} of episode {episode} is not due: due is decision {expected_decision} of episode \
+         {expected_episode}"
+    )]
+    StaleDecision {
+        expected_episode: u32,
+        expected_decision: u32,
+        episode: u32,
+        decision: u32,
+    },
+    /// The episode has ended.
+    #[error("episode {episode} is over: a reset begins the next")]
+    EpisodeOver { episode: u32 },
+    /// The episode still goes on, and other seats play in it.
+    #[error("episode {episode} is not over, and other agents play in it: only the host may reset it now")]
+    EpisodeNotOver { episode: u32 },
+    /// The match has been closed.
+    #[error("match {id} has been closed")]
+    MatchClosed { id: String },
+    /// No further match fits.
+    #[error("the server holds {limit} matches, as many as it may: close one first")]
+    TableFull { limit: usize },
+    /// The server stops.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+    /// An invariant is broken. What it was is logged, never sent.
+    #[error("the server has made a mistake with {place}; it is logged")]
+    Internal {
+        /// The match or game in which it happened.
+        place: String,
+        /// What happened, for the log.
+        what: String,
+    },
+}
+
+/// Seats as people write them: `0, 2`; `none` for the empty set.
+pub(crate) fn list(seats: SeatSet) -> String {
+    if seats.is_empty() {
+        return "none".to_owned();
+    }
+    seats
+        .iter()
+        .map(|seat| seat.number().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl ServiceError {
+    /// What the kernel's refusal of an action means to whoever sent it.
+    pub(crate) fn rejected(rejection: Rejection, episode: u32, pending: SeatSet, label: &str) -> Self {
+        match rejection {
+            Rejection::Over => Self::EpisodeOver { episode },
+            Rejection::NotPending { seat } | Rejection::NoSeat { seat, .. } => {
+                Self::NotYourTurn { seat, pending }
+            }
+            Rejection::OutOfRange { action, actions } => Self::ActionOutOfRange { action, actions },
+            Rejection::Illegal { seat, action } => Self::IllegalAction {
+                seat,
+                action: action.into(),
+                label: label.to_owned(),
+            },
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! One episode of any game behind one interface, for whoever does not care which game it is.
+
+use std::sync::Arc;
+
+use boardwire_bots::Bot;
+use boardwire_kernel::{
+    ActionSet, Dice, Digest, Episode, Game, GameInfo, Outcome, Rejection, ScoreLine, Seat, SeatSet,
+};
+
+/// The rules of one table, whichever the game.
+pub trait Rules: Send + Sync {
+    /// The facts of the table.
+    fn info(&self) -> &GameInfo;
+
+    /// Deals an episode from `seed`.
+    fn deal(self: Arc<Self>, seed: u64) -> Box<dyn Play>;
+}
+
+impl<G: Game> Rules for G {
+    fn info(&self) -> &GameInfo {
+        Game::info(self)
+    }
+
+    fn deal(self: Arc<Self>, seed: u64) -> Box<dyn Play> {
+        Box::new(Episode::seeded(self, seed))
+    }
+}
+
+/// What a bot thinks, to be called where it hinders nobody: gives its action and its dice back.
+pub type Thought = Box<dyn FnOnce() -> (u8, Dice) + Send>;
+
+/// An episode in progress, whichever the game. The methods are those of [`Episode`] and [`Game`].
+pub trait Play: Send {
+    /// The seats that owe a choice.
+    fn pending(&self) -> SeatSet;
+    /// What `seat` may choose now.
+    fn legal(&self, seat: Seat) -> ActionSet;
+    /// Writes what `seat` may know.
+    fn view(&self, seat: Seat, out: &mut [u8]);
+    /// The same as text.
+    fn text(&self, seat: Seat) -> String;
+    /// How many actions have been applied.
+    fn ply(&self) -> u32;
+    /// Whether it was cut at its greatest length.
+    fn is_truncated(&self) -> bool;
+    /// The result, once it has ended by the rules.
+    fn outcome(&self) -> Option<Outcome>;
+    /// Where the points of `seat` came from, once it has ended by the rules.
+    fn explain(&self, seat: Seat) -> Vec<ScoreLine>;
+    /// A pending seat with one legal action, and that action.
+    fn forced(&self) -> Option<(Seat, u8)>;
+    /// Plays an action.
+    ///
+    /// # Errors
+    /// As [`Episode::apply`].
+    fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
+    /// What `bot` at `seat` makes of what the seat knows, with its own dice.
+    fn thought(&self, seat: Seat, bot: Bot, dice: Dice) -> Thought;
+    /// The digest of the position: for the arbiter, since it depends on everything hidden.
+    fn digest(&self) -> Digest;
+}
+
+impl<G: Game> Play for Episode<G> {
+    fn pending(&self) -> SeatSet {
+        Self::pending(self)
+    }
+
+    fn legal(&self, seat: Seat) -> ActionSet {
+        if self.pending().contains(seat) {
+            self.game().legal(self.state(), seat)
+        } else {
+            ActionSet::EMPTY
+        }
+    }
+
+    fn view(&self, seat: Seat, out: &mut [u8]) {
+        self.game().view(self.state(), seat, out);
+    }
+
+    fn text(&self, seat: Seat) -> String {
+        let mut text = String::new();
+        self.game()
+            .text(self.state(), seat, &mut text)
+            .expect("writing to a string does not fail");
+        text
+    }
+
+    fn ply(&self) -> u32 {
+        Self::ply(self)
+    }
+
+    fn is_truncated(&self) -> bool {
+        Self::is_truncated(self)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        Self::outcome(self)
+    }
+
+    fn explain(&self, seat: Seat) -> Vec<ScoreLine> {
+        if self.outcome().is_some() {
+            self.game().explain(self.state(), seat)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn forced(&self) -> Option<(Seat, u8)> {
+        Self::forced(self)
+    }
+
+    fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
+        Self::apply(self, seat, action)
+    }
+
+    fn thought(&self, seat: Seat, bot: Bot, mut dice: Dice) -> Thought {
+        let knowledge = self.knowledge(seat);
+        Box::new(move || (bot.choose(&knowledge, &mut dice), dice))
+    }
+
+    fn digest(&self) -> Digest {
+        Self::digest(self)
+    }
+}

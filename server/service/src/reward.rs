@@ -1,0 +1,92 @@
+//! Rewards: what an adapter makes of an outcome. They are not rules.
+
+use boardwire_kernel::Seat;
+
+/// What a seat is rewarded for at the end of an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RewardKind {
+    /// From +1 for the first place to -1 for the last, in equal steps; ties share the mean.
+    #[default]
+    Rank,
+    /// 1 divided between the winners, 0 for the others.
+    Win,
+    /// The own score minus the best score of another seat.
+    Margin,
+    /// The own score.
+    Score,
+}
+
+impl RewardKind {
+    /// The reward of `seat` for these final scores and places.
+    pub(crate) fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f64 {
+        let own = ranks[seat.index()];
+        match self {
+            Self::Rank => {
+                let worse = ranks.iter().filter(|&&rank| rank > own).count();
+                let better = ranks.iter().filter(|&&rank| rank < own).count();
+                (small(worse) - small(better)) / small(ranks.len() - 1)
+            }
+            Self::Win if own == 1 => 1.0 / small(ranks.iter().filter(|&&rank| rank < 2).count()),
+            Self::Win => 0.0,
+            Self::Score => scores[seat.index()].into(),
+            Self::Margin => {
+                let others = scores
+                    .iter()
+                    .enumerate()
+                    .filter(|(other, _)| *other != seat.index());
+                let best = others.map(|(_, &score)| score).max().unwrap_or(0);
+                f64::from(scores[seat.index()]) - f64::from(best)
+            }
+        }
+    }
+}
+
+/// A number of seats as a float: exact, since tables are small.
+fn small(seats: usize) -> f64 {
+    u8::try_from(seats).unwrap_or(u8::MAX).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boardwire_kernel::Outcome;
+
+    fn rewards(kind: RewardKind, scores: &[i32]) -> Vec<f64> {
+        let outcome = Outcome::ranked(scores, &vec![0; scores.len()]);
+        let seats = Seat::all(u8::try_from(scores.len()).expect("few seats"));
+        seats
+            .map(|seat| kind.of(seat, outcome.scores(), outcome.ranks()))
+            .collect()
+    }
+
+    #[test]
+    fn ranks_go_from_one_to_minus_one_in_equal_steps() {
+        assert_eq!(rewards(RewardKind::Rank, &[9, 5]), [1.0, -1.0]);
+        assert_eq!(rewards(RewardKind::Rank, &[1, 9, 5]), [-1.0, 1.0, 0.0]);
+        assert_eq!(
+            rewards(RewardKind::Rank, &[9, 7, 5, 3, 1]),
+            [1.0, 0.5, 0.0, -0.5, -1.0]
+        );
+    }
+
+    #[test]
+    fn ties_share_the_mean_and_all_sums_to_zero() {
+        assert_eq!(rewards(RewardKind::Rank, &[4, 4]), [0.0, 0.0]);
+        assert_eq!(rewards(RewardKind::Rank, &[9, 9, 5]), [0.5, 0.5, -1.0]);
+        assert_eq!(
+            rewards(RewardKind::Rank, &[9, 4, 4, 4, 4]),
+            [1.0, -0.25, -0.25, -0.25, -0.25]
+        );
+    }
+
+    #[test]
+    fn a_shared_victory_is_shared() {
+        assert_eq!(rewards(RewardKind::Win, &[9, 9, 5]), [0.5, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn a_margin_is_to_the_best_other_seat() {
+        assert_eq!(rewards(RewardKind::Margin, &[9, 12, 5]), [-3.0, 3.0, -7.0]);
+        assert_eq!(rewards(RewardKind::Score, &[9, -2]), [9.0, -2.0]);
+    }
+}

@@ -1,0 +1,39 @@
+//! The services on the wire: each handler parses, calls one method and converts.
+
+mod catalog;
+mod match_;
+
+pub(crate) use catalog::Catalog;
+pub(crate) use match_::MatchPlane;
+
+use tonic::metadata::MetadataMap;
+
+use crate::error::ServiceError;
+
+/// The token of `authorization: Bearer TOKEN`, if the call carries one.
+fn token(metadata: &MetadataMap) -> Option<&str> {
+    metadata
+        .get("authorization")?
+        .to_str()
+        .ok()?
+        .strip_prefix("Bearer ")
+}
+
+/// The page size to serve for the one asked for: 0 asks for the most.
+fn page_size(asked: u32) -> usize {
+    const MOST: u32 = 1_000;
+    if asked == 0 {
+        MOST as usize
+    } else {
+        asked.min(MOST) as usize
+    }
+}
+
+/// Refuses a page token that no answer of ours has held.
+fn bad_page(token: &str) -> ServiceError {
+    ServiceError::BadField {
+        field: "page_token",
+        value: token.to_owned(),
+        expected: "empty or the next_page_token of the page before".to_owned(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Serving on listeners that are given, until told to stop.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boardwire_api::v1::catalog_service_server::CatalogServiceServer;
+use boardwire_api::v1::match_service_server::MatchServiceServer;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::server::{Router, TcpIncoming};
+
+use crate::matches::Matches;
+use crate::rpc::{Catalog, MatchPlane};
+
+/// The largest message either side accepts.
+pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+/// What a stream may send before the other side has read it.
+const STREAM_WINDOW: u32 = 4 << 20;
+/// The same for a connection.
+const CONNECTION_WINDOW: u32 = 16 << 20;
+/// After this long without a word a peer is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+/// How long calls under way may take to end once the server stops.
+const DRAINING: Duration = Duration::from_secs(5);
+
+/// Something connections come in on.
+#[derive(Debug)]
+pub enum Listener {
+    /// A TCP socket.
+    Tcp(TcpListener),
+    /// A Unix socket, with the path that is removed at the end.
+    Unix(UnixListener, PathBuf),
+}
+
+/// Serves `matches` on all `listeners` until `shutdown` resolves, then lets calls end, and ends them.
+///
+/// # Errors
+/// When a listener fails.
+pub async fn run(
+    listeners: Vec<Listener>,
+    matches: Arc<Matches>,
+    shutdown: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    let (stop, stopping) = watch::channel(false);
+    let router = router(&matches).await?;
+    let mut serving = tokio::task::JoinSet::new();
+    for listener in listeners {
+        serving.spawn(serve(router.clone(), listener, stopping.clone()));
+    }
+    tokio::select! {
+        () = shutdown => {}
+        Some(ended) = serving.join_next() => ended??,
+    }
+    tracing::info!("stopping");
+    matches.stop();
+    stop.send_replace(true);
+    let drained = async {
+        while let Some(ended) = serving.join_next().await {
+            ended??;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(DRAINING, drained).await.unwrap_or_else(|_| {
+        tracing::warn!("calls still under way are cut off");
+        Ok(())
+    })
+}
+
+/// All services with all middleware.
+async fn router(matches: &Arc<Matches>) -> anyhow::Result<Router> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<CatalogServiceServer<Catalog>>().await;
+    health.set_serving::<MatchServiceServer<MatchPlane>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(boardwire_api::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
+    let catalog = CatalogServiceServer::new(Catalog(Arc::clone(matches)))
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let plane = MatchServiceServer::new(MatchPlane(Arc::clone(matches)))
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    Ok(tonic::transport::Server::builder()
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .add_service(health_service)
+        .add_service(reflection)
+        .add_service(catalog)
+        .add_service(plane))
+}
+
+async fn serve(
+    router: Router,
+    listener: Listener,
+    mut stopping: watch::Receiver<bool>,
+) -> anyhow::Result<()> {
+    let stop = async move {
+        let _ = stopping.wait_for(|stop| *stop).await;
+    };
+    match listener {
+        Listener::Tcp(listener) => {
+            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            router.serve_with_incoming_shutdown(incoming, stop).await?;
+        }
+        Listener::Unix(listener, path) => {
+            let incoming = UnixListenerStream::new(listener);
+            let served = router.serve_with_incoming_shutdown(incoming, stop).await;
+            let _ = std::fs::remove_file(path);
+            served?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! From a refusal to its gRPC status: one exhaustive match, kept equal to `tests/errors.tsv`.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+
+use crate::error::{ServiceError, list};
+
+/// The domain of every reason.
+pub(crate) const DOMAIN: &str = "boardwire.v1";
+
+/// How a refusal looks on the wire.
+pub(crate) struct Refusal {
+    /// The gRPC code.
+    pub(crate) code: Code,
+    /// The reason, `UPPER_SNAKE`.
+    pub(crate) reason: &'static str,
+    /// Each value the message mentions.
+    pub(crate) metadata: Vec<(&'static str, String)>,
+}
+
+impl ServiceError {
+    /// Code, reason and metadata of this refusal.
+    #[expect(clippy::too_many_lines, reason = "one row an error, exhaustive on purpose")]
+    pub(crate) fn refusal(&self) -> Refusal {
+        let text = |value: &dyn ToString| value.to_string();
+        let (code, reason, metadata) = match self {
+            Self::UnknownGame { game, known } => (
+                Code::NotFound,
+                "GAME_UNKNOWN",
+                vec![("game", game.clone()), ("known", known.clone())],
+            ),
+            Self::Seats {
+                game,
+                given,
+                min,
+                max,
+            } => (
+                Code::InvalidArgument,
+                "SEATS_OUT_OF_RANGE",
+                vec![
+                    ("game", text(game)),
+                    ("given", text(given)),
+                    ("min", text(min)),
+                    ("max", text(max)),
+                ],
+            ),
+            Self::UnknownOption { game, option, known } => (
+                Code::InvalidArgument,
+                "OPTION_UNKNOWN",
+                vec![
+                    ("game", text(game)),
+                    ("option", option.clone()),
+                    ("known", known.clone()),
+                ],
+            ),
+            Self::OptionValue {
+                option,
+                value,
+                expected,
+            } => (
+                Code::InvalidArgument,
+                "OPTION_VALUE_INVALID",
+                vec![
+                    ("option", text(option)),
+                    ("value", value.clone()),
+                    ("expected", expected.clone()),
+                ],
+            ),
+            Self::UnknownBot {
+                seat,
+                given,
+                expected,
+            } => (
+                Code::InvalidArgument,
+                "BOT_UNKNOWN",
+                vec![
+                    ("seat", text(seat)),
+                    ("given", given.clone()),
+                    ("expected", expected.clone()),
+                ],
+            ),
+            Self::BadField {
+                field,
+                value,
+                expected,
+            } => (
+                Code::InvalidArgument,
+                "FIELD_INVALID",
+                vec![
+                    ("field", text(field)),
+                    ("value", value.clone()),
+                    ("expected", expected.clone()),
+                ],
+            ),
+            Self::UnknownMatch { id } => (Code::NotFound, "MATCH_UNKNOWN", vec![("match", id.clone())]),
+            Self::UnknownInvitation => (Code::NotFound, "INVITATION_UNKNOWN", vec![]),
+            Self::InvitationUsed { id, seat } => (
+                Code::FailedPrecondition,
+                "INVITATION_USED",
+                vec![("match", id.clone()), ("seat", text(&seat.number()))],
+            ),
+            Self::MissingToken => (Code::Unauthenticated, "TOKEN_MISSING", vec![]),
+            Self::WrongToken { id } => (Code::PermissionDenied, "TOKEN_WRONG", vec![("match", id.clone())]),
+            Self::HostOnly { id } => (Code::PermissionDenied, "HOST_ONLY", vec![("match", id.clone())]),
+            Self::SeatOnly { id } => (Code::PermissionDenied, "SEAT_ONLY", vec![("match", id.clone())]),
+            Self::NotYourTurn { seat, pending } => (
+                Code::FailedPrecondition,
+                "NOT_YOUR_TURN",
+                vec![("seat", text(&seat.number())), ("pending", list(*pending))],
+            ),
+            Self::IllegalAction { seat, action, label } => (
+                Code::FailedPrecondition,
+                "ACTION_ILLEGAL",
+                vec![
+                    ("seat", text(&seat.number())),
+                    ("action", text(action)),
+                    ("label", label.clone()),
+                ],
+            ),
+            Self::ActionOutOfRange { action, actions } => (
+                Code::InvalidArgument,
+                "ACTION_OUT_OF_RANGE",
+                vec![("action", text(action)), ("actions", text(actions))],
+            ),
+            Self::StaleDecision {
+                expected_episode,
+                expected_decision,
+                episode,
+                decision,
+            } => (
+                Code::Aborted,
+                "DECISION_STALE",
+                vec![
+                    ("expected_episode", text(expected_episode)),
+                    ("expected_decision", text(expected_decision)),
+                    ("episode", text(episode)),
+                    ("decision", text(decision)),
+                ],
+            ),
+            Self::EpisodeOver { episode } => (
+                Code::FailedPrecondition,
+                "EPISODE_OVER",
+                vec![("episode", text(episode))],
+            ),
+            Self::EpisodeNotOver { episode } => (
+                Code::FailedPrecondition,
+                "EPISODE_NOT_OVER",
+                vec![("episode", text(episode))],
+            ),
+            Self::MatchClosed { id } => (
+                Code::FailedPrecondition,
+                "MATCH_CLOSED",
+                vec![("match", id.clone())],
+            ),
+            Self::TableFull { limit } => (
+                Code::ResourceExhausted,
+                "MATCHES_FULL",
+                vec![("limit", text(limit))],
+            ),
+            Self::ShuttingDown => (Code::Unavailable, "SHUTTING_DOWN", vec![]),
+            Self::Internal { place, .. } => (Code::Internal, "INTERNAL", vec![("match", place.clone())]),
+        };
+        Refusal {
+            code,
+            reason,
+            metadata,
+        }
+    }
+
+    /// The one further detail this kind of refusal carries.
+    fn describe(&self, details: &mut ErrorDetails, refusal: &Refusal) {
+        let subject = || {
+            refusal
+                .metadata
+                .first()
+                .map_or(String::new(), |(_, value)| value.clone())
+        };
+        match refusal.code {
+            Code::InvalidArgument => {
+                let field = match self {
+                    Self::UnknownOption { option, .. } => format!("options.{option}"),
+                    Self::OptionValue { option, .. } => format!("options.{option}"),
+                    Self::UnknownBot { seat, .. } => format!("seats[{seat}]"),
+                    Self::BadField { field, .. } => (*field).to_owned(),
+                    Self::ActionOutOfRange { .. } => "action".to_owned(),
+                    _ => "seats".to_owned(),
+                };
+                details.add_bad_request_violation(field, self.to_string());
+            }
+            Code::NotFound => {
+                details.set_resource_info(refusal.reason, subject(), "", self.to_string());
+            }
+            Code::FailedPrecondition => {
+                details.add_precondition_failure_violation(refusal.reason, subject(), self.to_string());
+            }
+            Code::ResourceExhausted => {
+                details.add_quota_failure_violation("matches", self.to_string());
+            }
+            Code::Unavailable => {
+                details.set_retry_info(Some(Duration::from_secs(1)));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl From<ServiceError> for Status {
+    fn from(error: ServiceError) -> Self {
+        if let ServiceError::Internal { place, what } = &error {
+            tracing::error!(place, what, "a broken invariant");
+        }
+        let refusal = error.refusal();
+        let metadata: HashMap<_, _> = refusal
+            .metadata
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let mut details = ErrorDetails::with_error_info(refusal.reason, DOMAIN, metadata);
+        error.describe(&mut details, &refusal);
+        Self::with_error_details(refusal.code, error.to_string(), details)
+    }
+}
+
+#[cfg(test)]
+mod tests;

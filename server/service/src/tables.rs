@@ -1,0 +1,178 @@
+//! The tables that are played at: a game with seats and options, set up once and shared by its matches.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use boardwire_games::{Recorded, Registry, Visitor};
+use boardwire_kernel::{Digest, Loaded, Options, Provenance, SetupError, Title, set_up};
+
+use crate::error::ServiceError;
+use crate::play::Rules;
+
+/// One table: rules that any number of matches share.
+pub struct Table {
+    /// The rules.
+    pub rules: Arc<dyn Rules>,
+    /// The digest of the table's facts.
+    pub digest: Digest,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table({} {})", self.rules.info().id, self.digest)
+    }
+}
+
+/// Seats and options as they identify a table.
+type Key = (&'static str, u8, Vec<(&'static str, String)>);
+
+/// The games served, and the tables in use.
+#[derive(Debug)]
+pub struct Tables {
+    registry: Registry,
+    in_use: Mutex<BTreeMap<Key, Weak<Table>>>,
+}
+
+/// What is known of a game before it is set up.
+#[derive(Debug)]
+pub struct Served {
+    /// The title.
+    pub title: Title,
+    /// The digest of its catalogue.
+    pub catalogue: Digest,
+    /// Where the catalogue's values were read.
+    pub provenance: Vec<Provenance>,
+}
+
+impl Tables {
+    /// Serves the games of a registry.
+    #[must_use]
+    pub fn new(registry: Registry) -> Self {
+        Self {
+            registry,
+            in_use: Mutex::default(),
+        }
+    }
+
+    /// The games, their catalogues loaded.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// What is known of the game `id`.
+    ///
+    /// # Errors
+    /// An unknown game.
+    pub fn served(&self, id: &str) -> Result<Served, ServiceError> {
+        self.registry.visit(id, Describe).ok_or_else(|| unknown_game(id))
+    }
+
+    /// The table of a game with this many seats and these options.
+    ///
+    /// # Errors
+    /// An unknown game, seats or options it does not have.
+    pub fn table<'a>(
+        &self,
+        game: &str,
+        seats: u32,
+        options: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Arc<Table>, ServiceError> {
+        let title = self.registry.title(game).ok_or_else(|| unknown_game(game))?;
+        let options = Options::resolve(&title, options).map_err(|error| setup(title.id, error))?;
+        let key = (
+            title.id,
+            u8::try_from(seats).unwrap_or(u8::MAX),
+            options.all().to_vec(),
+        );
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = in_use.get(&key).and_then(Weak::upgrade) {
+            return Ok(table);
+        }
+        let rules = self.registry.visit(
+            game,
+            SetUp {
+                seats,
+                options: &options,
+            },
+        );
+        let rules = rules
+            .ok_or_else(|| unknown_game(game))?
+            .map_err(|error| setup(title.id, error))?;
+        let table = Arc::new(Table {
+            digest: rules.info().digest(),
+            rules,
+        });
+        in_use.retain(|_, unused| unused.strong_count() > 0);
+        in_use.insert(key, Arc::downgrade(&table));
+        Ok(table)
+    }
+}
+
+fn unknown_game(game: &str) -> ServiceError {
+    ServiceError::UnknownGame {
+        game: game.to_owned(),
+        known: Registry::IDS.join(", "),
+    }
+}
+
+fn setup(game: &'static str, error: SetupError) -> ServiceError {
+    match error {
+        SetupError::Seats { given, min, max, .. } => ServiceError::Seats {
+            game,
+            given,
+            min,
+            max,
+        },
+        SetupError::UnknownOption { name, known, .. } => ServiceError::UnknownOption {
+            game,
+            option: name,
+            known,
+        },
+        SetupError::OptionValue {
+            name,
+            value,
+            expected,
+        } => ServiceError::OptionValue {
+            option: name,
+            value,
+            expected,
+        },
+        SetupError::Catalogue(error) => ServiceError::Internal {
+            place: game.to_owned(),
+            what: error.to_string(),
+        },
+    }
+}
+
+struct Describe;
+
+impl Visitor for Describe {
+    type Output = Served;
+
+    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
+        Served {
+            title: G::TITLE,
+            catalogue: catalogue.digest,
+            provenance: G::provenance(&catalogue.value),
+        }
+    }
+}
+
+struct SetUp<'a> {
+    seats: u32,
+    options: &'a Options,
+}
+
+impl Visitor for SetUp<'_> {
+    type Output = Result<Arc<dyn Rules>, SetupError>;
+
+    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+        let options = self
+            .options
+            .all()
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()));
+        Ok(Arc::new(set_up::<G>(Arc::clone(catalogue), self.seats, options)?))
+    }
+}
