@@ -21,7 +21,7 @@ HEAD = '"""Generated from proto/boardwire/v1 by client-py/generate.py."""\n'
 
 
 def tools(folder: Path = ROOT / ".venv-proto") -> Path:
-    """Makes the tools' virtual environment unless it exists with these versions; gives its scripts' folder."""
+    """Makes the virtual environment of the tools unless it is there; gives the folder of its scripts."""
     scripts = folder / ("Scripts" if sys.platform == "win32" else "bin")
     mark = folder / "boardwire-tools.txt"
     wanted = "\n".join(TOOLS)
@@ -63,5 +63,7 @@ def generate(out: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=HERE, help="the folder that holds the package `boardwire`")
+    parser.add_argument(
+        "--out", type=Path, default=HERE, help="the folder that holds the package `boardwire`"
+    )
     generate(parser.parse_args().out)

@@ -5,6 +5,8 @@ and resets. With Gymnasium installed, importing this package registers `boardwir
 game that the installed server serves.
 """
 
+from importlib.metadata import version as _version
+
 from . import _registration
 from ._client import CALL_SECONDS, Client, Match, connect
 from ._errors import (
@@ -54,7 +56,7 @@ from ._types import (
     Seed,
 )
 
-__version__ = "0.1.0"
+__version__ = _version("boardwire")
 
 __all__ = [
     "CALL_SECONDS",

@@ -17,9 +17,8 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from ._errors import BoardwireError, ConnectionLost, error
-from .v1 import catalog_pb2_grpc, match_service_pb2_grpc
+from .v1 import catalog_pb2_grpc, match_service_pb2_grpc, observation_pb2
 from .v1 import match_service_pb2 as pb
-from .v1 import observation_pb2
 
 #: The largest message either way, as the server has it.
 MESSAGE_BYTES = 64 * 1024 * 1024
@@ -165,7 +164,8 @@ class PlayStream:
             answer = next(self._answers)
         except StopIteration:
             self.close()
-            raise error("UNAVAILABLE", "", "the server ended the stream; the next call opens another") from None
+            message = "the server ended the stream; the next call opens another"
+            raise error("UNAVAILABLE", "", message) from None
         except grpc.RpcError as status:
             expired = self._watch.expired
             self.close()

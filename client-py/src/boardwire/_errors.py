@@ -166,7 +166,7 @@ class UnknownInvitation(NotFound):
 class AccessDenied(BoardwireError):
     """The token does not allow this."""
 
-    CODES = ("UNAUTHENTICATED", "PERMISSION_DENIED")
+    CODES: ClassVar[tuple[str, ...]] = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 
 
 class MissingToken(AccessDenied):
@@ -260,9 +260,7 @@ class ServerFault(BoardwireError):
     REASON = "INTERNAL"
 
 
-def error(
-    code: str, reason: str, message: str, metadata: Mapping[str, str] | None = None
-) -> BoardwireError:
+def error(code: str, reason: str, message: str, metadata: Mapping[str, str] | None = None) -> BoardwireError:
     """The error for a status: the class of its reason, else that of its code, else `ServerFault`."""
     kind = _BY_REASON.get(reason) or _BY_CODE.get(code, ServerFault)
     return kind(message, code=code, reason=reason, metadata=metadata)

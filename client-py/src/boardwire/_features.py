@@ -75,7 +75,8 @@ class FeatureLayout:
         """
         values = view[..., self._bytes].astype(np.uint16)
         if self._wide.size:
-            values[..., self._wide] |= view[..., self._bytes[self._wide] + 1].astype(np.uint16) << np.uint16(8)
+            high = view[..., self._bytes[self._wide] + 1].astype(np.uint16)
+            values[..., self._wide] |= high << np.uint16(8)
         features = np.empty((*view.shape[:-1], len(self.names)), dtype=np.float32)
         sources, columns, factors = self._scaled
         features[..., columns] = values[..., sources] / factors
@@ -117,4 +118,5 @@ def _values(field: Field) -> list[str]:
 
 
 def _in_unit_range(table: NDArray[np.int32]) -> NDArray[np.float32]:
-    return (table / np.maximum(np.abs(table).max(axis=0), 1)).astype(np.float32)
+    scaled: NDArray[np.float32] = (table / np.maximum(np.abs(table).max(axis=0), 1)).astype(np.float32)
+    return scaled

@@ -21,8 +21,12 @@ _SECONDS = 30.0
 
 
 def environment_id(game: str, rules_version: int) -> str:
-    """Gymnasium's id of a game: `boardwire/GoldenCompass-v0` for `golden_compass`."""
-    return f"boardwire/{''.join(word.capitalize() for word in game.split('_'))}-v{rules_version}"
+    """Gymnasium's id of a game: `boardwire/GoldenCompass-v0` for `golden_compass`.
+
+    Versions of environments count from 0, those of rules from 1; both move together.
+    """
+    name = "".join(word.capitalize() for word in game.split("_"))
+    return f"boardwire/{name}-v{rules_version - 1}"
 
 
 def register(games: Iterable[Game]) -> list[str]:

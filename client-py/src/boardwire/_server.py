@@ -103,7 +103,8 @@ class PrivateServer:
         said = ""
         with contextlib.suppress(OSError):
             said = self._log.read_text(errors="replace").strip()[-2000:]
-        return f"the private server has ended with status {self._process.returncode}; its log: {said or 'empty'}"
+        status = self._process.returncode
+        return f"the private server has ended with status {status}; its log: {said or 'empty'}"
 
     def close(self) -> None:
         """Stops the server. Does nothing in a process that did not start it, or when repeated."""

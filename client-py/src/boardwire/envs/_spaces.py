@@ -24,7 +24,8 @@ class Lens:
       in the field's shape; a single value has the shape `(1,)`.
     - `features`: a `Box` of `float32` as `GameSpec.features` lays out.
 
-    With `mask="observation"` that is the entry `observation` of a `Dict`, beside `action_mask`: `int8[actions]`.
+    With `mask="observation"` that is the entry `observation` of a `Dict`; the other is `action_mask`,
+    `int8[actions]`.
     """
 
     def __init__(self, spec: GameSpec, kind: ObservationKind, mask: MaskPlace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -29,7 +29,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}
+    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
         self,
@@ -123,9 +123,9 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
 
     def action_masks(self) -> NDArray[np.int8]:
         """The legal actions now: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
-        return self._last().mask.copy()
+        return np.array(self._last().mask)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The position as the agent's seat may know it, as text; none without a render mode."""
         if self.render_mode is None:
             return None

@@ -1,0 +1,105 @@
+"""Clients, seats and environments cross into other processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from multiprocessing.context import BaseContext
+from typing import Any
+
+import pytest
+
+import boardwire
+
+# Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@pytest.fixture(params=["fork", "forkserver", "spawn"])
+def context(request: pytest.FixtureRequest) -> Any:
+    """Each way to start a process."""
+    return multiprocessing.get_context(request.param)
+
+
+def play(seat: boardwire.Seat) -> tuple[int, ...]:
+    """Plays first legal actions to the end; gives the scores."""
+    seen = seat.observe(wait=True)
+    while not seen.over:
+        seen = seat.act(int(seen.mask.nonzero()[0][0]))
+    return seen.scores
+
+
+def by_address(address: str, seed: int) -> tuple[int, ...]:
+    """Plays a match with a client of its own."""
+    with boardwire.connect(address) as client:
+        match = client.create_match("faraway", seats=["remote", "random"], seed=seed)
+        with match, match.join(0).stream() as seat:
+            return play(seat)
+
+
+def by_env(address: str, seed: int) -> float:
+    """Plays an episode in an environment of its own."""
+    import gymnasium
+
+    env = gymnasium.make("boardwire/Faraway-v0", opponents="random", address=address)
+    _, info = env.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        _, reward, terminated, truncated, info = env.step(int(info["action_mask"].nonzero()[0][0]))
+        total, over = total + float(reward), terminated or truncated
+    env.close()
+    return total
+
+
+@pytest.mark.parametrize("work", [by_address, by_env])
+def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, work: Any) -> None:
+    here = [work(client.target, seed) for seed in range(4)]
+    with context.Pool(2) as pool:
+        there = pool.starmap(work, [(client.target, seed) for seed in range(4)])
+        pool.close()
+        pool.join()
+    assert there == here
+
+
+def in_child(work: Any) -> bytes:
+    """What a forked child answers, through a pipe."""
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(sending, repr(work()).encode())
+        except BaseException as failure:
+            os.write(sending, repr(failure).encode())
+        finally:
+            os._exit(0)
+    os.close(sending)
+    with os.fdopen(receiving, "rb") as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:
+    with boardwire.connect() as client:
+        match = client.create_match("faraway", seats=["remote", "random"], seed=3)
+        with match.join(0).stream() as seat:
+            seen = seat.observe(wait=True)
+            assert in_child(lambda: seat.observe().decision) == b"0"
+            assert in_child(client.close) == b"None"
+            # The child closed what is its own: nothing. Server, channel and stream go on.
+            assert seat.act(int(seen.mask.nonzero()[0][0])).decision == 1
+            assert in_child(lambda: seat.observe().decision) == b"1"
+            assert play(seat)
+
+
+def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None:
+    with boardwire.connect() as client:
+        client.games()
+        child = os.fork()
+        if child == 0:
+            # What runs at an ordinary exit, without pytest's own.
+            client.games()
+            client._server.close()  # type: ignore[union-attr]
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert client.games()
