@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
 from typing import Any
 
 import pytest
+from work import by_address, by_env, play
 
 import boardwire
 
@@ -21,44 +23,11 @@ def context(request: pytest.FixtureRequest) -> Any:
     return multiprocessing.get_context(request.param)
 
 
-def play(seat: boardwire.Seat) -> tuple[int, ...]:
-    """Plays first legal actions to the end; gives the scores."""
-    seen = seat.observe(wait=True)
-    while not seen.over:
-        seen = seat.act(int(seen.mask.nonzero()[0][0]))
-    return seen.scores
-
-
-def by_address(address: str, seed: int) -> tuple[int, ...]:
-    """Plays a match with a client of its own."""
-    with boardwire.connect(address) as client:
-        match = client.create_match("faraway", seats=["remote", "random"], seed=seed)
-        with match, match.join(0).stream() as seat:
-            return play(seat)
-
-
-def by_env(address: str, seed: int) -> float:
-    """Plays an episode in an environment of its own."""
-    import gymnasium
-
-    env = gymnasium.make("boardwire/Faraway-v0", opponents="random", address=address)
-    _, info = env.reset(seed=seed)
-    total, over = 0.0, False
-    while not over:
-        _, reward, terminated, truncated, info = env.step(int(info["action_mask"].nonzero()[0][0]))
-        total, over = total + float(reward), terminated or truncated
-    env.close()
-    return total
-
-
 @pytest.mark.parametrize("work", [by_address, by_env])
 def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, work: Any) -> None:
     here = [work(client.target, seed) for seed in range(4)]
-    with context.Pool(2) as pool:
-        there = pool.starmap(work, [(client.target, seed) for seed in range(4)])
-        pool.close()
-        pool.join()
-    assert there == here
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        assert list(pool.map(work, [client.target] * 4, range(4))) == here
 
 
 def in_child(work: Any) -> bytes:

@@ -29,7 +29,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on.
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - as Gymnasium declares it
+    # One picture a second is what a reader can follow; Gymnasium wants a figure.
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
         self,
