@@ -273,7 +273,7 @@ impl Arbiter {
         }
     }
 
-    /// Shows `seat` its observation: at once, or when it is pending or the episode over.
+    /// Shows `seat` its observation: at once, or when it is pending and no bot is, or the episode over.
     ///
     /// # Errors
     /// A match that has ended for good.
@@ -281,7 +281,9 @@ impl Arbiter {
         self.until(|inner| {
             inner.open()?;
             let standing = &inner.standing;
-            let ready = !wait || standing.is_over() || standing.pending().contains(seat);
+            // Whoever waits also waits for the bots: else what it sees would depend on how fast they think.
+            let due = standing.pending().contains(seat) && !inner.bots_think;
+            let ready = !wait || standing.is_over() || due;
             Ok(ready.then(|| standing.observe(&self.table, &self.settings, seat, extras)))
         })
         .await

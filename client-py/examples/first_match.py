@@ -1,0 +1,11 @@
+"""The first match: an agent that takes the first legal action, against a greedy bot in the server."""
+
+import boardwire
+
+with boardwire.connect() as client:  # a private server; connect("host:port") joins a shared one
+    match = client.create_match("faraway", seats=["remote", "greedy"], seed=7)
+    with match.join(0).stream() as seat:
+        seen = seat.observe(wait=True)
+        while not seen.over:
+            seen = seat.act(seen.mask.nonzero()[0][0])
+    print(f"scores {seen.scores}, places {seen.ranks}")

@@ -1,0 +1,20 @@
+"""A Gymnasium loop: a random policy that respects the mask, over ten episodes."""
+
+import gymnasium
+
+import boardwire
+
+gymnasium.register_envs(boardwire)  # importing it registered the environments; this says so to linters
+env = gymnasium.make("boardwire/Faraway-v0", seats=2, opponents="greedy", reward="win")
+env.action_space.seed(7)
+observation, info = env.reset(seed=7)
+wins, episodes = 0.0, 0
+while episodes < 10:
+    action = env.action_space.sample(info["action_mask"])
+    observation, reward, terminated, truncated, info = env.step(action)
+    if terminated or truncated:
+        wins += float(reward)
+        episodes += 1
+        observation, info = env.reset()
+env.close()
+print(f"{wins:g} of {episodes} episodes won against greedy")

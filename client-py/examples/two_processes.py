@@ -1,0 +1,34 @@
+"""Two processes play one match against each other: an invitation is all the other one needs."""
+
+import subprocess
+import sys
+
+import boardwire
+
+
+def play(client: boardwire.Client, invitation: str) -> boardwire.Observation:
+    """Takes the last legal action at every decision; gives the end of the match as the seat sees it."""
+    with client.join(invitation).stream() as seat:
+        seen = seat.observe(wait=True)
+        while not seen.over:
+            seen = seat.act(seen.mask.nonzero()[0][-1])
+        print(f"seat {seat.index}: scores {seen.scores}, reward {seen.reward:+g}", flush=True)
+        return seen
+
+
+def main() -> None:
+    """Hosts a match and plays seat 0, or with an address and an invitation plays another's seat."""
+    if len(sys.argv) == 3:
+        with boardwire.connect(sys.argv[1]) as client:
+            play(client, sys.argv[2])
+        return
+    with boardwire.connect() as client:
+        match = client.create_match("faraway", seats=["remote", "remote"])
+        mine, theirs = (given.invitation for given in match.invitations)
+        with subprocess.Popen([sys.executable, __file__, client.target, theirs]) as other:
+            play(client, mine)
+        sys.exit(other.returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,331 @@
+"""Channels: options, deadlines, statuses as exceptions, and one channel for each process.
+
+grpcio is kept below this module: callers hand in and get messages, and catch `BoardwireError` alone.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+from ._errors import BoardwireError, ConnectionLost, error
+from .v1 import catalog_pb2_grpc, match_service_pb2_grpc, observation_pb2
+from .v1 import match_service_pb2 as pb
+
+#: The largest message either way, as the server has it.
+MESSAGE_BYTES = 64 * 1024 * 1024
+#: The server allows a ping every 10 seconds.
+KEEPALIVE_MS = 20_000
+
+#: What was opened before a fork: ending it here would wait for threads that did not come along, and speak
+#: on the parent's connection.
+_inherited: list[object] = []
+
+_Req = TypeVar("_Req", contravariant=True)
+_Res = TypeVar("_Res", covariant=True)
+
+
+class _Unary(Protocol[_Req, _Res]):
+    def __call__(self, request: _Req, timeout: float, metadata: Any) -> _Res: ...
+
+
+SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest
+
+
+class Stubs:
+    """The services over one channel."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        """Makes the stubs; nothing is sent."""
+        self.channel = channel
+        self.catalog = catalog_pb2_grpc.CatalogServiceStub(channel)
+        self.match = match_service_pb2_grpc.MatchServiceStub(channel)
+
+
+class Connection:
+    """A channel to one target, opened at the first call of each process.
+
+    A channel does not survive a fork. In a process with another id than the one that opened it, it is
+    left alone, and another one opened.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        channel: grpc.Channel | None = None,
+        epitaph: Callable[[], str] = lambda: "",
+    ) -> None:
+        """Takes a channel instead of opening one, for tests; `epitaph` explains a lost connection."""
+        self.target = target
+        self._given = channel
+        self._epitaph = epitaph
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._stubs: Stubs | None = None
+
+    @property
+    def stubs(self) -> Stubs:
+        """The services over this process's channel."""
+        if self._stubs is None or self._pid != os.getpid():
+            self._open()
+        assert self._stubs is not None
+        return self._stubs
+
+    def _open(self) -> None:
+        if self._pid != os.getpid():
+            # Another thread may have held the lock at the fork.
+            self._lock = threading.Lock()
+            _inherited.append(self._stubs)
+            self._stubs = None
+        with self._lock:
+            if self._stubs is None:
+                channel = self._given or grpc.insecure_channel(self.target, options=_options(self.target))
+                self._stubs = Stubs(channel)
+                self._pid = os.getpid()
+
+    def call(
+        self,
+        method: Callable[[Stubs], _Unary[_Req, _Res]],
+        request: _Req,
+        *,
+        timeout: float,
+        token: str = "",
+        attempts: int = 1,
+    ) -> _Res:
+        """Makes one call, again after a lost connection when more `attempts` are allowed.
+
+        Raises:
+            BoardwireError: The call failed.
+        """
+        while True:
+            attempts -= 1
+            try:
+                return method(self.stubs)(request, timeout=timeout, metadata=bearer(token))
+            except grpc.RpcError as status:
+                failure = self.failure(status)
+                if attempts <= 0 or type(failure) is not ConnectionLost:
+                    raise failure from None
+
+    def failure(self, status: grpc.RpcError) -> BoardwireError:
+        """The exception for a failed call."""
+        code, message, reason, metadata = read_status(status)
+        if code == "UNAVAILABLE" and not reason:
+            why = self._epitaph() or message
+            message = (
+                f"no answer from {self.target}: {why}. As long as the server runs, matches go on: repeat the "
+                "call, or take the seat again with client.seat(match_id, token)"
+            )
+        return error(code, reason, message, metadata)
+
+    def close(self) -> None:
+        """Closes the channel of this process; the next call opens another."""
+        if self._stubs is not None and self._pid == os.getpid():
+            self._stubs.channel.close()
+            self._stubs = None
+
+
+class PlayStream:
+    """One seat's `Play` stream: a request, its answer, and so on.
+
+    The stream opens at the first request of each process, and again after it broke.
+    """
+
+    def __init__(self, connection: Connection, token: str) -> None:
+        """Nothing is sent yet."""
+        self._connection = connection
+        self._token = token
+        self._pid = 0
+        self._requests: queue.SimpleQueue[pb.PlayRequest | None] = queue.SimpleQueue()
+        self._answers: Iterator[pb.PlayResponse] | None = None
+        self._watch = Watch()
+        self._finalizer: weakref.finalize[..., Any] | None = None
+
+    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+        """Sends a request and waits for its answer.
+
+        Raises:
+            BoardwireError: The request was refused, or the stream broke.
+        """
+        if self._answers is None or self._pid != os.getpid():
+            self._open()
+        assert self._answers is not None
+        self._watch.arm(timeout)
+        self._requests.put(_play_request(request))
+        try:
+            answer = next(self._answers)
+        except StopIteration:
+            self.close()
+            message = "the server ended the stream; the next call opens another"
+            raise error("UNAVAILABLE", "", message) from None
+        except grpc.RpcError as status:
+            expired = self._watch.expired
+            self.close()
+            if expired:
+                raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout:g} s") from None
+            raise self._connection.failure(status) from None
+        except BaseException:
+            # An interrupt: the answer is still to come, and must not be taken for the next one.
+            self.close()
+            raise
+        self._watch.disarm()
+        if answer.HasField("error"):
+            refusal = answer.error
+            raise error(_code_name(refusal.code), refusal.reason, refusal.message, refusal.metadata)
+        return answer.observation
+
+    def _open(self) -> None:
+        if self._pid != os.getpid():
+            _inherited.append(self._answers)
+        self._pid = os.getpid()
+        requests = self._requests = queue.SimpleQueue()
+        call = self._connection.stubs.match.Play(iter(requests.get, None), metadata=bearer(self._token))
+        self._answers = call
+        self._watch = Watch(call.cancel)
+        self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests, call.cancel)
+
+    def close(self) -> None:
+        """Ends the stream; the next request opens another."""
+        self._watch.disarm()
+        if self._finalizer is not None:
+            self._finalizer()
+        self._answers = None
+
+
+def _hang_up(
+    pid: int, requests: queue.SimpleQueue[pb.PlayRequest | None], cancel: Callable[[], object]
+) -> None:
+    if pid == os.getpid():
+        requests.put(None)
+        cancel()
+
+
+class Watch:
+    """The time by which a streamed answer is due: grpcio cannot await one with a timeout."""
+
+    def __init__(self, cancel: Callable[[], object] = lambda: None) -> None:
+        """Calls `cancel` when it is overdue."""
+        self.cancel = cancel
+        self.due = float("inf")
+        self.expired = False
+
+    def arm(self, seconds: float) -> None:
+        """Expects the answer within so many seconds."""
+        self.expired = False
+        self.due = time.monotonic() + seconds
+        _watchman.on_duty().see(self)
+
+    def disarm(self) -> None:
+        """Expects nothing."""
+        self.due = float("inf")
+
+
+class _Watchman:
+    """Cancels overdue calls: one thread a process, asleep until the earliest is due."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._condition = threading.Condition()
+        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+        self._wake = 0.0
+        self._thread: threading.Thread | None = None
+
+    def on_duty(self) -> _Watchman:
+        if self._pid != os.getpid():
+            self.__init__()  # type: ignore[misc]
+        return self
+
+    def see(self, watch: Watch) -> None:
+        with self._condition:
+            self._watches.add(watch)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._patrol, name="boardwire-deadlines", daemon=True)
+                self._thread.start()
+            elif watch.due < self._wake:
+                self._condition.notify()
+
+    def _patrol(self) -> None:
+        with self._condition:
+            while True:
+                now = time.monotonic()
+                for watch in list(self._watches):
+                    if watch.due <= now:
+                        watch.disarm()
+                        watch.expired = True
+                        watch.cancel()
+                self._wake = min((watch.due for watch in self._watches), default=float("inf"))
+                self._condition.wait(None if self._wake == float("inf") else self._wake - now)
+
+
+_watchman = _Watchman()
+
+
+def _play_request(request: SeatRequest) -> pb.PlayRequest:
+    if isinstance(request, pb.ActRequest):
+        return pb.PlayRequest(act=request)
+    if isinstance(request, pb.ObserveRequest):
+        return pb.PlayRequest(observe=request)
+    return pb.PlayRequest(reset=request)
+
+
+def bearer(token: str) -> tuple[tuple[str, str], ...]:
+    """The metadata in which a seat or host proves itself; none without a token."""
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+def read_status(status: grpc.RpcError) -> tuple[str, str, str, dict[str, str]]:
+    """Code, message, reason and metadata of a failed call."""
+    # Every RpcError raised by a call is also that call.
+    assert isinstance(status, grpc.Call)
+    code, message = status.code().name, status.details() or ""
+    for key, value in status.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            info = error_details_pb2.ErrorInfo()
+            for detail in status_pb2.Status.FromString(value).details:
+                if detail.Unpack(info):
+                    return code, message, info.reason, dict(info.metadata)
+    return code, message, "", {}
+
+
+def check_target(target: str) -> str:
+    """The target as given, if it can be one.
+
+    Raises:
+        ValueError: It is neither `host:port` nor `unix:/path`.
+    """
+    host, _, port = target.rpartition(":")
+    if target.startswith("unix:") or (host and port.isdecimal()):
+        return target
+    raise ValueError(f"an address is 'host:port' or 'unix:/path', not {target!r}")
+
+
+def _options(target: str) -> list[tuple[str, str | int]]:
+    options: list[tuple[str, str | int]] = [
+        ("grpc.max_send_message_length", MESSAGE_BYTES),
+        ("grpc.max_receive_message_length", MESSAGE_BYTES),
+        ("grpc.keepalive_time_ms", KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", KEEPALIVE_MS // 2),
+        # A seat may wait for long without a byte.
+        ("grpc.http2.max_pings_without_data", 0),
+        # Channels of different clients share no connection: closing one is the end of it.
+        ("grpc.use_local_subchannel_pool", 1),
+    ]
+    if target.startswith("unix:"):
+        # grpcio would name the escaped path as authority, which HTTP/2 servers refuse.
+        options.append(("grpc.default_authority", "localhost"))
+    return options
+
+
+def _code_name(code: int) -> str:
+    for known in grpc.StatusCode:
+        if known.value[0] == code:
+            return known.name
+    return "UNKNOWN"

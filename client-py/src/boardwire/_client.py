@@ -1,0 +1,290 @@
+"""The client: games, matches, seats."""
+
+from __future__ import annotations
+
+import operator
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar
+
+import grpc
+
+from . import _convert
+from ._channel import Connection, check_target
+from ._seat import WAIT_SECONDS, Seat, fetch_match
+from ._server import PrivateServer
+from ._spec import Game, GameSpec
+from ._types import IllegalActions, Invitation, MatchInfo, Reward
+from .v1 import catalog_pb2
+from .v1 import match_service_pb2 as pb
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
+CALL_SECONDS = 30.0
+# A lost answer is asked for once more, where a request id makes that safe.
+_ATTEMPTS = 2
+
+
+def connect(
+    target: str | None = None, *, timeout: float = CALL_SECONDS, server_args: Sequence[str] = ()
+) -> Client:
+    """Connects to a server, or starts a private one.
+
+    Args:
+        target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
+            it ends with the client, and at the latest with this process.
+        timeout: Seconds that a call may take, unless it waits for others.
+        server_args: More arguments of `boardwire serve`, for a private server.
+
+    Raises:
+        StartError: The private server was not found or did not start.
+        ValueError: The target is no address, or arguments are given for a server that runs already.
+    """
+    if target is None:
+        return Client(server=PrivateServer(server_args), timeout=timeout)
+    if server_args:
+        raise ValueError("server_args are for a private server: leave the target out")
+    return Client(target, timeout=timeout)
+
+
+class _Page(Protocol):
+    @property
+    def next_page_token(self) -> str: ...
+
+
+_PageT = TypeVar("_PageT", bound=_Page)
+
+
+def _pages(page: Callable[[str], _PageT]) -> Iterator[_PageT]:
+    token = ""
+    while True:
+        answer = page(token)
+        yield answer
+        token = answer.next_page_token
+        if not token:
+            return
+
+
+class Client:
+    """A server's games and matches, over a channel that opens at the first call of each process.
+
+    It may be used by several threads, and after a fork. Use it in a `with` statement, or `close` it.
+    """
+
+    def __init__(
+        self,
+        target: str = "",
+        *,
+        timeout: float = CALL_SECONDS,
+        server: PrivateServer | None = None,
+        channel: grpc.Channel | None = None,
+    ) -> None:
+        """Is called by `connect`; tests hand in a channel of their own."""
+        self._server = server
+        self._timeout = timeout
+        if server is not None:
+            self._connection = Connection(server.target, epitaph=server.epitaph)
+        else:
+            target = target if channel is not None else check_target(target)
+            self._connection = Connection(target, channel=channel)
+        self._specs: dict[object, GameSpec] = {}
+
+    @property
+    def target(self) -> str:
+        """The server's address, for other processes to connect to."""
+        return self._connection.target
+
+    def games(self) -> list[Game]:
+        """The games that are served."""
+
+        def page(token: str) -> catalog_pb2.ListGamesResponse:
+            request = catalog_pb2.ListGamesRequest(page_token=token)
+            return self._connection.call(lambda on: on.catalog.ListGames, request, timeout=self._timeout)
+
+        return [_convert.game(game) for answer in _pages(page) for game in answer.games]
+
+    def game(
+        self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
+    ) -> GameSpec:
+        """Everything about one table of a game. It is asked for once and kept.
+
+        Args:
+            game: The game's id.
+            seats: How many seats; the fewest the game is played by when left out.
+            options: Options by name; those left out have their defaults.
+
+        Raises:
+            UnknownGame: The game is not served.
+            InvalidRequest: It has no such table.
+        """
+        chosen = dict(options or {})
+        key = game, seats or 0, frozenset(chosen.items())
+        if key not in self._specs:
+            request = catalog_pb2.GetGameRequest(game=game, seats=seats or 0, options=chosen)
+            answer = self._connection.call(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
+            self._specs[key] = _convert.game_spec(answer.spec)
+        return self._specs[key]
+
+    def create_match(
+        self,
+        game: str,
+        *,
+        seats: Sequence[str],
+        options: Mapping[str, str] | None = None,
+        seed: SupportsIndex | None = None,
+        reward: Reward = "rank",
+        skip_forced: bool = False,
+        illegal_actions: IllegalActions = "reject",
+    ) -> Match:
+        """Creates a match and deals its first episode.
+
+        Args:
+            game: The game's id.
+            seats: Who sits at each seat: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+            options: Options by name; those left out have their defaults.
+            seed: The seed of the first episode, 0 to 2**64 - 1. Without it the server draws one that
+                nobody learns before the end.
+            reward: What a seat is rewarded for.
+            skip_forced: Whether the engine plays decisions with a single legal action.
+            illegal_actions: What happens to illegal actions.
+
+        Raises:
+            UnknownGame: The game is not served.
+            InvalidRequest: It has no such table, or there is no such bot.
+            MatchesFull: The server holds as many matches as it may.
+        """
+        request = pb.CreateMatchRequest(
+            game=game,
+            seats=seats,
+            options=options or {},
+            seed=None if seed is None else operator.index(seed),
+            reward=_convert.reward(reward),
+            skip_forced=skip_forced,
+            illegal_actions=_convert.policy(illegal_actions),
+            request_id=uuid.uuid4().hex,
+        )
+        answer = self._connection.call(
+            lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
+        )
+        info = _convert.match_info(answer.match)
+        return Match(self, info, answer.host_token, _convert.invitations(answer))
+
+    def join(self, invitation: str) -> Seat:
+        """Takes the seat that an invitation is for.
+
+        Raises:
+            UnknownInvitation: It was never given.
+            InvitationUsed: Somebody has joined with it.
+        """
+        request = pb.JoinMatchRequest(invitation=invitation, request_id=uuid.uuid4().hex)
+        answer = self._connection.call(
+            lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
+        )
+        return self._seat(_convert.match_info(answer.match), answer.token, answer.seat)
+
+    def seat(self, match_id: str, token: str) -> Seat:
+        """Takes a seat again whose token is known: after a crash, or in another process."""
+        return self._seat(fetch_match(self._connection, match_id, self._timeout), token, None)
+
+    def _seat(self, info: MatchInfo, token: str, index: int | None) -> Seat:
+        spec = self.game(info.game, seats=len(info.seats), options=info.options)
+        return Seat(self._connection, info.id, token, spec, index=index, timeout=self._timeout)
+
+    def matches(self) -> Iterator[MatchInfo]:
+        """The matches that the server remembers, closed ones included."""
+
+        def page(token: str) -> pb.ListMatchesResponse:
+            request = pb.ListMatchesRequest(page_token=token)
+            return self._connection.call(lambda on: on.match.ListMatches, request, timeout=self._timeout)
+
+        return (_convert.match_info(match) for answer in _pages(page) for match in answer.matches)
+
+    def close(self) -> None:
+        """Closes the channel, and stops a private server, if this process started it."""
+        self._connection.close()
+        if self._server is not None:
+            self._server.close()
+
+    def __enter__(self) -> Self:
+        """Gives the client itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the client."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Names the server."""
+        return f"<Client of {self.target}>"
+
+
+class Match:
+    """A match, in the hands of its host. It shows nobody's cards.
+
+    Attributes:
+        id: The match's id.
+        spec: The table's description.
+        host_token: What proves the host.
+        invitations: An invitation for each remote seat; each lets one agent in, once.
+    """
+
+    def __init__(
+        self, client: Client, info: MatchInfo, host_token: str, invitations: tuple[Invitation, ...]
+    ) -> None:
+        """Is called by `Client.create_match`."""
+        self.id = info.id
+        self.spec = client.game(info.game, seats=len(info.seats), options=info.options)
+        self.host_token = host_token
+        self.invitations = invitations
+        self._client = client
+
+    def join(self, seat: int) -> Seat:
+        """Takes a remote seat in this process.
+
+        Raises:
+            ValueError: It is no remote seat.
+            InvitationUsed: Somebody has taken it.
+        """
+        for given in self.invitations:
+            if given.seat == seat:
+                return self._client.join(given.invitation)
+        remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
+        raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
+
+    def info(self) -> MatchInfo:
+        """What everybody may know of the match."""
+        return fetch_match(self._client._connection, self.id, self._client._timeout)
+
+    def reset(self, seed: SupportsIndex | None = None) -> None:
+        """Begins the next episode at once, with this seed or the next one derived."""
+        request = pb.ResetRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
+        self._client._connection.call(
+            lambda on: on.match.Reset, request, timeout=WAIT_SECONDS, token=self.host_token
+        )
+
+    def close(self) -> MatchInfo:
+        """Ends the match for good: waiting calls are answered with `MatchClosed`."""
+        request = pb.CloseMatchRequest(match_id=self.id)
+        answer = self._client._connection.call(
+            lambda on: on.match.CloseMatch, request, timeout=self._client._timeout, token=self.host_token
+        )
+        return _convert.match_info(answer.match)
+
+    def __enter__(self) -> Self:
+        """Gives the match itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the match."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Names game and match, never the token."""
+        return f"<Match {self.id} of {self.spec.game.id}>"

@@ -1,0 +1,282 @@
+"""What can go wrong, as one tree.
+
+BoardwireError                      .code, .reason, .metadata
+├── StartError                      the private server was not found or did not start
+├── ConnectionLost                  UNAVAILABLE: nobody answers, or no longer
+│   └── ServerShuttingDown            SHUTTING_DOWN
+├── CallTimeout                     DEADLINE_EXCEEDED
+├── InvalidRequest                  INVALID_ARGUMENT
+│   ├── SeatsOutOfRange               SEATS_OUT_OF_RANGE
+│   ├── UnknownOption                 OPTION_UNKNOWN
+│   ├── InvalidOption                 OPTION_VALUE_INVALID
+│   ├── UnknownBot                    BOT_UNKNOWN
+│   ├── InvalidField                  FIELD_INVALID
+│   └── ActionOutOfRange              ACTION_OUT_OF_RANGE
+├── NotFound                        NOT_FOUND
+│   ├── UnknownGame                   GAME_UNKNOWN
+│   ├── UnknownMatch                  MATCH_UNKNOWN
+│   └── UnknownInvitation             INVITATION_UNKNOWN
+├── AccessDenied                    UNAUTHENTICATED, PERMISSION_DENIED
+│   ├── MissingToken                  TOKEN_MISSING
+│   ├── WrongToken                    TOKEN_WRONG
+│   ├── HostOnly                      HOST_ONLY
+│   └── SeatOnly                      SEAT_ONLY
+├── NotPossibleNow                  FAILED_PRECONDITION
+│   ├── InvitationUsed                INVITATION_USED
+│   ├── NotYourTurn                   NOT_YOUR_TURN
+│   ├── IllegalAction                 ACTION_ILLEGAL
+│   ├── EpisodeOver                   EPISODE_OVER
+│   ├── EpisodeNotOver                EPISODE_NOT_OVER
+│   └── MatchClosed                   MATCH_CLOSED
+├── StaleDecision                   ABORTED: DECISION_STALE
+├── MatchesFull                     RESOURCE_EXHAUSTED: MATCHES_FULL
+└── ServerFault                     INTERNAL, and whatever has no place above
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+
+class BoardwireError(Exception):
+    """Anything that went wrong between this process and a Boardwire server.
+
+    Attributes:
+        code: The gRPC status code, such as `NOT_FOUND`.
+        reason: The server's reason, such as `GAME_UNKNOWN`; empty when it gave none.
+        metadata: Each value that the message mentions, by name.
+    """
+
+    CODES: ClassVar[tuple[str, ...]] = ()
+    REASON: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        reason: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        """Takes code and reason from the class where they are left out."""
+        super().__init__(message)
+        self.code = code if code is not None else next(iter(self.CODES), "")
+        self.reason = self.REASON if reason is None else reason
+        self.metadata = dict(metadata or {})
+
+    @property
+    def message(self) -> str:
+        """What was wrong, where, and what would be right."""
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Crosses process borders whole, as workers hand their errors to a trainer."""
+        return _rebuild, (type(self), self.message, self.code, self.reason, self.metadata)
+
+
+class StartError(BoardwireError):
+    """The private server was not found, or did not start."""
+
+
+class ConnectionLost(BoardwireError):
+    """Nobody answers at the address, or no longer."""
+
+    CODES = ("UNAVAILABLE",)
+
+
+class ServerShuttingDown(ConnectionLost):
+    """The server is going down and takes nothing new."""
+
+    REASON = "SHUTTING_DOWN"
+
+
+class CallTimeout(BoardwireError):
+    """No answer came within the call's timeout. Every call may be repeated."""
+
+    CODES = ("DEADLINE_EXCEEDED",)
+
+
+class InvalidRequest(BoardwireError):
+    """The request can never be right."""
+
+    CODES = ("INVALID_ARGUMENT",)
+
+
+class SeatsOutOfRange(InvalidRequest):
+    """The game is not played by that many."""
+
+    REASON = "SEATS_OUT_OF_RANGE"
+
+
+class UnknownOption(InvalidRequest):
+    """The game has no such option."""
+
+    REASON = "OPTION_UNKNOWN"
+
+
+class InvalidOption(InvalidRequest):
+    """The option does not take that value."""
+
+    REASON = "OPTION_VALUE_INVALID"
+
+
+class UnknownBot(InvalidRequest):
+    """No such bot can be seated."""
+
+    REASON = "BOT_UNKNOWN"
+
+
+class InvalidField(InvalidRequest):
+    """A field of the request cannot have that value."""
+
+    REASON = "FIELD_INVALID"
+
+
+class ActionOutOfRange(InvalidRequest):
+    """The game has no action with that index."""
+
+    REASON = "ACTION_OUT_OF_RANGE"
+
+
+class NotFound(BoardwireError):
+    """What the request names does not exist."""
+
+    CODES = ("NOT_FOUND",)
+
+
+class UnknownGame(NotFound):
+    """The game is not served."""
+
+    REASON = "GAME_UNKNOWN"
+
+
+class UnknownMatch(NotFound):
+    """There is no such match, or no longer."""
+
+    REASON = "MATCH_UNKNOWN"
+
+
+class UnknownInvitation(NotFound):
+    """The invitation was never given."""
+
+    REASON = "INVITATION_UNKNOWN"
+
+
+class AccessDenied(BoardwireError):
+    """The token does not allow this."""
+
+    CODES: ClassVar[tuple[str, ...]] = ("UNAUTHENTICATED", "PERMISSION_DENIED")
+
+
+class MissingToken(AccessDenied):
+    """The call needs a token."""
+
+    CODES = ("UNAUTHENTICATED",)
+    REASON = "TOKEN_MISSING"
+
+
+class WrongToken(AccessDenied):
+    """The token is not of this match."""
+
+    CODES = ("PERMISSION_DENIED",)
+    REASON = "TOKEN_WRONG"
+
+
+class HostOnly(AccessDenied):
+    """Only the host may do this."""
+
+    CODES = ("PERMISSION_DENIED",)
+    REASON = "HOST_ONLY"
+
+
+class SeatOnly(AccessDenied):
+    """Only a seat may do this."""
+
+    CODES = ("PERMISSION_DENIED",)
+    REASON = "SEAT_ONLY"
+
+
+class NotPossibleNow(BoardwireError):
+    """The match does not stand so that this is possible."""
+
+    CODES = ("FAILED_PRECONDITION",)
+
+
+class InvitationUsed(NotPossibleNow):
+    """Somebody has joined with this invitation."""
+
+    REASON = "INVITATION_USED"
+
+
+class NotYourTurn(NotPossibleNow):
+    """The seat owes no decision."""
+
+    REASON = "NOT_YOUR_TURN"
+
+
+class IllegalAction(NotPossibleNow):
+    """The action exists but is not legal now."""
+
+    REASON = "ACTION_ILLEGAL"
+
+
+class EpisodeOver(NotPossibleNow):
+    """The episode has ended; a reset begins the next."""
+
+    REASON = "EPISODE_OVER"
+
+
+class EpisodeNotOver(NotPossibleNow):
+    """The episode has not ended, and the caller may not cut it short."""
+
+    REASON = "EPISODE_NOT_OVER"
+
+
+class MatchClosed(NotPossibleNow):
+    """The match has been closed."""
+
+    REASON = "MATCH_CLOSED"
+
+
+class StaleDecision(BoardwireError):
+    """The decision answered is not the one due: observe again."""
+
+    CODES = ("ABORTED",)
+    REASON = "DECISION_STALE"
+
+
+class MatchesFull(BoardwireError):
+    """The server holds as many matches as it may."""
+
+    CODES = ("RESOURCE_EXHAUSTED",)
+    REASON = "MATCHES_FULL"
+
+
+class ServerFault(BoardwireError):
+    """The server broke a promise of its own, or answered with something this client does not know."""
+
+    CODES = ("INTERNAL",)
+    REASON = "INTERNAL"
+
+
+def error(code: str, reason: str, message: str, metadata: Mapping[str, str] | None = None) -> BoardwireError:
+    """The error for a status: the class of its reason, else that of its code, else `ServerFault`."""
+    kind = _BY_REASON.get(reason) or _BY_CODE.get(code, ServerFault)
+    return kind(message, code=code, reason=reason, metadata=metadata)
+
+
+def _rebuild(
+    kind: type[BoardwireError], message: str, code: str, reason: str, metadata: Mapping[str, str]
+) -> BoardwireError:
+    return kind(message, code=code, reason=reason, metadata=metadata)
+
+
+def _tree(root: type[BoardwireError]) -> Iterator[type[BoardwireError]]:
+    yield root
+    for kind in root.__subclasses__():
+        yield from _tree(kind)
+
+
+_BY_REASON = {kind.REASON: kind for kind in _tree(BoardwireError) if kind.REASON}
+_BY_CODE = {code: kind for kind in BoardwireError.__subclasses__() for code in kind.CODES}

@@ -1,0 +1,224 @@
+"""A seat: observe, act, reset, by single calls or on a stream."""
+
+from __future__ import annotations
+
+import operator
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, SupportsIndex
+
+from . import _convert
+from ._channel import Connection, PlayStream, SeatRequest
+from ._errors import ActionOutOfRange
+from ._spec import GameSpec
+from ._types import MatchInfo, Observation
+from .v1 import match_service_pb2 as pb
+from .v1 import observation_pb2
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: How long a call may take that waits for others, unless the caller says otherwise: seconds.
+WAIT_SECONDS = 600.0
+
+
+class Carrier(Protocol):
+    """What takes a seat's requests to the server and its observations back."""
+
+    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+        """Sends one request and waits for its answer."""
+
+    def close(self) -> None:
+        """Lets go of what it holds open."""
+
+
+class Seat:
+    """A place in a match, for one agent in one thread.
+
+    Each method is a call of its own. `stream` gives the same seat over one stream of messages, which is
+    about twice as fast.
+
+    Attributes:
+        match_id: The match.
+        index: The seat, counted from 0; none where only the token is known.
+        token: The seat's secret; valid until the match is closed, over any connection.
+        spec: The table's description.
+        last: The observation answered last, which `act` refers to.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        match_id: str,
+        token: str,
+        spec: GameSpec,
+        *,
+        index: int | None,
+        timeout: float,
+        carrier: Carrier | None = None,
+    ) -> None:
+        """Is called by `Client.join`, `Client.seat` and `Match.join`."""
+        self.match_id = match_id
+        self.index = index
+        self.token = token
+        self.spec = spec
+        self.last: Observation | None = None
+        self._connection = connection
+        self._timeout = timeout
+        self._carrier = carrier or _Calls(connection, token)
+
+    def observe(
+        self, *, wait: bool = False, text: bool = False, explain: bool = False, timeout: float | None = None
+    ) -> Observation:
+        """Shows what the seat may know.
+
+        Args:
+            wait: Whether to answer only when the seat has something to decide or the episode is over.
+            text: Whether to add the position as text.
+            explain: Whether to add where the points came from, once the episode is over.
+            timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
+        """
+        request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=_extras(text, explain))
+        return self._ask(request, timeout, wait)
+
+    def act(
+        self,
+        action: SupportsIndex,
+        *,
+        wait: bool = True,
+        text: bool = False,
+        explain: bool = False,
+        timeout: float | None = None,
+    ) -> Observation:
+        """Makes the decision that the last observation asks for; observes first when there is none.
+
+        To repeat an act whose answer was lost is safe: it counts once.
+
+        Args:
+            action: The index of the action.
+            wait: Whether to answer only when the seat has something to decide again or the episode is over.
+            text: Whether to add the position as text.
+            explain: Whether to add where the points came from, once the episode is over.
+            timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
+
+        Raises:
+            IllegalAction: It is not legal now, and the match refuses such actions.
+            NotYourTurn: The seat owes no decision.
+            StaleDecision: The seat has decided already, or the episode is another by now.
+        """
+        index = operator.index(action)
+        if index < 0:
+            metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
+            raise ActionOutOfRange(f"an action is not negative: {index}", metadata=metadata)
+        seen = self.last or self.observe()
+        request = pb.ActRequest(
+            match_id=self.match_id,
+            episode=seen.episode,
+            decision=seen.decision,
+            action=index,
+            wait=wait,
+            extras=_extras(text, explain),
+        )
+        return self._ask(request, timeout, wait)
+
+    def reset(
+        self,
+        seed: SupportsIndex | None = None,
+        *,
+        wait: bool = True,
+        text: bool = False,
+        timeout: float | None = None,
+    ) -> Observation:
+        """Begins the next episode: at once for the only remote seat, else when all remote seats have asked.
+
+        Args:
+            seed: The seed, for the only remote seat; when left out the next one follows from the seed that
+                the match was given, or is secret.
+            wait: Whether to answer only when the seat has something to decide or the episode is over.
+            text: Whether to add the position as text.
+            timeout: Seconds; `WAIT_SECONDS` when left out.
+
+        Raises:
+            EpisodeNotOver: Other remote seats are still playing.
+        """
+        request = pb.ResetRequest(
+            match_id=self.match_id,
+            seed=None if seed is None else operator.index(seed),
+            episode=self.last.episode if self.last else None,
+            wait=wait,
+            extras=_extras(text, False),
+        )
+        return self._ask(request, timeout, True)
+
+    def info(self) -> MatchInfo:
+        """What everybody may know of the match."""
+        return fetch_match(self._connection, self.match_id, self._timeout)
+
+    def stream(self) -> Seat:
+        """The same seat over one stream; use it in a `with` statement, which ends the stream.
+
+        A stream that breaks is opened again by the next call.
+        """
+        seat = Seat(
+            self._connection,
+            self.match_id,
+            self.token,
+            self.spec,
+            index=self.index,
+            timeout=self._timeout,
+            carrier=PlayStream(self._connection, self.token),
+        )
+        seat.last = self.last
+        return seat
+
+    def close(self) -> None:
+        """Ends the stream, if there is one. The seat stays taken."""
+        self._carrier.close()
+
+    def __enter__(self) -> Self:
+        """Gives the seat itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends the stream, if there is one."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Names match and seat, never the token."""
+        return f"<Seat {self.index} of {self.match_id}>"
+
+    def _ask(self, request: SeatRequest, timeout: float | None, waits: bool) -> Observation:
+        if timeout is None:
+            timeout = WAIT_SECONDS if waits else self._timeout
+        self.last = _convert.observation(self._carrier.ask(request, timeout), self.spec)
+        return self.last
+
+
+class _Calls:
+    """Single calls."""
+
+    def __init__(self, connection: Connection, token: str) -> None:
+        self._connection = connection
+        self._token = token
+
+    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+        call = self._connection.call
+        if isinstance(request, pb.ActRequest):
+            return call(lambda on: on.match.Act, request, timeout=timeout, token=self._token).observation
+        if isinstance(request, pb.ObserveRequest):
+            return call(lambda on: on.match.Observe, request, timeout=timeout, token=self._token).observation
+        return call(lambda on: on.match.Reset, request, timeout=timeout, token=self._token).observation
+
+    def close(self) -> None:
+        pass
+
+
+def fetch_match(connection: Connection, match_id: str, timeout: float) -> MatchInfo:
+    """What everybody may know of a match."""
+    request = pb.GetMatchRequest(match_id=match_id)
+    return _convert.match_info(connection.call(lambda on: on.match.GetMatch, request, timeout=timeout).match)
+
+
+def _extras(text: bool, explain: bool) -> observation_pb2.Extras | None:
+    return observation_pb2.Extras(text=text, explanation=explain) if text or explain else None

@@ -1,0 +1,210 @@
+"""What can be played, and how a view is laid out.
+
+A table of a game (seats and options chosen) is described once by its `GameSpec`; after that, steps carry
+bytes. A view is cut into named fields, and turned into features, as the description says: nothing here
+knows a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._features import FeatureLayout
+
+#: What the values of a field mean: the row of a table (0 is none), a number of things, 0 or 1, a seat
+#: relative to the viewer (0 none, 1 the viewer, 2 the next clockwise), or one of a few named values.
+FieldKind = Literal["id", "count", "flag", "seat", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a match.
+
+    Attributes:
+        name: Its name.
+        description: One sentence on what it does.
+        default: The value when none is given.
+        choices: The values it takes, where they are few words.
+        min: The least whole number it takes, where it takes numbers.
+        max: The greatest whole number it takes, where it takes numbers.
+    """
+
+    name: str
+    description: str
+    default: str
+    choices: tuple[str, ...]
+    min: int | None
+    max: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What is known of a game before seats and options are chosen.
+
+    Attributes:
+        id: The id everywhere, such as `golden_compass`.
+        name: The name on the box.
+        rules_version: Moves when the same actions no longer give the same states.
+        min_seats: The fewest seats it is played by.
+        max_seats: The most seats it is played by.
+        options: The options of a match.
+        catalogue_digest: The BLAKE3 digest of the components: 64 hexadecimal digits.
+        provenance: Where the values of each section of the catalogue were read.
+    """
+
+    id: str
+    name: str
+    rules_version: int
+    min_seats: int
+    max_seats: int
+    options: tuple[Option, ...]
+    catalogue_digest: str
+    provenance: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One named field of a view.
+
+    Attributes:
+        name: The name, such as `lines`.
+        offset: The byte at which it begins.
+        shape: The sizes, slowest first; empty for a single value.
+        max: The largest value.
+        kind: What the values mean.
+        table: The table whose rows the values name, for kind `id`.
+        names: The name of each value, for kind `code`.
+        description: One sentence for people.
+    """
+
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+    max: int
+    kind: FieldKind
+    table: str
+    names: tuple[str, ...]
+    description: str
+
+    @property
+    def width(self) -> int:
+        """Bytes of a value: 2, low byte first, where the largest exceeds 255; otherwise 1."""
+        return 2 if self.max > 255 else 1
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
+        """The type of the decoded values."""
+        return np.dtype(np.uint16) if self.width == 2 else np.dtype(np.uint8)
+
+    def decode(self, view: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.uint16]:
+        """Cuts this field out of a view, or out of a batch of views.
+
+        Args:
+            view: `uint8[..., bytes]`.
+
+        Returns:
+            `uint8[..., *shape]`, or `uint16` where the largest value exceeds 255; 0 to `max`. One-byte
+            values share the memory of `view`.
+        """
+        raw = view[..., self.offset : self.offset + self.size * self.width]
+        shape = view.shape[:-1] + self.shape
+        if self.width == 1:
+            return raw.reshape(shape)
+        wide = np.ascontiguousarray(raw).view("<u2").astype(np.uint16, copy=False)
+        return wide.reshape(shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A part of the catalogue as a matrix: row `i` describes id `i`, row 0 (none) is all zero.
+
+    Attributes:
+        name: The table's name, which fields refer to.
+        columns: What each column holds.
+        values: `int32[rows, columns]`, read-only.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    values: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GameSpec:
+    """One table of a game: seats and options chosen.
+
+    Attributes:
+        game: The game.
+        seats: How many seats.
+        options: Every option with its value.
+        actions: The label of every action: action `i` is `actions[i]`.
+        fields: The fields of a view by name, in the order of their bytes.
+        view_bytes: Bytes of a view.
+        tables: The component catalogue by table.
+        max_plies: No episode has more plies.
+        min_score: No final score is below this.
+        max_score: No final score is above this.
+        digest: The digest of all facts here: a changed game has a changed digest.
+        chance_streams: What each stream of chance is for, in stream order.
+        layout: How features are laid out; see `features`.
+    """
+
+    game: Game
+    seats: int
+    options: Mapping[str, str]
+    actions: tuple[str, ...]
+    fields: Mapping[str, Field]
+    view_bytes: int
+    tables: Mapping[str, Table]
+    max_plies: int
+    min_score: int
+    max_score: int
+    digest: str
+    chance_streams: tuple[str, ...]
+    layout: FeatureLayout = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Prepares the feature layout."""
+        object.__setattr__(self, "layout", FeatureLayout(self.fields.values(), self.tables))
+
+    def decode(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:
+        """Splits a view, or a batch of views, into its named fields.
+
+        Args:
+            view: `uint8[..., bytes]`.
+
+        Returns:
+            For each field `uint8[..., *shape]` or `uint16[..., *shape]`, 0 to the field's maximum.
+        """
+        return {name: field.decode(view) for name, field in self.fields.items()}
+
+    def features(self, view: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Turns a view, or a batch of views, into numbers for a network.
+
+        Fields stand in their own order, values in theirs. Each value becomes, by the kind of its field:
+
+        - `id`: its row of the table, each column divided by the column's largest magnitude;
+        - `count`: itself divided by the field's maximum;
+        - `flag`: itself;
+        - `seat`: a one-hot of none, the viewer, and the others clockwise;
+        - `code`: a one-hot of its names.
+
+        `layout.names` names every feature, such as `hand[0].duration`.
+
+        Args:
+            view: `uint8[..., bytes]`.
+
+        Returns:
+            `float32[..., features]`, -1 to 1; no feature is below 0 whose table column never is.
+        """
+        return self.layout(view)

@@ -1,0 +1,7 @@
+"""Gymnasium environments over a Boardwire server; they know no game. Needs `boardwire[gym]`."""
+
+from .._registration import environment_id, register
+from ._spaces import MaskPlace, ObservationKind
+from .single import BoardwireEnv
+
+__all__ = ["BoardwireEnv", "MaskPlace", "ObservationKind", "environment_id", "register"]

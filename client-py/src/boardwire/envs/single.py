@@ -1,0 +1,183 @@
+"""One seat of a match as a Gymnasium environment, with bots at the others."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, SupportsIndex
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from .._client import Match
+from .._errors import BoardwireError
+from .._seat import Seat
+from .._types import IllegalActions, Observation, Reward
+from ._shared import shared_client
+from ._spaces import Lens, MaskPlace, ObservationKind
+
+
+class BoardwireEnv(gymnasium.Env[Any, np.int64]):
+    """A match between one agent and bots.
+
+    A step is one decision of the agent: what bots decide in between happens in the server. The legal
+    actions are in `info["action_mask"]` and `action_masks()`, `int8[actions]`; at the end of an episode the
+    mask is all 0. `info` also has `ply`, `decision` and `substituted`, and at the end of an episode
+    `scores` and `ranks` (`int32[seats]`, in the order of the seats).
+
+    The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on.
+    """
+
+    # One picture a second is what a reader can follow; Gymnasium wants a figure.
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        seats: int | None = None,
+        opponents: str | Sequence[str] = "greedy",
+        agent_seat: int = 0,
+        options: Mapping[str, str] | None = None,
+        observation: ObservationKind = "ids",
+        mask: MaskPlace = "info",
+        reward: Reward = "rank",
+        illegal_actions: IllegalActions = "seeded_legal",
+        skip_forced: bool = False,
+        render_mode: str | None = None,
+        address: str | None = None,
+    ) -> None:
+        """Describes the match; it is created by the first reset.
+
+        Args:
+            game: The game's id.
+            seats: How many seats; the fewest the game is played by when left out.
+            opponents: The bot at every other seat, or the bots at the other seats in order.
+            agent_seat: The agent's seat.
+            options: The game's options.
+            observation: `ids` for the view by named field, `features` for one `float32` vector.
+            mask: `observation` to show the legal mask in the observation, too.
+            reward: What the agent is rewarded for, at the end of the episode.
+            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
+                episode's seed, is played instead, since many checkers and wrappers know no masks.
+            skip_forced: Whether decisions with a single legal action are skipped.
+            render_mode: `ansi` to have `render` give the position as text.
+            address: The server; a private one, shared by the environments of this process, when left out.
+
+        Raises:
+            ValueError: The opponents, the agent's seat or a mode cannot be.
+            BoardwireError: The game is not served at such a table.
+        """
+        if render_mode not in (None, "ansi"):
+            raise ValueError(f"render_mode={render_mode!r} is neither None nor 'ansi'")
+        self.render_mode = render_mode
+        self._client = shared_client(address)
+        self.game_spec = self._client.game(game, seats=seats, options=options)
+        self._seats = _lineup(self.game_spec.seats, agent_seat, opponents)
+        self._agent_seat = agent_seat
+        self._reward: Reward = reward
+        self._illegal_actions: IllegalActions = illegal_actions
+        self._skip_forced = skip_forced
+        self._lens = Lens(self.game_spec, observation, mask)
+        self.action_space = self._lens.action_space
+        self.observation_space = self._lens.observation_space
+        self._match: Match | None = None
+        self._seat: Seat | None = None
+        self._seen: Observation | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins an episode, at any time.
+
+        Args:
+            seed: Seeds `np_random`, from which the episode's seed is drawn.
+            options: Ignored; a match's options are fixed when the environment is made.
+
+        Returns:
+            The observation and the info.
+        """
+        super().reset(seed=seed)
+        episode_seed = int(self.np_random.integers(2**64, dtype=np.uint64))
+        if self._seat is None:
+            self._seat = self._begin(episode_seed)
+            self._seen = self._seat.observe(wait=True)
+        else:
+            self._seen = self._seat.reset(episode_seed)
+        return self._lens.observation(self._seen), self._info(self._seen)
+
+    def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Makes the agent's decision, and those of the others up to its next one.
+
+        Raises:
+            ResetNeeded: There was no reset.
+            ActionOutOfRange: There is no such action.
+            IllegalAction: It is illegal now, and `illegal_actions` is `reject`.
+            EpisodeOver: The episode has ended.
+        """
+        if self._seat is None:
+            raise gymnasium.error.ResetNeeded("reset the environment before its first step")
+        seen = self._seen = self._seat.act(action)
+        info = self._info(seen)
+        return self._lens.observation(seen), seen.reward, seen.terminated, seen.truncated, info
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The legal actions now: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
+        return np.array(self._last().mask)
+
+    def render(self) -> str | None:
+        """The position as the agent's seat may know it, as text; none without a render mode."""
+        if self.render_mode is None:
+            return None
+        self._last()
+        assert self._seat is not None
+        return self._seat.observe(text=True).text
+
+    def close(self) -> None:
+        """Closes the match. The environment may be reset again."""
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._seat is not None:
+                self._seat.close()
+            if self._match is not None:
+                self._match.close()
+        self._match = self._seat = self._seen = None
+
+    def _begin(self, seed: int) -> Seat:
+        self._match = self._client.create_match(
+            self.game_spec.game.id,
+            seats=self._seats,
+            options=self.game_spec.options,
+            seed=seed,
+            reward=self._reward,
+            skip_forced=self._skip_forced,
+            illegal_actions=self._illegal_actions,
+        )
+        return self._match.join(self._agent_seat).stream()
+
+    def _last(self) -> Observation:
+        if self._seen is None:
+            raise gymnasium.error.ResetNeeded("reset the environment first")
+        return self._seen
+
+    def _info(self, seen: Observation) -> dict[str, Any]:
+        info: dict[str, Any] = {
+            "action_mask": seen.mask.copy(),
+            "ply": seen.ply,
+            "decision": seen.decision,
+            "substituted": seen.substituted,
+        }
+        if seen.outcome is not None:
+            info["scores"] = np.array(seen.scores, dtype=np.int32)
+            info["ranks"] = np.array(seen.ranks, dtype=np.int32)
+        return info
+
+
+def _lineup(seats: int, agent_seat: int, opponents: str | Sequence[str]) -> list[str]:
+    if not 0 <= agent_seat < seats:
+        raise ValueError(f"agent_seat={agent_seat} is not a seat: there are {seats}")
+    others = [opponents] * (seats - 1) if isinstance(opponents, str) else list(opponents)
+    if len(others) != seats - 1:
+        raise ValueError(f"{len(others)} opponents for the {seats - 1} other seats")
+    return [*others[:agent_seat], "remote", *others[agent_seat:]]

@@ -1,0 +1,1 @@
+"""Generated from proto/boardwire/v1 by client-py/generate.py."""

@@ -1,0 +1,5 @@
+"""The fixtures of every test."""
+
+from servers import address, client
+
+__all__ = ["address", "client"]

@@ -1,0 +1,216 @@
+"""The environments, by checkers that nobody here wrote and by their own promises."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import product
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_match import check_environments_match
+
+import boardwire
+import boardwire.envs
+
+with boardwire.connect() as _client:
+    GAMES = _client.games()
+IDS = {game.id: boardwire.envs.environment_id(game.id, game.rules_version) for game in GAMES}
+TABLES = [(game.id, seats) for game in GAMES for seats in range(game.min_seats, game.max_seats + 1)]
+KINDS = [*product(["ids", "features"], ["info", "observation"])]
+
+
+def make(game: str, **kwargs: Any) -> Any:
+    """An environment without wrappers."""
+    return gymnasium.make(IDS[game], **kwargs).unwrapped
+
+
+def finish(env: Any, info: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    """Plays first legal actions to the end; gives the return and the last info."""
+    total, over = 0.0, False
+    while not over:
+        assert info["action_mask"].any()
+        _, reward, terminated, truncated, info = env.step(int(info["action_mask"].nonzero()[0][0]))
+        assert type(reward) is float
+        assert type(terminated) is bool
+        assert type(truncated) is bool
+        total, over = total + reward, terminated or truncated
+    return total, info
+
+
+def test_importing_registers_every_game_the_server_lists() -> None:
+    assert {"boardwire/Faraway-v0"} <= set(IDS.values()) <= set(gymnasium.registry)
+    assert boardwire.envs.register(GAMES) == list(IDS.values())
+
+
+@pytest.mark.parametrize(
+    ("game", "word"), [("faraway", "Faraway"), ("golden_compass", "GoldenCompass"), ("rauha", "Rauha")]
+)
+def test_ids_are_spelled_as_gymnasium_spells_them(game: str, word: str) -> None:
+    assert boardwire.envs.environment_id(game, 1) == f"boardwire/{word}-v0"
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+@pytest.mark.parametrize(("observation", "mask"), KINDS)
+def test_check_env_passes(game: str, seats: int, observation: str, mask: str) -> None:
+    env = make(game, seats=seats, observation=observation, mask=mask, render_mode="ansi")
+    check_env(env, skip_render_check=False)
+    env.close()
+
+
+@pytest.mark.parametrize("game", IDS)
+@pytest.mark.parametrize(("observation", "mask"), KINDS)
+def test_a_private_socket_and_a_shared_port_match_over_1000_steps(
+    address: str, game: str, observation: str, mask: str
+) -> None:
+    kwargs = {"observation": observation, "mask": mask, "render_mode": "ansi"}
+    here, there = make(game, **kwargs), make(game, address=address, **kwargs)
+    check_environments_match(here, there, num_steps=1000, seed=3)
+    here.close()
+    there.close()
+
+
+def test_what_bots_decide_does_not_depend_on_how_fast_they_think() -> None:
+    def episode() -> list[bytes]:
+        env = make("faraway", seats=4)
+        _, info = env.reset(seed=3)
+        shown, over = [], False
+        while not over:
+            seen, _, terminated, truncated, info = env.step(
+                int(np.flatnonzero(info["action_mask"])[:1].sum())
+            )
+            shown.append(pickle.dumps((seen, info)))
+            over = terminated or truncated
+        env.close()
+        return shown
+
+    first = episode()
+    assert all(episode() == first for _ in range(10))
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_observations_lie_in_their_spaces_at_every_step(game: str, seats: int) -> None:
+    for observation, mask in KINDS:
+        env = make(
+            game, seats=seats, agent_seat=seats - 1, opponents="random", observation=observation, mask=mask
+        )
+        seen, info = env.reset(seed=seats)
+        over = False
+        while not over:
+            assert seen in env.observation_space
+            np.testing.assert_array_equal(info["action_mask"], env.action_masks())
+            if mask == "observation":
+                np.testing.assert_array_equal(seen["action_mask"], info["action_mask"])
+            seen, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
+            assert not info["substituted"]
+            over = terminated or truncated
+        assert seen in env.observation_space
+        assert not env.action_masks().any()
+        assert info["scores"].shape == info["ranks"].shape == (seats,)
+        env.close()
+
+
+def test_seeds_fix_all_episodes_from_there_on() -> None:
+    env = make("faraway")
+
+    def openings(seed: int) -> list[bytes]:
+        return [pickle.dumps(env.reset(seed=start)[0]) for start in (seed, None, None)]
+
+    assert openings(1) == openings(1)
+    assert len(set(openings(1) + openings(2))) == 6
+    env.close()
+
+
+def test_a_reset_may_come_at_any_time_and_after_close() -> None:
+    env = make("faraway", opponents="random")
+    _, info = env.reset(seed=1)
+    env.step(int(info["action_mask"].nonzero()[0][0]))
+    _, info = env.reset(seed=1)
+    finish(env, info)
+    with pytest.raises(boardwire.EpisodeOver):
+        env.step(0)
+    env.close()
+    env.close()
+    _, info = env.reset(seed=1)
+    finish(env, info)
+    env.close()
+
+
+def test_rewards_follow_the_kind_asked_for() -> None:
+    returns: dict[str, float] = {}
+    for reward in ("rank", "win", "margin", "score"):
+        env = make("faraway", seats=3, opponents=["random", "greedy"], agent_seat=1, reward=reward)
+        _, info = env.reset(seed=5)
+        returns[reward], info = finish(env, info)
+        env.close()
+    scores = info["scores"].tolist()
+    assert returns["score"] == scores[1]
+    assert returns["margin"] == scores[1] - max(scores[0], scores[2])
+    assert returns["rank"] == 2 - info["ranks"][1]
+    assert returns["win"] == (info["ranks"][1] == 1)
+
+
+def test_illegal_actions_can_be_refused() -> None:
+    env = make("faraway", illegal_actions="reject")
+    _, info = env.reset(seed=1)
+    with pytest.raises(boardwire.IllegalAction):
+        env.step(int((info["action_mask"] == 0).nonzero()[0][0]))
+    with pytest.raises(boardwire.ActionOutOfRange):
+        env.step(env.action_space.n)
+    finish(env, info)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"agent_seat": 2}, "there are 2"),
+        ({"agent_seat": -1}, "there are 2"),
+        ({"opponents": ["random", "random"]}, "2 opponents for the 1 other"),
+        ({"observation": "pixels"}, "'ids' nor 'features'"),
+        ({"mask": "nowhere"}, "'info' nor 'observation'"),
+        ({"render_mode": "human"}, "'ansi'"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        boardwire.envs.BoardwireEnv("faraway", **kwargs)
+
+
+def test_steps_need_a_reset() -> None:
+    env = make("faraway")
+    for early in (lambda: env.step(0), env.action_masks):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            early()
+
+
+def test_render_gives_text_only_when_asked_for() -> None:
+    for mode, kind in ((None, type(None)), ("ansi", str)):
+        env = make("faraway", render_mode=mode)
+        env.reset(seed=1)
+        assert type(env.render()) is kind
+        env.close()
+
+
+def test_options_reach_the_game() -> None:
+    env = make("faraway", options={"variant": "advanced"}, skip_forced=True)
+    seen, info = env.reset(seed=1)
+    assert np.count_nonzero(seen["hand"]) == 5
+    finish(env, info)
+    env.close()
+
+
+def test_vector_environments_run_in_processes() -> None:
+    envs = gymnasium.make_vec(
+        IDS["faraway"], num_envs=2, vectorization_mode="async", opponents="random", observation="features"
+    )
+    seen, infos = envs.reset(seed=4)
+    for _ in range(40):
+        # A row that has just ended is reset by the next step, whatever its action.
+        rows = [mask if mask.any() else None for mask in infos["action_mask"]]
+        actions = np.array([envs.single_action_space.sample(mask) for mask in rows])
+        seen, _, _, _, infos = envs.step(actions)
+        assert seen in envs.observation_space
+    envs.close()

@@ -1,0 +1,89 @@
+"""Every status becomes an exception of the tree, whole."""
+
+from __future__ import annotations
+
+import csv
+import pickle
+import re
+from pathlib import Path
+
+import grpc
+import pytest
+from fakes import FakeChannel, FakeStatus
+
+import boardwire
+from boardwire import _errors
+from boardwire._channel import Connection
+from boardwire.v1 import catalog_pb2
+
+TABLE = Path(__file__).resolve().parents[2] / "tests" / "errors.tsv"
+
+
+def rows() -> list[dict[str, str]]:
+    """The errors of the service."""
+    with TABLE.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row["reason"])
+def test_every_reason_has_a_class_below_its_code(row: dict[str, str]) -> None:
+    failure = _errors.error(row["code"], row["reason"], "words", {"a": "b"})
+    assert row["reason"] == type(failure).REASON
+    assert row["code"] in type(failure).CODES
+    assert (failure.code, failure.reason, failure.metadata) == (row["code"], row["reason"], {"a": "b"})
+
+
+def test_no_class_names_a_reason_the_service_does_not_have() -> None:
+    reasons = {kind.REASON for kind in _errors._tree(boardwire.BoardwireError) if kind.REASON}
+    assert reasons == {row["reason"] for row in rows()}
+
+
+@pytest.mark.parametrize("code", grpc.StatusCode, ids=lambda code: code.name)
+def test_every_status_is_mapped_and_no_grpc_error_escapes(code: grpc.StatusCode) -> None:
+    def answer(request: object) -> object:
+        raise FakeStatus(code, "words")
+
+    connection = Connection("fake:1", channel=FakeChannel({"ListGames": answer}))
+    with pytest.raises(boardwire.BoardwireError) as caught:
+        connection.call(lambda on: on.catalog.ListGames, catalog_pb2.ListGamesRequest(), timeout=1)
+    assert caught.value.code == code.name
+    assert "words" in caught.value.message
+
+
+def test_details_become_reason_and_metadata() -> None:
+    def answer(request: object) -> object:
+        raise FakeStatus(grpc.StatusCode.NOT_FOUND, "no chess", "GAME_UNKNOWN", {"game": "chess"})
+
+    client = boardwire.Client(channel=FakeChannel({"GetGame": answer}))
+    with pytest.raises(boardwire.UnknownGame, match="no chess") as caught:
+        client.game("chess")
+    assert caught.value.metadata == {"game": "chess"}
+    assert isinstance(caught.value, boardwire.NotFound)
+
+
+def test_errors_cross_process_borders_whole() -> None:
+    failure = _errors.error("NOT_FOUND", "GAME_UNKNOWN", "no chess", {"game": "chess"})
+    copy = pickle.loads(pickle.dumps(failure))
+    assert type(copy) is boardwire.UnknownGame
+    assert (copy.message, copy.code, copy.metadata) == ("no chess", "NOT_FOUND", {"game": "chess"})
+
+
+def test_the_tree_is_drawn_as_it_is() -> None:
+    drawn = re.findall(r"^[│├└─ ]*([A-Z]\w+)", _errors.__doc__ or "", re.M)
+    assert [name for name in drawn if not name.isupper()][1:] == [
+        kind.__name__ for kind in _errors._tree(boardwire.BoardwireError)
+    ]
+
+
+def test_a_creation_is_repeated_once_when_the_connection_is_lost() -> None:
+    asked: list[object] = []
+
+    def answer(request: object) -> object:
+        asked.append(request)
+        raise FakeStatus(grpc.StatusCode.UNAVAILABLE, "gone")
+
+    client = boardwire.Client(channel=FakeChannel({"CreateMatch": answer}))
+    with pytest.raises(boardwire.ConnectionLost, match="gone"):
+        client.create_match("faraway", seats=["remote"])
+    assert len(asked) == 2
+    assert asked[0] == asked[1], "the same request id"

@@ -1,0 +1,74 @@
+"""Clients, seats and environments cross into other processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import BaseContext
+from typing import Any
+
+import pytest
+from work import by_address, by_env, play
+
+import boardwire
+
+# Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@pytest.fixture(params=["fork", "forkserver", "spawn"])
+def context(request: pytest.FixtureRequest) -> Any:
+    """Each way to start a process."""
+    return multiprocessing.get_context(request.param)
+
+
+@pytest.mark.parametrize("work", [by_address, by_env])
+def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, work: Any) -> None:
+    here = [work(client.target, seed) for seed in range(4)]
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        assert list(pool.map(work, [client.target] * 4, range(4))) == here
+
+
+def in_child(work: Any) -> bytes:
+    """What a forked child answers, through a pipe."""
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(sending, repr(work()).encode())
+        except BaseException as failure:
+            os.write(sending, repr(failure).encode())
+        finally:
+            os._exit(0)
+    os.close(sending)
+    with os.fdopen(receiving, "rb") as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:
+    with boardwire.connect() as client:
+        match = client.create_match("faraway", seats=["remote", "random"], seed=3)
+        with match.join(0).stream() as seat:
+            seen = seat.observe(wait=True)
+            assert in_child(lambda: seat.observe().decision) == b"0"
+            assert in_child(client.close) == b"None"
+            # The child closed what is its own: nothing. Server, channel and stream go on.
+            assert seat.act(int(seen.mask.nonzero()[0][0])).decision == 1
+            assert in_child(lambda: seat.observe().decision) == b"1"
+            assert play(seat)
+
+
+def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None:
+    with boardwire.connect() as client:
+        client.games()
+        child = os.fork()
+        if child == 0:
+            # What runs at an ordinary exit, without pytest's own.
+            client.games()
+            client._server.close()  # type: ignore[union-attr]
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert client.games()

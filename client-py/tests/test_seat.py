@@ -1,0 +1,237 @@
+"""Matches and seats against the real server, by single calls and on a stream."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import boardwire
+
+#: The same seat, by single calls or on a stream.
+Carry = Callable[[boardwire.Seat], boardwire.Seat]
+CARRIERS = pytest.mark.parametrize(
+    "carry", [lambda seat: seat, lambda seat: seat.stream()], ids=["calls", "stream"]
+)
+
+
+def first(seen: boardwire.Observation) -> int:
+    """The first legal action."""
+    return int(seen.mask.nonzero()[0][0])
+
+
+def test_every_game_describes_itself(client: boardwire.Client) -> None:
+    for game in client.games():
+        for seats in range(game.min_seats, game.max_seats + 1):
+            spec = client.game(game.id, seats=seats)
+            assert (spec.game, spec.seats) == (game, seats)
+            assert client.game(game.id, seats=seats) is spec
+            assert set(spec.options) == {option.name for option in game.options}
+            last = list(spec.fields.values())[-1]
+            assert last.offset + last.size * last.width == spec.view_bytes
+            for table in spec.tables.values():
+                assert not table.values[0].any()
+                assert not table.values.flags.writeable
+
+
+@CARRIERS
+def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry) -> None:
+    for game in client.games():
+        for seats in range(game.min_seats, game.max_seats + 1):
+            lineup = ["remote"] + ["random"] * (seats - 1)
+            with client.create_match(game.id, seats=lineup, seed=5) as match, carry(match.join(0)) as seat:
+                seen = seat.observe(wait=True)
+                while not seen.over:
+                    assert seen.mask.any()
+                    assert 0 in seen.pending
+                    assert seen.reward == 0
+                    fields = match.spec.decode(seen.view)
+                    assert all(
+                        (values <= match.spec.fields[name].max).all() for name, values in fields.items()
+                    )
+                    seen = seat.act(first(seen))
+                assert seen.terminated is True
+                assert seen.truncated is False
+                assert not seen.mask.any()
+                assert len(seen.scores) == len(seen.ranks) == seats
+                assert seat.info().state == "over"
+
+
+@CARRIERS
+def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    with match, carry(match.join(0)) as seat:
+        one, other = seat.observe(), seat.observe()
+        one.view[:] = 255
+        one.mask[:] = 1
+        assert not np.array_equal(one.view, other.view)
+        np.testing.assert_array_equal(other.view, seat.observe().view)
+
+
+@CARRIERS
+def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    with match, carry(match.join(0)) as seat:
+        seen = seat.observe(wait=True)
+        answer = seat.act(first(seen))
+        seat.last = seen
+        again = seat.act(first(seen))
+        assert (again.ply, again.decision) == (answer.ply, answer.decision)
+
+
+@CARRIERS
+def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    with match, carry(match.join(0)) as seat:
+        seen = seat.observe(wait=True)
+        illegal = int((seen.mask == 0).nonzero()[0][0])
+        for wrong in (illegal, len(match.spec.actions), -1):
+            with pytest.raises(boardwire.BoardwireError, match=str(wrong)):
+                seat.act(wrong)
+        np.testing.assert_array_equal(seat.observe().view, seen.view)
+        assert seat.act(first(seen)).decision == 1
+
+
+@CARRIERS
+def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    with match, carry(match.join(0)) as seat:
+        assert seat.observe().text == ""
+        seen = seat.observe(text=True, wait=True)
+        assert seen.text
+        while not seen.over:
+            seen = seat.act(first(seen), explain=True)
+        assert seen.outcome is not None
+        totals = [sum(line.points for line in lines) for lines in seen.outcome.explanations]
+        assert totals == list(seen.scores)
+
+
+@CARRIERS
+def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> None:
+    def openings() -> list[bytes]:
+        match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+        with match, carry(match.join(0)) as seat:
+            views = [seat.observe(wait=True), seat.reset(), seat.reset(seed=1), seat.reset()]
+            assert [seen.episode for seen in views] == [0, 1, 2, 3]
+            return [seen.view.tobytes() for seen in views]
+
+    once, again = openings(), openings()
+    assert once == again
+    assert once[0] == once[2]
+    assert len(set(once)) == 2, "the seed fixes the episodes after it"
+
+
+@CARRIERS
+def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", seats=["remote", "remote"], seed=1)
+    with match, carry(match.join(0)) as seat, carry(match.join(1)) as other:
+        seen = seat.observe(wait=True)
+        with pytest.raises(boardwire.CallTimeout):
+            seat.act(first(seen), timeout=0.05)
+        assert seat.observe().decision == 1
+        while 0 not in seat.observe().pending:
+            other.act(first(other.observe()), wait=False)
+        assert seat.observe(wait=True).mask.any()
+
+
+@CARRIERS
+def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", seats=["remote", "remote"])
+    with carry(match.join(0)) as seat:
+        seat.act(first(seat.observe(wait=True)), wait=False)
+        closing = threading.Thread(target=match.close)
+        closing.start()
+        with pytest.raises(boardwire.MatchClosed):
+            seat.observe(wait=True)
+        closing.join()
+    assert match.info().state == "closed"
+
+
+def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -> None:
+    with client.create_match("faraway", seats=["remote", "remote"], seed=3, reward="win") as match:
+        seats = [match.join(0), match.join(1)]
+        match.reset(seed=9)
+        seen = [seat.observe(wait=True) for seat in seats]
+        assert [one.episode for one in seen] == [1, 1]
+        while not seats[0].observe().over:
+            for seat in seats:
+                if (now := seat.observe()).mask.any():
+                    seat.act(first(now), wait=False)
+        ended = [seat.observe() for seat in seats]
+        assert sum(one.reward for one in ended) == pytest.approx(1)
+        other = threading.Thread(target=seats[1].reset)
+        other.start()
+        assert seats[0].reset().episode == 2
+        other.join()
+
+
+def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
+    match = client.create_match(
+        "faraway",
+        seats=["remote", "greedy"],
+        options={"variant": "advanced"},
+        reward="margin",
+        skip_forced=True,
+        illegal_actions="first_legal",
+    )
+    with match:
+        info = match.info()
+        assert info.options == match.spec.options
+        assert info.options["variant"] == "advanced"
+        assert (info.reward, info.skip_forced, info.illegal_actions) == ("margin", True, "first_legal")
+        assert info.spec_digest == match.spec.digest
+        assert info.joined == (1,)
+        seat = match.join(0)
+        assert seat.index == 0
+        assert match.info().joined == (0, 1)
+        assert seat.observe(wait=True).mask.sum() > 1
+
+
+def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire.Client) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], seed=1, illegal_actions="seeded_legal")
+    with match, match.join(0).stream() as seat:
+        seen = seat.observe(wait=True)
+        answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
+        assert answer.substituted is True
+        assert answer.decision == 1
+
+
+def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], illegal_actions="forfeit")
+    with match:
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
+        assert answer.terminated
+        assert answer.reward == -1
+        assert answer.ranks == (2, 1)
+        assert answer.scores == ()
+        assert answer.outcome is not None
+        assert answer.outcome.forfeited_by == 0
+
+
+def test_words_that_do_not_exist_are_refused_here(client: boardwire.Client) -> None:
+    with pytest.raises(ValueError, match="rank, win, margin, score"):
+        client.create_match("faraway", seats=["random"], reward="glory")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="reject"):
+        client.create_match("faraway", seats=["random"], illegal_actions="shrug")  # type: ignore[arg-type]
+    match = client.create_match("faraway", seats=["random", "remote"])
+    with match, pytest.raises(ValueError, match="seat 0 is not remote: 1 of"):
+        match.join(0)
+
+
+def test_every_match_is_listed_across_pages(client: boardwire.Client) -> None:
+    made = [client.create_match("faraway", seats=["random", "random"]) for _ in range(150)]
+    listed = {info.id for info in client.matches()}
+    assert {match.id for match in made} <= listed
+    for match in made:
+        match.close()
+
+
+def test_secrets_are_not_printed(client: boardwire.Client) -> None:
+    with client.create_match("faraway", seats=["remote", "random"]) as match:
+        seat = match.join(0)
+        assert match.host_token not in repr(match)
+        assert seat.token not in repr(seat)

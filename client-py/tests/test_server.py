@@ -1,0 +1,157 @@
+"""The private server: found, started, and gone with the process that started it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import boardwire
+from boardwire._server import PrivateServer, find_binary
+
+
+def script(folder: Path, text: str) -> Path:
+    """An executable that stands in for the server."""
+    path = folder / "boardwire"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:
+    with boardwire.connect() as client, boardwire.connect() as other:
+        assert client.target != other.target
+        assert client.games() == other.games()
+        folder = Path(client.target.removeprefix("unix:")).parent
+        assert folder.exists()
+    assert not folder.exists()
+
+
+def test_the_binary_named_by_the_environment_comes_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exit 0")))
+    assert find_binary() == tmp_path / "boardwire"
+
+
+def test_a_missing_binary_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(tmp_path / "nothing"))
+    with pytest.raises(boardwire.StartError, match="BOARDWIRE_BINARY"):
+        boardwire.connect()
+    monkeypatch.delenv("BOARDWIRE_BINARY")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    with pytest.raises(boardwire.StartError, match="install the package's wheel"):
+        find_binary()
+
+
+def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "echo no luck today >&2; exit 3")))
+    with pytest.raises(boardwire.StartError, match=r"\(3\) and said: no luck today"):
+        boardwire.connect()
+
+
+def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exec cat")))
+    with pytest.raises(boardwire.StartError, match="did not get ready"):
+        PrivateServer(timeout=0.1)
+
+
+def test_wrong_arguments_are_quoted() -> None:
+    with pytest.raises(boardwire.StartError, match="--no-such-flag"):
+        boardwire.connect(server_args=["--no-such-flag"])
+
+
+@pytest.mark.parametrize("target", ["localhost", ":50051", "http://host", ""])
+def test_an_address_is_checked(target: str) -> None:
+    with pytest.raises(ValueError, match="an address is"):
+        boardwire.connect(target)
+
+
+def test_arguments_are_for_private_servers() -> None:
+    with pytest.raises(ValueError, match="private server"):
+        boardwire.connect("localhost:1", server_args=["--max-matches=1"])
+
+
+def test_nobody_at_an_address_is_a_lost_connection() -> None:
+    with (
+        boardwire.connect("127.0.0.1:1") as client,
+        pytest.raises(boardwire.ConnectionLost, match=r"127\.0\.0\.1:1"),
+    ):
+        client.games()
+
+
+def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> None:
+    server = PrivateServer()
+    with boardwire.Client(server=server) as client:
+        match = client.create_match("faraway", seats=["remote", "random"])
+        seat = match.join(0)
+        with seat.stream() as play:
+            seen = play.observe(wait=True)
+            server._process.kill()
+            server._process.wait()
+            action = int(seen.mask.nonzero()[0][0])
+            for lost in (play, seat):
+                with pytest.raises(boardwire.ConnectionLost, match="ended with status -9"):
+                    lost.act(action)
+
+
+KILLED = """
+import boardwire, os, signal, sys
+client = boardwire.connect()
+client.games()
+forked = os.fork() if {fork} else 0
+if {fork} and not forked:
+    signal.pause()
+print(client._server._process.pid, forked, flush=True)
+sys.stdin.readline()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches a process that is not its child")
+@pytest.mark.parametrize("fork", [False, True])
+def test_the_server_goes_when_its_process_is_killed(fork: bool) -> None:
+    command = [sys.executable, "-c", KILLED.format(fork=fork)]
+    parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    server_id, forked = map(int, parent.stdout.readline().split())
+    server = os.pidfd_open(server_id)
+    assert parent.stdin is not None
+    parent.stdin.close()
+    parent.wait()
+    # A descriptor of a process is readable once it has ended.
+    ended, _, _ = select.select([server], [], [], 20)
+    os.close(server)
+    if forked:
+        os.kill(forked, signal.SIGKILL)
+    parent.stdout.close()
+    assert ended
+
+
+def test_a_killed_client_is_no_trouble_for_the_server(client: boardwire.Client) -> None:
+    code = f"""
+import boardwire, os, signal
+client = boardwire.connect({client.target!r})
+match = client.create_match("faraway", seats=["remote", "remote"])
+with match.join(0).stream() as seat:
+    seat.observe(wait=True)
+    print(match.id, match.invitations[1].invitation, seat.token, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    match_id, invitation, token = killed.stdout.split()
+    # The match goes on, and its seat is taken again by its token.
+    seats = [client.seat(match_id, token), client.join(invitation)]
+    for seat in seats:
+        seen = seat.observe(wait=True)
+        seat.act(int(seen.mask.nonzero()[0][0]), wait=False)
+    assert seats[0].observe().ply == 2

@@ -1,0 +1,27 @@
+"""Agents for processes of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import boardwire
+
+
+def play_seat(address: str, invitation: str, seed: int) -> dict[str, Any]:
+    """Plays one seat at random in a process of its own; gives all that the seat was answered."""
+    random = np.random.default_rng(seed)
+    views, texts = [], []
+    with boardwire.connect(address) as client, client.join(invitation).stream() as seat:
+        seen = seat.observe(wait=True, text=True)
+        while not seen.over:
+            views.append(seen.view)
+            texts.append(seen.text)
+            seen = seat.act(random.choice(seen.mask.nonzero()[0]), text=True)
+        return {
+            "views": views,
+            "texts": texts,
+            "scores": seen.scores,
+            "reward": seen.reward,
+        }

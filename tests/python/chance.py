@@ -1,0 +1,90 @@
+"""Boardwire's randomness in plain Python, from its description alone: nothing here asks a server.
+
+A seed is a `u64`. The generator is ChaCha8 with the seed's 8 bytes, low first, and 24 zero bytes as key, a
+64-bit block counter from 0 and the number of the stream as 64-bit nonce. `below` is Lemire's multiply-shift
+on one 32-bit word with rejection; `draw` takes the `below(len)`-th smallest.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+_WORD = 0xFFFFFFFF
+_CONSTANT = struct.unpack("<4I", b"expand 32-byte k")
+_QUARTERS = (
+    (0, 4, 8, 12),
+    (1, 5, 9, 13),
+    (2, 6, 10, 14),
+    (3, 7, 11, 15),
+    (0, 5, 10, 15),
+    (1, 6, 11, 12),
+    (2, 7, 8, 13),
+    (3, 4, 9, 14),
+)
+
+
+def _rotated(value: int, by: int) -> int:
+    return (value << by | value >> (32 - by)) & _WORD
+
+
+def block(key: bytes, counter: int, stream: int, rounds: int = 8) -> list[int]:
+    """One block of the ChaCha stream cipher: 16 words."""
+    start = [
+        *_CONSTANT,
+        *struct.unpack("<8I", key),
+        *struct.unpack("<4I", struct.pack("<QQ", counter, stream)),
+    ]
+    words = list(start)
+    for _ in range(rounds // 2):
+        for a, b, c, d in _QUARTERS:
+            for x, y, z, by in (
+                (a, b, d, 16),
+                (c, d, b, 12),
+                (a, b, d, 8),
+                (c, d, b, 7),
+            ):
+                words[x] = (words[x] + words[y]) & _WORD
+                words[z] = _rotated(words[z] ^ words[x], by)
+    return [(word + first) & _WORD for word, first in zip(words, start, strict=True)]
+
+
+class Dice:
+    """One stream of a seed."""
+
+    def __init__(self, seed: int, stream: int) -> None:
+        """Begins at the stream's first word."""
+        self._words = self._stream(struct.pack("<Q24x", seed), stream)
+
+    @staticmethod
+    def _stream(key: bytes, stream: int) -> Iterator[int]:
+        counter = 0
+        while True:
+            yield from block(key, counter, stream)
+            counter += 1
+
+    def below(self, n: int) -> int:
+        """A number in `range(n)`."""
+        product = next(self._words) * n
+        if product & _WORD < n:
+            threshold = (1 << 32) % n
+            while product & _WORD < threshold:
+                product = next(self._words) * n
+        return product >> 32
+
+    def draw(self, among: set[int]) -> int:
+        """Takes a member out of a set."""
+        member = sorted(among)[self.below(len(among))]
+        among.remove(member)
+        return member
+
+
+def faraway_deal(seed: int, seats: int, *, advanced: bool = False) -> tuple[list[list[int]], list[int]]:
+    """The opening hands, seat by seat, and the display; both ascending.
+
+    In the advanced variant the display comes only after the choices of what is set aside: it is empty.
+    """
+    regions, dice = set(range(1, 69)), Dice(seed, 0)
+    hands = [sorted(dice.draw(regions) for _ in range(5 if advanced else 3)) for _ in range(seats)]
+    display = [] if advanced else sorted(dice.draw(regions) for _ in range(seats + 1))
+    return hands, display

@@ -1,0 +1,79 @@
+"""An independent hand predicts what the server deals."""
+
+from __future__ import annotations
+
+import pytest
+
+import boardwire
+from chance import Dice, block, faraway_deal
+
+
+def test_chacha_agrees_with_the_published_vector() -> None:
+    # RFC 7539 states 20 rounds; test vector 1 of its appendix A.1.
+    words = block(bytes(32), 0, 0, rounds=20)
+    assert words[:4] == [0xADE0B876, 0x903DF1A0, 0xE56A5D40, 0x28BD8653]
+
+
+def test_chacha8_agrees_with_the_published_vector() -> None:
+    # draft-strombergson-chacha-test-vectors, TC1, 256-bit key, 8 rounds: 3e00ef2f895f40d6...
+    words = block(bytes(32), 0, 0)
+    assert b"".join(word.to_bytes(4, "little") for word in words[:2]) == bytes.fromhex("3e00ef2f895f40d6")
+
+
+def test_draws_stay_in_range_and_take_out_what_they_give() -> None:
+    dice, among = Dice(7, 0), set(range(1, 11))
+    drawn = [dice.draw(among) for _ in range(10)]
+    assert sorted(drawn) == list(range(1, 11))
+    assert not among
+
+
+@pytest.mark.parametrize("seats", range(2, 7))
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**63 + 5, 2**64 - 1])
+@pytest.mark.parametrize("variant", ["basic", "advanced"])
+def test_faraway_opens_with_the_deal_predicted(
+    client: boardwire.Client, seed: int, seats: int, variant: str
+) -> None:
+    hands, display = faraway_deal(seed, seats, advanced=variant == "advanced")
+    options = {"variant": variant}
+    with client.create_match("faraway", seats=["remote"] * seats, options=options, seed=seed) as match:
+        for index, hand in enumerate(hands):
+            seen = match.spec.decode(match.join(index).observe().view)
+            assert [card for card in seen["hand"].tolist() if card] == hand
+            assert [card for card in seen["display"].tolist() if card] == display
+
+
+def test_the_same_seed_and_actions_give_the_same_bytes(
+    client: boardwire.Client,
+) -> None:
+    def play() -> list[bytes]:
+        with client.create_match("faraway", seats=["remote", "greedy", "random"], seed=11) as match:
+            seat = match.join(0)
+            seen = seat.observe(wait=True)
+            views = [seen.view.tobytes()]
+            while not seen.over:
+                seen = seat.act(int(seen.mask.nonzero()[0][-1]))
+                views.append(seen.view.tobytes())
+            return views
+
+    assert play() == play()
+
+
+def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
+    client: boardwire.Client,
+) -> None:
+    with client.create_match("faraway", seats=["remote", "random"]) as match:
+        before = match.info()
+        assert before.seed is None
+        assert len(before.seed_commitment) == 32
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        first = seen.view
+        while not seen.over:
+            seen = seat.act(int(seen.mask.nonzero()[0][0]))
+        after = match.info()
+    assert after.state == "over"
+    assert after.seed_commitment == before.seed_commitment
+    assert after.seed is not None
+    # The seed shown is the one that was dealt from.
+    hands, _ = faraway_deal(after.seed.seed, 2)
+    assert [card for card in match.spec.decode(first)["hand"].tolist() if card] == hands[0]

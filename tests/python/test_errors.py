@@ -1,0 +1,245 @@
+"""Every error that can be provoked from outside, end to end: code, reason, and the names of its metadata."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import boardwire
+from boardwire._channel import Stubs
+from boardwire.v1 import match_service_pb2 as pb
+
+TABLE = Path(__file__).parents[1] / "errors.tsv"
+ROWS = {row["variant"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
+
+#: What provokes an error, by its name in the table.
+PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
+
+
+def provokes(variant: str) -> Callable[[Any], Any]:
+    """Notes that a function provokes an error."""
+
+    def note(function: Any) -> Any:
+        PROVOKED[variant] = function
+        return function
+
+    return note
+
+
+def call(
+    client: boardwire.Client,
+    method: Callable[[Stubs], Any],
+    request: Any,
+    token: str = "",
+) -> Any:
+    """A call as no well-behaved client makes it."""
+    return client._connection.call(method, request, timeout=10, token=token)
+
+
+def begun(
+    client: boardwire.Client, *others: str, **kwargs: Any
+) -> tuple[boardwire.Match, boardwire.Seat, boardwire.Observation]:
+    """A match that has begun, with the seat that has something to decide."""
+    match = client.create_match("faraway", seats=["remote", *(others or ["random"])], seed=1, **kwargs)
+    seat = match.join(0)
+    return match, seat, seat.observe(wait=True)
+
+
+def legal(seen: boardwire.Observation) -> int:
+    """The first legal action."""
+    return int(seen.mask.nonzero()[0][0])
+
+
+def play_out(seat: boardwire.Seat) -> None:
+    """Plays first legal actions to the end."""
+    seen = seat.observe(wait=True)
+    while not seen.over:
+        seen = seat.act(legal(seen))
+
+
+@provokes("UnknownGame")
+def _(client: boardwire.Client) -> None:
+    client.game("chess")
+
+
+@provokes("Seats")
+def _(client: boardwire.Client) -> None:
+    client.create_match("faraway", seats=["random"])
+
+
+@provokes("UnknownOption")
+def _(client: boardwire.Client) -> None:
+    client.game("faraway", options={"weather": "fine"})
+
+
+@provokes("OptionValue")
+def _(client: boardwire.Client) -> None:
+    client.game("faraway", options={"variant": "deluxe"})
+
+
+@provokes("UnknownBot")
+def _(client: boardwire.Client) -> None:
+    client.create_match("faraway", seats=["remote", "oracle"])
+
+
+@provokes("BadField")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    call(
+        client,
+        lambda on: on.match.Reset,
+        pb.ResetRequest(match_id=match.id, episode=99),
+        seat.token,
+    )
+
+
+@provokes("UnknownMatch")
+def _(client: boardwire.Client) -> None:
+    client.seat("nowhere", "token")
+
+
+@provokes("UnknownInvitation")
+def _(client: boardwire.Client) -> None:
+    client.join("nobody")
+
+
+@provokes("InvitationUsed")
+def _(client: boardwire.Client) -> None:
+    begun(client)[0].join(0)
+
+
+@provokes("MissingToken")
+def _(client: boardwire.Client) -> None:
+    match = begun(client)[0]
+    call(client, lambda on: on.match.Observe, pb.ObserveRequest(match_id=match.id))
+
+
+@provokes("WrongToken")
+def _(client: boardwire.Client) -> None:
+    client.seat(begun(client)[0].id, "guessed").observe()
+
+
+@provokes("HostOnly")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    call(
+        client,
+        lambda on: on.match.CloseMatch,
+        pb.CloseMatchRequest(match_id=match.id),
+        seat.token,
+    )
+
+
+@provokes("SeatOnly")
+def _(client: boardwire.Client) -> None:
+    match = begun(client)[0]
+    client.seat(match.id, match.host_token).observe()
+
+
+@provokes("NotYourTurn")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client, "remote")
+    seat.act(legal(seen), wait=False)
+    seat.act(legal(seen), wait=False)
+
+
+@provokes("IllegalAction")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client)
+    seat.act(int((seen.mask == 0).nonzero()[0][0]))
+
+
+@provokes("ActionOutOfRange")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    seat.act(len(match.spec.actions))
+
+
+@provokes("StaleDecision")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client)
+    seat.act(legal(seen))
+    seat.last = seen
+    seat.act(int(seen.mask.nonzero()[0][1]))
+
+
+@provokes("EpisodeOver")
+def _(client: boardwire.Client) -> None:
+    _, seat, _ = begun(client)
+    play_out(seat)
+    seat.act(0)
+
+
+@provokes("EpisodeNotOver")
+def _(client: boardwire.Client) -> None:
+    begun(client, "remote")[1].reset()
+
+
+@provokes("MatchClosed")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    match.close()
+    seat.observe()
+
+
+@provokes("TableFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-matches", "1"]) as small:
+        small.create_match("faraway", seats=["random", "random"])
+        small.create_match("faraway", seats=["random", "random"])
+
+
+@provokes("ShuttingDown")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect() as doomed:
+        _, seat, seen = begun(doomed, "remote")
+        seat.act(legal(seen), wait=False)
+        server = doomed._server
+        assert server is not None
+        assert server._process.stdin is not None
+        server._process.stdin.close()
+        seat.observe(wait=True)
+
+
+def test_every_error_is_provoked_but_broken_invariants() -> None:
+    assert set(ROWS) - set(PROVOKED) == {"Internal"}
+
+
+@pytest.mark.parametrize("variant", PROVOKED)
+def test_an_error_has_the_code_reason_and_metadata_of_its_row(client: boardwire.Client, variant: str) -> None:
+    with pytest.raises(boardwire.BoardwireError) as caught:
+        PROVOKED[variant](client)
+    row, failure = ROWS[variant], caught.value
+    assert (failure.code, failure.reason) == (row["code"], row["reason"])
+    assert set(failure.metadata) == set(filter(None, row["metadata"].split(",")))
+    assert failure.message
+    if variant not in ("WrongToken", "MissingToken"):
+        for value in failure.metadata.values():
+            assert value in failure.message
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["WrongToken", "SeatOnly", "NotYourTurn", "IllegalAction", "ActionOutOfRange"],
+)
+def test_a_stream_refuses_in_the_same_words(
+    client: boardwire.Client, variant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(boardwire.BoardwireError) as single:
+        PROVOKED[variant](client)
+
+    def ask(seat: boardwire.Seat, *args: Any) -> boardwire.Observation:
+        seat._carrier = seat.stream()._carrier
+        return asked(seat, *args)
+
+    asked = boardwire.Seat._ask
+    monkeypatch.setattr(boardwire.Seat, "_ask", ask)
+    with pytest.raises(boardwire.BoardwireError) as streamed:
+        PROVOKED[variant](client)
+    assert type(streamed.value) is type(single.value)
+    assert streamed.value.code == single.value.code
+    assert set(streamed.value.metadata) == set(single.value.metadata)
