@@ -9,7 +9,7 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 import pytest
-from work import by_address, by_env, play
+from processes import by_address, by_env, play
 
 import boardwire
 
