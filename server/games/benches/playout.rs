@@ -48,7 +48,7 @@ fn print(row: &Row, json: bool) {
             "row": format!("engine {game} {seats} seats"),
             "figure": median,
             "unit": "decisions/s",
-            "runs": runs,
+            "quartiles": [runs[runs.len() / 4], runs[runs.len() * 3 / 4]],
             "view_bytes": view_bytes,
         });
         println!("{row}");
