@@ -77,6 +77,10 @@ proto: | check-tools
 golden: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-games --test golden
 
+## bench: measures, prints a table and writes bench/results.json
+bench: build
+	$(PYTHON) bench/run
+
 serve: $(BINARY)
 	$(BINARY) serve $(ARGS)
 
