@@ -1,0 +1,3 @@
+//! Tests of Rauha, by clause of `docs/rules/rauha.md` where one is tested.
+
+mod record;
