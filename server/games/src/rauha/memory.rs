@@ -9,7 +9,7 @@ use boardwire_kernel::Seat;
 
 use super::Rules;
 use super::pieces::PACK;
-use super::state::{Phase, State};
+use super::state::State;
 
 /// What a seat knows of one place of [`State::packs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +63,6 @@ impl Rules {
         state.boards[seat.index()].placed >> State::turn_number(round, turn) & 1 == 1
     }
 
-    /// The seat that took, or will take, a pack's card at `place`; the fourth card is nobody's.
-    pub(super) fn taker(&self, round: u8, satellite: u8, place: usize) -> Option<Seat> {
-        let stop = self.track.get(usize::from(4 * (round - 1)) + place)?;
-        (place < 3).then(|| self.reader(satellite, stop.side))
-    }
-
     /// The packs dealt so far, as round and Satellite.
     pub(super) fn dealt(&self, state: &State) -> impl Iterator<Item = (u8, u8)> + use<> {
         let seats = self.seats;
@@ -84,16 +78,20 @@ impl Rules {
 
     /// Writes what `viewer` knows of every biome card, by id less one, into zeroed memory.
     pub(super) fn remember(&self, state: &State, viewer: Seat, out: &mut [u8]) {
-        for (round, satellite) in self.dealt(state) {
+        for round in 1..state.round() {
+            self.remember_past(state, viewer, round, out);
+        }
+        let round = state.round();
+        let picks = state.picks();
+        for satellite in 0..self.seats {
             let pack = &state.packs[usize::from(round - 1)][usize::from(satellite)];
-            let picks = if round == state.round() { state.picks() } else { 3 };
             let known = self.known(state, viewer, round, satellite);
             for place in 0..PACK {
                 let whereabouts = match known[place] {
                     Known::Nothing => continue,
                     Known::Exactly if place >= picks && picks < 3 => PASSED,
                     Known::Exactly => GONE,
-                    Known::Among => self.fate(state, round, satellite, picks),
+                    Known::Among => self.fate(state, satellite, picks),
                 };
                 out[usize::from(pack[place] - 1)] = whereabouts;
             }
@@ -114,14 +112,39 @@ impl Rules {
         }
     }
 
+    /// A round that is over: what the seat has seen of it is out of play or, as the boards will show, on one.
+    fn remember_past(&self, state: &State, viewer: Seat, round: u8, out: &mut [u8]) {
+        let [first, second] = [0, 1].map(|turn| self.track[usize::from(4 * (round - 1) + turn)].side);
+        for satellite in 0..self.seats {
+            let pack = &state.packs[usize::from(round - 1)][usize::from(satellite)];
+            let (first, second) = (self.reader(satellite, first), self.reader(satellite, second));
+            let seen = if viewer == first {
+                0
+            } else if viewer == second {
+                1
+            } else {
+                PACK
+            };
+            for &card in &pack[seen..] {
+                out[usize::from(card - 1)] = GONE;
+            }
+            for (turn, (&card, taker)) in (1..).zip(pack.iter().zip([first, second, first])).take(seen) {
+                if self.has_placed(state, taker, round, turn) {
+                    out[usize::from(card - 1)] = GONE;
+                }
+            }
+        }
+    }
+
     /// Where the cards are of which the seat only knows that they are among some: after the second pick one
     /// is the other reader's; after the third they are out of play unless it still keeps one of them.
-    fn fate(&self, state: &State, round: u8, satellite: u8, picks: usize) -> u8 {
-        let keeps = self.taker(round, satellite, 2).is_some_and(|seat| {
-            let now = round == state.round() && state.phase != Phase::Draft && state.turn() == 3;
-            now && state.kept[seat.index()] != 0
-        });
-        if picks < 3 || keeps { PASSED } else { GONE }
+    fn fate(&self, state: &State, satellite: u8, picks: usize) -> u8 {
+        let taker = self.reader(satellite, self.stop(state).side);
+        if picks < 3 || !state.is_scoring() && state.kept[taker.index()] != 0 {
+            PASSED
+        } else {
+            GONE
+        }
     }
 }
 
@@ -138,4 +161,4 @@ const IN_HAND: u8 = 1;
 const KEPT: u8 = 2;
 const ON_A_BOARD: u8 = 3;
 pub(super) const PASSED: u8 = 4;
-const GONE: u8 = 5;
+pub(super) const GONE: u8 = 5;

@@ -6,7 +6,8 @@ use boardwire_kernel::Seat;
 
 use super::Rauha;
 use super::effects::InWords;
-use super::pieces::{ALL_CELLS, ANIMALS, CELLS, ENTITIES, TYPES, members};
+use super::memory::{GONE, PASSED};
+use super::pieces::{ALL_CELLS, ANIMALS, CARDS, CELLS, ENTITIES, Effect, TYPES, members};
 use super::state::{Phase, State};
 
 impl Rauha {
@@ -103,25 +104,25 @@ impl Rauha {
             writeln!(out, "You keep:")?;
             self.write_card(kept, out)?;
         }
-        self.write_passed(state, viewer, out)
+        let mut memory = [0; CARDS as usize];
+        self.rules.remember(state, viewer, &mut memory);
+        self.write_memory(
+            "You handed back, still to be placed or drafted:",
+            &memory,
+            PASSED,
+            out,
+        )?;
+        self.write_memory("Known to be out of play:", &memory, GONE, out)
     }
 
-    /// The cards the viewer has handed back in this round and that may still be placed.
-    fn write_passed(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> fmt::Result {
-        let mut memory = [0; super::pieces::CARDS as usize];
-        self.rules.remember(state, viewer, &mut memory);
-        let mut passed = (1..)
-            .zip(memory)
-            .filter(|&(_, at)| at == super::memory::PASSED)
-            .peekable();
-        if passed.peek().is_none() {
+    /// The cards that the viewer knows to be in one place.
+    fn write_memory(&self, title: &str, memory: &[u8], place: u8, out: &mut dyn Write) -> fmt::Result {
+        let mut cards = (1..).zip(memory).filter(|&(_, &at)| at == place).peekable();
+        if cards.peek().is_none() {
             return Ok(());
         }
-        write!(out, "You handed back:")?;
-        for (card, _) in passed {
-            let card: usize = card;
-            write!(out, " {}", self.catalogue.value.codes[card])?;
-        }
+        write!(out, "{title}")?;
+        cards.try_for_each(|(card, _): (usize, _)| write!(out, " {}", self.catalogue.value.codes[card]))?;
         writeln!(out, ".")
     }
 
@@ -175,6 +176,9 @@ impl Rauha {
         }
         if biome.water > 0 {
             write!(out, "+{} water", biome.water)?;
+        }
+        if biome.effect == Effect::None {
+            return Ok(());
         }
         write!(out, ", {}", InWords(biome.effect))
     }

@@ -31,13 +31,29 @@ impl Rules {
 
     /// The seat whose turn it is in steps 2 to 4 and in a scoring.
     pub(super) fn actor(&self, state: &State) -> Seat {
-        Seat::new(state.first).clockwise(state.done, self.seats)
+        Seat::new(self.wrap(state.first + state.done))
+    }
+
+    /// A seat number that may have gone once around the table, without the cost of a division.
+    pub(super) fn wrap(&self, number: u8) -> u8 {
+        if number < self.seats {
+            number
+        } else {
+            number - self.seats
+        }
+    }
+
+    /// All seats clockwise, beginning with `viewer`.
+    pub(super) fn around(&self, viewer: Seat) -> impl Iterator<Item = Seat> + use<> {
+        let (viewer, seats) = (viewer.number(), self.seats);
+        (viewer..seats).chain(0..viewer).map(Seat::new)
     }
 
     /// The Satellite `seat` drafts from when the notch shows `side`.
     pub(super) fn satellite(seat: Seat, side: Side, seats: u8) -> usize {
         match side {
-            Side::Moon => seat.clockwise(1, seats).index(),
+            Side::Moon if seat.number() + 1 == seats => 0,
+            Side::Moon => seat.index() + 1,
             Side::Star => seat.index(),
         }
     }
@@ -45,7 +61,7 @@ impl Rules {
     /// The seat that drafts from `satellite` when the notch shows `side`.
     pub(super) fn reader(&self, satellite: u8, side: Side) -> Seat {
         match side {
-            Side::Moon => Seat::new(satellite).clockwise(self.seats - 1, self.seats),
+            Side::Moon => Seat::new(self.wrap(satellite + self.seats - 1)),
             Side::Star => Seat::new(satellite),
         }
     }

@@ -144,7 +144,7 @@ pub(super) fn layout(seats: u8, catalogue: &Catalogue) -> ViewLayout {
 impl Rules {
     pub(super) fn write_view(&self, state: &State, viewer: Seat, out: &mut [u8]) {
         let mut view = ViewWriter::new(out);
-        let relative = |seat: u8| (seat + self.seats - viewer.number()) % self.seats + 1;
+        let relative = |seat: u8| self.wrap(seat + self.seats - viewer.number()) + 1;
         view.put(state.stop);
         view.put(phase(state.phase));
         view.put(relative(state.leader));
@@ -153,7 +153,7 @@ impl Rules {
             Phase::Draft | Phase::Over => 0,
             _ => relative(self.actor(state).number()),
         });
-        for seat in viewer.round(self.seats) {
+        for seat in self.around(viewer) {
             view.put(u8::from(
                 state.phase == Phase::Draft && state.kept[seat.index()] != 0,
             ));
@@ -165,13 +165,17 @@ impl Rules {
         view.put_all(&counts.undealt);
         view.put(counts.black_hole);
         self.write_boards(state, viewer, &mut view);
-        for entity in 0..ENTITIES {
-            let holder =
-                Seat::all(self.seats).find(|seat| state.boards[seat.index()].entities >> entity & 1 == 1);
-            view.put(holder.map_or(0, |seat| relative(seat.number())));
+        let mut holders = [0; ENTITIES as usize];
+        for (seat, board) in (0..self.seats).zip(&state.boards) {
+            members(board.entities.into()).for_each(|entity| holders[usize::from(entity)] = relative(seat));
         }
+        view.put_all(&holders);
         let (cells, entities) = self.in_play(state);
-        let possible = self.activatable(state);
+        let possible = if (cells, entities) == (0, 0) {
+            (0, 0)
+        } else {
+            self.activatable(state)
+        };
         view.put_all(&uses::<9>(state.used_cells, cells, possible.0));
         view.put_all(&uses::<7>(
             state.used_entities.into(),
@@ -185,12 +189,10 @@ impl Rules {
     }
 
     fn write_boards(&self, state: &State, viewer: Seat, view: &mut ViewWriter<'_>) {
-        let boards = || viewer.round(self.seats).map(|seat| &state.boards[seat.index()]);
+        let boards = || self.around(viewer).map(|seat| &state.boards[seat.index()]);
         boards().for_each(|board| view.put_all(&board.cells));
         for board in boards() {
-            let mut spores = [0; 9];
-            members(board.spores).for_each(|cell| spores[usize::from(cell)] = 1);
-            view.put_all(&spores);
+            view.put_all(&flags::<9>(board.spores));
         }
         for board in boards() {
             put_number(view, self.most_crystals, board.crystals);
@@ -248,12 +250,15 @@ fn put_number(view: &mut ViewWriter<'_>, most: u16, value: u16) {
     }
 }
 
+/// The bits of a mask as bytes.
+fn flags<const N: usize>(mask: u16) -> [u8; N] {
+    std::array::from_fn(|bit| u8::from(mask >> bit & 1 == 1))
+}
+
+/// What is used is not in play, and what is possible is.
 fn uses<const N: usize>(used: u16, in_play: u16, possible: u16) -> [u8; N] {
-    let mut out = [0; N];
-    members(used).for_each(|member| out[usize::from(member)] = 1);
-    members(in_play).for_each(|member| out[usize::from(member)] = 2);
-    members(possible).for_each(|member| out[usize::from(member)] = 3);
-    out
+    let (used, in_play, possible) = (flags::<N>(used), flags::<N>(in_play), flags::<N>(possible));
+    std::array::from_fn(|bit| used[bit] + 2 * in_play[bit] + possible[bit])
 }
 
 /// The catalogue as integer matrices.
