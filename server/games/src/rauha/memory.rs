@@ -29,7 +29,7 @@ impl Rules {
         let first = self.track[usize::from(4 * (round - 1))].side;
         let second = self.track[usize::from(4 * (round - 1) + 1)].side;
         let (first, second) = (self.reader(satellite, first), self.reader(satellite, second));
-        let placed = |seat: Seat, turn| self.has_placed(state, seat, round, turn);
+        let placed = |seat: Seat, turn| state.has_placed(seat, round, turn);
         let (turn, picks) = if round == state.round() {
             (state.turn(), state.picks())
         } else {
@@ -55,12 +55,6 @@ impl Rules {
             _ if picks == 3 && !three => [one, Exactly, Among, Among],
             _ => [one, Exactly, Exactly, Exactly],
         }
-    }
-
-    /// Whether the card `seat` drafted in that turn was placed; then everybody has seen it.
-    pub(super) fn has_placed(&self, state: &State, seat: Seat, round: u8, turn: u8) -> bool {
-        debug_assert!(seat.number() < self.seats);
-        state.boards[seat.index()].placed >> State::turn_number(round, turn) & 1 == 1
     }
 
     /// The packs dealt so far, as round and Satellite.
@@ -129,7 +123,7 @@ impl Rules {
                 out[usize::from(card - 1)] = GONE;
             }
             for (turn, (&card, taker)) in (1..).zip(pack.iter().zip([first, second, first])).take(seen) {
-                if self.has_placed(state, taker, round, turn) {
+                if state.has_placed(taker, round, turn) {
                     out[usize::from(card - 1)] = GONE;
                 }
             }

@@ -12,20 +12,17 @@
 
 mod action;
 mod audit;
-mod cases;
 mod catalogue;
 mod effects;
 mod estimate;
-mod lines;
-mod log;
 mod memory;
 mod pieces;
-mod replay;
+mod record;
 mod resample;
-mod rows;
 mod rules;
 mod scoring;
 mod state;
+mod tables;
 mod text;
 mod turn;
 mod view;
@@ -97,7 +94,7 @@ impl Game for Rauha {
             actions: ActionLabels::new(action::labels(facts)),
             max_plies: PLIES_OF_A_SEAT * u32::from(seats),
             layout: view::layout(seats, facts),
-            tables: view::tables(facts),
+            tables: tables::tables(facts),
             scores: (0, i32::try_from(facts.most_points()).unwrap_or(i32::MAX)),
         };
         let side = u8::from(options.word("side") == "B");

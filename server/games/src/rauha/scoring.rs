@@ -66,20 +66,7 @@ impl Rules {
                 0
             }
         };
-        self.gain(state, seat, source, points);
-    }
-
-    /// Moves the seat's token; one that moves lands on top of those already there.
-    pub(super) fn gain(&self, state: &mut State, seat: Seat, source: Source, points: u16) {
-        debug_assert!(seat.number() < self.seats);
-        if points == 0 {
-            return;
-        }
-        state.boards[seat.index()].gained[source as usize] += points;
-        let furthest = state.boards[usize::from(state.leader)].points();
-        if state.boards[seat.index()].points() >= furthest {
-            state.leader = seat.number();
-        }
+        state.gain(seat, source, points);
     }
 
     /// How many of what a `points_per` effect names are on a board.

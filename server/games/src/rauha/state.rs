@@ -1,6 +1,6 @@
 //! The position: boards, the stop, and who drafted what.
 
-use boardwire_kernel::BitSet;
+use boardwire_kernel::{BitSet, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::pieces::PACK;
@@ -113,6 +113,29 @@ impl State {
             Phase::Draft => turn - 1,
             _ => turn.min(3),
         }
+    }
+
+    /// The kept card has been placed or discarded.
+    pub(super) fn go_on_to_activate(&mut self, seat: Seat) {
+        self.kept[seat.index()] = 0;
+        self.phase = Phase::Activate;
+    }
+
+    /// Moves the seat's token; one that moves lands on top of those already there.
+    pub(super) fn gain(&mut self, seat: Seat, source: Source, points: u16) {
+        if points == 0 {
+            return;
+        }
+        self.boards[seat.index()].gained[source as usize] += points;
+        let furthest = self.boards[usize::from(self.leader)].points();
+        if self.boards[seat.index()].points() >= furthest {
+            self.leader = seat.number();
+        }
+    }
+
+    /// Whether the card `seat` drafted in that turn was placed; then everybody has seen it.
+    pub(super) fn has_placed(&self, seat: Seat, round: u8, turn: u8) -> bool {
+        self.boards[seat.index()].placed >> Self::turn_number(round, turn) & 1 == 1
     }
 
     /// The number of a turn in [`Board::placed`], 0 to 11.

@@ -106,12 +106,7 @@ impl Rauha {
         }
         let mut memory = [0; CARDS as usize];
         self.rules.remember(state, viewer, &mut memory);
-        self.write_memory(
-            "You handed back, still to be placed or drafted:",
-            &memory,
-            PASSED,
-            out,
-        )?;
+        self.write_memory("You handed back in this round:", &memory, PASSED, out)?;
         self.write_memory("Known to be out of play:", &memory, GONE, out)
     }
 

@@ -139,32 +139,32 @@ impl Rules {
     }
 
     pub(super) fn choices(&self, state: &State, seat: Seat) -> ActionSet {
-        let mut set = ActionSet::EMPTY;
+        let mut choices = ActionSet::EMPTY;
         if !self.owing(state).contains(seat) {
-            return set;
+            return choices;
         }
         let board = &state.boards[seat.index()];
-        let mut add = |base: u8, mask: u16| members(mask).for_each(|member| set.insert(base + member));
+        let mut add = |base: u8, mask: u16| members(mask).for_each(|member| choices.insert(base + member));
         match state.phase {
             Phase::Draft => self
                 .hand(state, seat)
                 .iter()
-                .for_each(|card| set.insert(card - 1)),
+                .for_each(|card| choices.insert(card - 1)),
             Phase::Main => {
                 add(action::PLACE, self.fitting(board, state.kept[seat.index()]));
                 add(action::TAKE_SPORE, free(board));
-                set.insert(action::TAKE_CRYSTALS);
+                choices.insert(action::TAKE_CRYSTALS);
             }
             Phase::Activate => {
                 let (cells, entities) = self.activatable(state);
                 add(action::ACTIVATE_CELL, cells);
                 add(action::ACTIVATE_ENTITY, entities.into());
-                set.insert(action::END);
+                choices.insert(action::END);
             }
             Phase::Spore => add(action::PUT_SPORE, free(board)),
             Phase::Between | Phase::Over => {}
         }
-        set
+        choices
     }
 
     /// The cells on which the board can place `card`.
@@ -185,11 +185,11 @@ impl Rules {
             Action::Place { cell } => self.place(state, seat, cell),
             Action::TakeCrystals => {
                 board.crystals += self.discard;
-                self.kept_is_gone(state, seat);
+                state.go_on_to_activate(seat);
             }
             Action::TakeSpore { cell } => {
                 board.spores |= 1 << cell;
-                self.kept_is_gone(state, seat);
+                state.go_on_to_activate(seat);
             }
             Action::ActivateCell { cell } => {
                 state.used_cells |= 1 << cell;
@@ -214,12 +214,6 @@ impl Rules {
         }
     }
 
-    fn kept_is_gone(&self, state: &mut State, seat: Seat) {
-        debug_assert!(seat.number() < self.seats);
-        state.kept[seat.index()] = 0;
-        state.phase = Phase::Activate;
-    }
-
     fn place(&self, state: &mut State, seat: Seat, cell: u8) {
         let card = state.kept[seat.index()];
         let turn = State::turn_number(state.round(), state.turn());
@@ -233,7 +227,7 @@ impl Rules {
         }
         state.boards[seat.index()].entities |= welcomed;
         state.fresh = welcomed;
-        self.kept_is_gone(state, seat);
+        state.go_on_to_activate(seat);
     }
 
     /// The Entities called by the row and the column of a cell, held or not.
@@ -252,7 +246,7 @@ impl Rules {
         if state.is_scoring() {
             let seat = self.actor(state);
             let points = self.water_points(state, seat);
-            self.gain(state, seat, Source::Water, points);
+            state.gain(seat, Source::Water, points);
         }
         state.used_cells = 0;
         state.used_entities = 0;
@@ -295,10 +289,10 @@ impl Rules {
         let (round, picks) = (usize::from(state.round() - 1), state.picks());
         let side = self.stop(state).side;
         for seat in Seat::all(self.seats) {
-            let pack = &mut state.packs[round][Self::satellite(seat, side, self.seats)][picks..];
+            let left = &mut state.packs[round][Self::satellite(seat, side, self.seats)][picks..];
             let pick = state.kept[seat.index()];
-            let at = pack.iter().position(|&card| card == pick).unwrap_or(0);
-            pack[..=at].rotate_right(1);
+            let at = left.iter().position(|&card| card == pick).unwrap_or(0);
+            left[..=at].rotate_right(1);
         }
         state.phase = Phase::Main;
     }

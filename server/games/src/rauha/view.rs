@@ -1,148 +1,143 @@
-//! What a seat is shown, as bytes, and the catalogue as tables.
+//! What a seat is shown, as bytes.
 
-use boardwire_kernel::{Field, Meaning, Seat, Table, ViewLayout, ViewWriter};
+use boardwire_kernel::Meaning::{Count, Flag};
+use boardwire_kernel::{Field, Meaning, ViewLayout, ViewWriter};
 
-use super::Rules;
 use super::catalogue::Catalogue;
-use super::effects::{COLUMNS, columns};
 use super::memory::WHEREABOUTS;
-use super::pieces::{ANIMALS, CARDS, CELLS, ENTITIES, PACK, Side, TYPES, members};
+use super::pieces::{CARDS, ENTITIES, PACK, members};
+use super::rules::Rules;
 use super::state::{Phase, State};
 
 /// The phases, by the value of the field `phase`.
 const PHASES: [&str; 5] = ["draft", "place or discard", "activate", "spore", "over"];
 /// How a cell or an Entity stands in the activation going on, by value.
-const OPEN: [&str; 4] = ["not in it", "used", "not possible now", "possible"];
+const USES: [&str; 4] = ["not in it", "used", "not possible now", "possible"];
 
 /// The fields of a view for so many seats.
 pub(super) fn layout(seats: u8, catalogue: &Catalogue) -> ViewLayout {
-    let names = |names: &[&str]| Meaning::Code {
-        names: names.iter().map(|&name| name.to_owned()).collect(),
-    };
-    let id = |table| Meaning::Id { table };
-    let number = |most: u32| u16::try_from(most).unwrap_or(u16::MAX);
-    let n = u16::from(seats);
-    let all = u16::from(CARDS) + 2 * u16::from(CELLS);
-    let field = |name, shape: &[u16], max, meaning, doc| Field {
+    let fields = [position(seats), cards(), boards(seats, catalogue), activation()];
+    ViewLayout {
+        fields: fields.concat(),
+    }
+}
+
+fn field(name: &'static str, shape: &[u16], max: u16, meaning: Meaning, doc: &'static str) -> Field {
+    Field {
         name,
         shape: shape.to_vec(),
         max,
         meaning,
         doc,
-    };
-    use Meaning::{Count, Flag, Seat};
-    ViewLayout {
-        fields: vec![
-            field("stop", &[], 16, id("track"), "The stop of all Avatars, 1 to 16."),
-            field("phase", &[], 4, names(&PHASES), "What is due."),
-            field(
-                "leader",
-                &[],
-                n,
-                Seat,
-                "Whose token is on top of the furthest ones.",
-            ),
-            field("first", &[], n, Seat, "Who goes first at this stop."),
-            field(
-                "acting",
-                &[],
-                n,
-                Seat,
-                "Whose turn it is; none while all choose at once.",
-            ),
-            field(
-                "chosen",
-                &[n],
-                1,
-                Flag,
-                "Which seats have chosen in this draft, viewer first, clockwise.",
-            ),
-            field(
-                "kept",
-                &[],
-                all,
-                id("biomes"),
-                "The card the viewer has chosen and not yet placed or discarded.",
-            ),
-            field(
-                "pack",
-                &[4],
-                all,
-                id("biomes"),
-                "The pack the viewer chooses from, ascending; none outside a draft.",
-            ),
-            field(
-                "pack_size",
-                &[],
-                4,
-                Count,
-                "Cards on each Satellite or, in a draft, in each hand.",
-            ),
-            field(
-                "undealt",
-                &[2],
-                40,
-                Count,
-                "Cards left in the decks of Age 1 and Age 2.",
-            ),
-            field("black_hole", &[], 80, Count, "Cards in the Black Hole."),
-            field(
-                "cells",
-                &[n, 9],
-                all,
-                id("biomes"),
-                "The visible biomes, a row a seat, viewer first, clockwise.",
-            ),
-            field("spores", &[n, 9], 1, Flag, "The Spores, likewise."),
-            field(
-                "crystals",
-                &[n],
-                number(catalogue.most_crystals()),
-                Count,
-                "Crystals by seat, viewer first.",
-            ),
-            field(
-                "points",
-                &[n],
-                number(catalogue.most_points()),
-                Count,
-                "Life Energy by seat, viewer first.",
-            ),
-            field(
-                "water",
-                &[n],
-                number(catalogue.most_water()),
-                Count,
-                "Water Sources by seat, those of Entities included, viewer first.",
-            ),
-            field("entities", &[7], n, Seat, "Who holds each Entity."),
-            field(
-                "cell_use",
-                &[9],
-                3,
-                names(&OPEN),
-                "The acting seat's cells in the activation going on.",
-            ),
-            field(
-                "entity_use",
-                &[7],
-                3,
-                names(&OPEN),
-                "The acting seat's Entities in the activation going on.",
-            ),
-            field(
-                "memory",
-                &[80],
-                5,
-                names(&WHEREABOUTS),
-                "What the viewer knows of each card, by id from 1.",
-            ),
-        ],
     }
 }
 
+fn names(names: &[&str]) -> Meaning {
+    Meaning::Code {
+        names: names.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+fn id(table: &'static str) -> Meaning {
+    Meaning::Id { table }
+}
+
+/// The largest id of the table of biomes.
+const LAST_BIOME: u16 = 98;
+
+fn position(seats: u8) -> Vec<Field> {
+    let n = seats.into();
+    let chosen = "Which seats have chosen in this draft, viewer first, then clockwise.";
+    vec![
+        field("stop", &[], 16, id("track"), "The stop of all Avatars."),
+        field("phase", &[], 4, names(&PHASES), "What is due."),
+        field(
+            "leader",
+            &[],
+            n,
+            Meaning::Seat,
+            "Whose token is on top of the furthest ones.",
+        ),
+        field("first", &[], n, Meaning::Seat, "Who goes first at this stop."),
+        field(
+            "acting",
+            &[],
+            n,
+            Meaning::Seat,
+            "Whose turn it is; none in a draft.",
+        ),
+        field("chosen", &[n], 1, Flag, chosen),
+    ]
+}
+
+fn cards() -> Vec<Field> {
+    let kept = "The card the viewer has chosen and not yet placed or discarded.";
+    let pack = "The pack the viewer chooses from, ascending; none outside a draft.";
+    let pack_size = "Cards on each Satellite or, in a draft, in each hand.";
+    vec![
+        field("kept", &[], LAST_BIOME, id("biomes"), kept),
+        field("pack", &[4], LAST_BIOME, id("biomes"), pack),
+        field("pack_size", &[], 4, Count, pack_size),
+        field(
+            "undealt",
+            &[2],
+            40,
+            Count,
+            "Cards left in the decks of Age 1 and 2.",
+        ),
+        field("black_hole", &[], 80, Count, "Cards in the Black Hole."),
+    ]
+}
+
+fn boards(seats: u8, catalogue: &Catalogue) -> Vec<Field> {
+    let n = seats.into();
+    let number = |most: u32| u16::try_from(most).unwrap_or(u16::MAX);
+    let crystals = number(catalogue.most_crystals());
+    let points = number(catalogue.most_points());
+    let sources = number(catalogue.most_water());
+    let cells = "The visible biomes, nine a seat, viewer first, then clockwise.";
+    let water = "Water Sources by seat, those of Entities included, viewer first.";
+    vec![
+        field("cells", &[n, 9], LAST_BIOME, id("biomes"), cells),
+        field("spores", &[n, 9], 1, Flag, "Which cells have a Spore, likewise."),
+        field(
+            "crystals",
+            &[n],
+            crystals,
+            Count,
+            "Crystals by seat, viewer first.",
+        ),
+        field(
+            "points",
+            &[n],
+            points,
+            Count,
+            "Life Energy by seat, viewer first.",
+        ),
+        field("water", &[n], sources, Count, water),
+        field(
+            "entities",
+            &[7],
+            n,
+            Meaning::Seat,
+            "Who holds each Divine Entity.",
+        ),
+    ]
+}
+
+fn activation() -> Vec<Field> {
+    let cells = "How the acting seat's cells stand in its activation.";
+    let entities = "How the acting seat's Entities stand in its activation.";
+    let memory = "What the viewer knows of each card, by id from 1.";
+    vec![
+        field("cell_use", &[9], 3, names(&USES), cells),
+        field("entity_use", &[7], 3, names(&USES), entities),
+        field("memory", &[80], 5, names(&WHEREABOUTS), memory),
+    ]
+}
+
 impl Rules {
-    pub(super) fn write_view(&self, state: &State, viewer: Seat, out: &mut [u8]) {
+    pub(super) fn write_view(&self, state: &State, viewer: boardwire_kernel::Seat, out: &mut [u8]) {
         let mut view = ViewWriter::new(out);
         let relative = |seat: u8| self.wrap(seat + self.seats - viewer.number()) + 1;
         view.put(state.stop);
@@ -188,7 +183,7 @@ impl Rules {
         view.finish();
     }
 
-    fn write_boards(&self, state: &State, viewer: Seat, view: &mut ViewWriter<'_>) {
+    fn write_boards(&self, state: &State, viewer: boardwire_kernel::Seat, view: &mut ViewWriter<'_>) {
         let boards = || self.around(viewer).map(|seat| &state.boards[seat.index()]);
         boards().for_each(|board| view.put_all(&board.cells));
         for board in boards() {
@@ -259,73 +254,4 @@ fn flags<const N: usize>(mask: u16) -> [u8; N] {
 fn uses<const N: usize>(used: u16, in_play: u16, possible: u16) -> [u8; N] {
     let (used, in_play, possible) = (flags::<N>(used), flags::<N>(in_play), flags::<N>(possible));
     std::array::from_fn(|bit| used[bit] + 2 * in_play[bit] + possible[bit])
-}
-
-/// The catalogue as integer matrices.
-pub(super) fn tables(catalogue: &Catalogue) -> Vec<Table> {
-    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-    let mut columns_of_biomes = words(&["age"]);
-    columns_of_biomes.extend(words(&TYPES));
-    columns_of_biomes.extend(words(&ANIMALS));
-    columns_of_biomes.extend(words(&["water", "cost"]));
-    columns_of_biomes.extend((0..CELLS).map(|cell| format!("fits_cell_{cell}")));
-    columns_of_biomes.extend(words(&COLUMNS));
-    let rows = catalogue.biomes[1..].iter().map(biome_row).collect();
-    let mut columns_of_entities: Vec<String> = TYPES[..4]
-        .iter()
-        .chain(&ANIMALS)
-        .map(|symbol| format!("called_by_{symbol}"))
-        .collect();
-    columns_of_entities.extend(words(&COLUMNS));
-    let entities = catalogue.entities.iter().map(entity_row).collect();
-    let mut columns_of_track = words(&["round", "turn", "age", "scoring", "moon", "star"]);
-    columns_of_track.extend((0..CELLS).map(|cell| format!("activates_cell_{cell}")));
-    let water = catalogue.water[1..]
-        .iter()
-        .map(|&points| vec![points.into()])
-        .collect();
-    vec![
-        Table::new("biomes", columns_of_biomes, rows),
-        Table::new("entities", columns_of_entities, entities),
-        Table::new(
-            "track",
-            columns_of_track,
-            catalogue.track.iter().map(stop_row).collect(),
-        ),
-        Table::new("water_points", words(&["points"]), water),
-    ]
-}
-
-fn biome_row(biome: &super::pieces::Biome) -> Vec<i16> {
-    let mut row = vec![i16::from(biome.age)];
-    row.extend((0..TYPES.len()).map(|kind| i16::from(biome.types >> kind & 1)));
-    row.extend(biome.animals.map(i16::from));
-    row.extend([biome.water, biome.cost].map(i16::from));
-    row.extend((0..CELLS).map(|cell| i16::from(biome.cells >> cell & 1 == 1)));
-    row.extend(columns(biome.effect));
-    row
-}
-
-fn entity_row(entity: &super::catalogue::Entity) -> Vec<i16> {
-    let symbols = TYPES[..4].iter().chain(&ANIMALS);
-    let mut row: Vec<i16> = symbols
-        .map(|&symbol| i16::from(entity.called_by.name() == symbol))
-        .collect();
-    row.extend(columns(entity.effect));
-    row
-}
-
-fn stop_row(stop: &super::pieces::Stop) -> Vec<i16> {
-    let scoring = stop.is_scoring();
-    let side = |side| i16::from(!scoring && stop.side == side);
-    let mut row = vec![
-        i16::from(stop.round),
-        i16::from(stop.turn),
-        i16::from(stop.age()) + 1,
-        i16::from(scoring),
-        side(Side::Moon),
-        side(Side::Star),
-    ];
-    row.extend((0..CELLS).map(|cell| i16::from(stop.line >> cell & 1 == 1)));
-    row
 }

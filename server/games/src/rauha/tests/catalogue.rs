@@ -164,6 +164,10 @@ fn duplicates_are_refused() {
 #[test]
 fn values_out_of_range_are_refused() {
     assert_eq!(
+        refused(|catalogue| catalogue["entities"][2]["name"] = json!("cell 4")),
+        "entities[2].name"
+    );
+    assert_eq!(
         refused(|catalogue| catalogue["biomes"][1]["cells"] = json!([6, 9])),
         "biomes[1].cells[1]"
     );

@@ -179,9 +179,9 @@ fn r4_an_entity_may_be_activated_by_each_who_welcomes_it_in_the_turn() {
         .cells(0, board(&[(0, 2), (1, 5)]))
         .cells(1, board(&[(0, 0), (1, 6)]));
     scene.place(0, 2).call(0, "kiteet").act(0, Action::End);
-    assert_eq!((scene.total(0), scene.held(0)), (3, vec!["kiteet".to_owned()]));
+    assert_eq!((scene.total(0), scene.held(0)), (3, vec!["kiteet"]));
     scene.place(1, 2).call(1, "kiteet");
-    assert_eq!((scene.total(1), scene.held(1)), (3, vec!["kiteet".to_owned()]));
+    assert_eq!((scene.total(1), scene.held(1)), (3, vec!["kiteet"]));
     assert!(scene.held(0).is_empty());
 }
 

@@ -9,19 +9,19 @@ mod entities;
 mod knowledge;
 mod placing;
 mod play;
-mod record;
+mod record_cases;
+mod record_games;
 mod scoring;
-mod timing;
 
 use std::sync::Arc;
 
 use boardwire_kernel::{Chance, Game, Outcome, Rejection, Seat, apply, testkit};
 
+use super::Rauha;
 use super::action::Action;
 use super::pieces::mask;
 use super::rules::Rules;
 use super::state::{Board, Phase, State};
-use super::{Rauha, lines};
 
 /// A position set up by hand; what happens in it goes through the kernel's door.
 struct Scene {
@@ -126,14 +126,17 @@ impl Scene {
     }
 
     fn entity(&self, key: &str) -> u8 {
-        lines::entity("", key, &self.game.catalogue.value).expect("an Entity")
+        let entities = &self.game.catalogue.value.entities;
+        let found = (0..).zip(entities).find(|(_, entity)| entity.key == key);
+        found.expect("an Entity").0
     }
 
-    fn held(&self, number: u8) -> Vec<String> {
-        lines::keys(
-            self.state.boards[seat(number)].entities,
-            &self.game.catalogue.value,
-        )
+    /// The keys of the Entities of a seat, by number and so in alphabetical order.
+    fn held(&self, number: u8) -> Vec<&str> {
+        let held = self.state.boards[seat(number)].entities;
+        let entities = (0..).zip(&self.game.catalogue.value.entities);
+        let held = entities.filter(|(entity, _)| held >> entity & 1 == 1);
+        held.map(|(_, entity)| entity.key.as_str()).collect()
     }
 
     fn is_legal(&self, number: u8, action: Action) -> bool {

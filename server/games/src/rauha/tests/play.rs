@@ -132,3 +132,25 @@ fn the_view_names_what_is_possible_and_what_is_used() {
         "seat 0 is the next but one of seat 1's round"
     );
 }
+
+#[test]
+fn the_sizes_on_the_page_are_those_of_the_layout() {
+    for seats in 2..=5 {
+        let info = testkit::table::<Rauha>(seats, &[]).info().clone();
+        assert_eq!(info.layout.bytes(), 165 + 24 * usize::from(seats - 2));
+        assert_eq!(info.actions.count(), 125);
+        assert_eq!(info.max_plies, 233 * u32::from(seats));
+        let most = |name| {
+            info.layout
+                .fields
+                .iter()
+                .find(|field| field.name == name)
+                .map(|field| field.max)
+        };
+        assert_eq!(
+            (most("crystals"), most("points"), most("water")),
+            (Some(460), Some(3708), Some(29))
+        );
+        assert_eq!(info.scores, (0, 3708));
+    }
+}

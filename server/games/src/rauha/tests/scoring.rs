@@ -78,7 +78,9 @@ fn water_is_compared_with_the_fewest_of_any_seat() {
             6 => &[(0, 65), (1, 25)],
             _ => &[(0, 65), (1, 25), (2, 24)],
         };
-        mountains.iter().for_each(|&(cell, card)| cells[cell] = card);
+        for &(cell, card) in mountains {
+            cells[cell] = card;
+        }
         scene.cells(0, cells).spores(0, &[3]).spores(1, &[3]);
         assert_eq!(scene.rules().sources(&scene.state.boards[0]), sources);
         scene.act(0, Action::End);
@@ -153,13 +155,9 @@ fn the_last_to_reach_the_furthest_space_leads() {
     // RA-10.1
     let mut scene = corner(3, 8);
     let gain = |scene: &mut Scene, seat, points| {
-        let rules = scene.game.rules.clone();
-        rules.gain(
-            &mut scene.state,
-            boardwire_kernel::Seat::new(seat),
-            Source::Turns,
-            points,
-        );
+        scene
+            .state
+            .gain(boardwire_kernel::Seat::new(seat), Source::Turns, points);
         scene.state.leader
     };
     assert_eq!(gain(&mut scene, 1, 2), 1);
@@ -174,8 +172,7 @@ fn a_gain_of_nothing_moves_no_token() {
     // RA-10.2
     let mut scene = corner(2, 8);
     scene.state.leader = 1;
-    let rules = scene.game.rules.clone();
-    rules.gain(&mut scene.state, boardwire_kernel::Seat::new(0), Source::Turns, 0);
+    scene.state.gain(boardwire_kernel::Seat::new(0), Source::Turns, 0);
     assert_eq!(scene.state.leader, 1, "both stand on 0, seat 1 on top");
 }
 
@@ -199,9 +196,8 @@ fn the_one_number_leader_equals_a_full_stack_of_tokens() {
                 order.push(seat);
                 points[seat as usize] += gain;
             }
-            let rules = scene.game.rules.clone();
             let mover = boardwire_kernel::Seat::new(u8::try_from(seat).expect("small"));
-            rules.gain(&mut scene.state, mover, Source::Turns, gain);
+            scene.state.gain(mover, Source::Turns, gain);
             let most = points.iter().max();
             let top = order
                 .iter()

@@ -1,92 +1,18 @@
-//! Recorded games as they are written, and as they are believed: every component and number exists.
+//! Recorded games as they are believed: every component and number exists.
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::action::Action;
 use super::cases::top_of;
-use super::catalogue::Catalogue;
-use super::lines::{self, PlayerRow, wrong};
-use super::pieces::{CARDS_OF_AGE, CELLS, PACK};
+use super::lines::{self, wrong};
+use super::rows::{
+    ActivateRow, DraftRow, EventRow, FinalRow, MainRow, PlayerRow, RecordRow, StepRow, UseRow,
+};
 use crate::LineError;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RecordRow {
-    #[serde(rename = "id")]
-    _id: Option<IgnoredAny>,
-    op: Option<String>,
-    #[serde(rename = "source")]
-    _source: Option<IgnoredAny>,
-    #[serde(rename = "tags")]
-    _tags: Option<IgnoredAny>,
-    players: i64,
-    side: String,
-    initial_stack: Vec<i64>,
-    deals: Vec<Vec<Vec<i64>>>,
-    log: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "ev", rename_all = "lowercase", deny_unknown_fields)]
-enum EventRow {
-    Start {
-        step: i64,
-        first: i64,
-    },
-    Draft {
-        step: i64,
-        player: i64,
-        satellite: i64,
-        options: Vec<i64>,
-        pick: i64,
-    },
-    Main {
-        step: i64,
-        player: i64,
-        card: i64,
-        legal_cells: Vec<i64>,
-        spore_cells: Vec<i64>,
-        action: MainRow,
-        taken: Vec<String>,
-    },
-    Activate {
-        step: i64,
-        player: i64,
-        cells: Vec<i64>,
-        entities: Vec<String>,
-        action: UseRow,
-        crystals: i64,
-        points: i64,
-    },
-    Snapshot {
-        step: i64,
-        players: Vec<PlayerRow>,
-    },
-    Final {
-        points: Vec<i64>,
-        winners: Vec<i64>,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MainRow {
-    place: Option<i64>,
-    spore: Option<i64>,
-    crystals: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UseRow {
-    cell: Option<i64>,
-    spore: Option<i64>,
-    entity: Option<String>,
-    end: Option<bool>,
-}
+use crate::rauha::Catalogue;
+use crate::rauha::action::Action;
+use crate::rauha::pieces::{CARDS_OF_AGE, PACK};
 
 /// A recorded game whose every number can be.
 pub(super) struct Record {
@@ -217,83 +143,77 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn event(&self, place: &str, event: Value) -> Result<Event, LineError> {
-        let row: EventRow =
-            serde_json::from_value(event).map_err(|error| LineError(format!("{place}: {error}")))?;
+        let row = serde_json::from_value(event).map_err(|error| LineError(format!("{place}: {error}")))?;
+        match row {
+            EventRow::Start(row) => Ok(Event::Start {
+                step: step(place, row.step)?,
+                first: self.seat(&format!("{place}.first"), row.first)?,
+            }),
+            EventRow::Draft(row) => self.draft(place, &row),
+            EventRow::Main(row) => self.main(place, row),
+            EventRow::Activate(row) => self.activate(place, row),
+            EventRow::Snapshot(row) => Ok(Event::Snapshot {
+                step: step(place, row.step)?,
+                players: self.snapshot(&format!("{place}.players"), row.players)?,
+            }),
+            EventRow::Final(row) => self.end(place, row),
+        }
+    }
+
+    fn draft(&self, place: &str, row: &DraftRow) -> Result<Event, LineError> {
         let at = |field: &str| format!("{place}.{field}");
-        let seat = |field: &str, value| lines::number(&at(field), value, self.players - 1);
-        let step = |value| lines::stop(&at("step"), value);
-        Ok(match row {
-            EventRow::Start { step: stop, first } => Event::Start {
-                step: step(stop)?,
-                first: seat("first", first)?,
-            },
-            EventRow::Draft {
-                step: stop,
-                player,
-                satellite,
-                options,
-                pick,
-            } => Event::Draft {
-                step: step(stop)?,
-                player: seat("player", player)?,
-                satellite: seat("satellite", satellite)?,
-                options: each(&at("options"), &options, card)?,
-                pick: card(&at("pick"), pick)?,
-            },
-            EventRow::Main {
-                step: stop,
-                player,
-                card: kept,
-                legal_cells,
-                spore_cells,
-                action,
-                taken,
-            } => Event::Main {
-                step: step(stop)?,
-                player: seat("player", player)?,
-                card: card(&at("card"), kept)?,
-                legal_cells: each(&at("legal_cells"), &legal_cells, lines::cell)?,
-                spore_cells: each(&at("spore_cells"), &spore_cells, lines::cell)?,
-                action: action.read(&at("action"))?,
-                taken: self.keys(&at("taken"), taken)?,
-            },
-            EventRow::Activate {
-                step: stop,
-                player,
-                cells,
-                entities,
-                action,
-                crystals,
-                points,
-            } => Event::Activate {
-                step: step(stop)?,
-                player: seat("player", player)?,
-                cells: each(&at("cells"), &cells, lines::cell)?,
-                entities: self.keys(&at("entities"), entities)?,
-                action: action.read(&at("action"), self.catalogue)?,
-                crystals: lines::amount(&at("crystals"), crystals)?,
-                points: lines::amount(&at("points"), points)?,
-            },
-            EventRow::Snapshot { step: stop, players } => Event::Snapshot {
-                step: step(stop)?,
-                players: self.snapshot(&at("players"), players)?,
-            },
-            EventRow::Final { points, winners } => {
-                if points.len() != usize::from(self.players) {
-                    return wrong(
-                        &at("points"),
-                        format_args!("{} values, not {}", points.len(), self.players),
-                    );
-                }
-                let last = self.players - 1;
-                Event::Final {
-                    points,
-                    winners: each(&at("winners"), &winners, |place, seat| {
-                        lines::number(place, seat, last)
-                    })?,
-                }
-            }
+        Ok(Event::Draft {
+            step: step(place, row.step)?,
+            player: self.seat(&at("player"), row.player)?,
+            satellite: self.seat(&at("satellite"), row.satellite)?,
+            options: each(&at("options"), &row.options, card)?,
+            pick: card(&at("pick"), row.pick)?,
         })
+    }
+
+    fn main(&self, place: &str, row: MainRow) -> Result<Event, LineError> {
+        let at = |field: &str| format!("{place}.{field}");
+        Ok(Event::Main {
+            step: step(place, row.step)?,
+            player: self.seat(&at("player"), row.player)?,
+            card: card(&at("card"), row.card)?,
+            legal_cells: each(&at("legal_cells"), &row.legal_cells, lines::cell)?,
+            spore_cells: each(&at("spore_cells"), &row.spore_cells, lines::cell)?,
+            action: row.action.read(&at("action"))?,
+            taken: self.keys(&at("taken"), row.taken)?,
+        })
+    }
+
+    fn activate(&self, place: &str, row: ActivateRow) -> Result<Event, LineError> {
+        let at = |field: &str| format!("{place}.{field}");
+        Ok(Event::Activate {
+            step: step(place, row.step)?,
+            player: self.seat(&at("player"), row.player)?,
+            cells: each(&at("cells"), &row.cells, lines::cell)?,
+            entities: self.keys(&at("entities"), row.entities)?,
+            action: row.action.read(&at("action"), self.catalogue)?,
+            crystals: lines::amount(&at("crystals"), row.crystals)?,
+            points: lines::amount(&at("points"), row.points)?,
+        })
+    }
+
+    fn end(&self, place: &str, row: FinalRow) -> Result<Event, LineError> {
+        let at = |field: &str| format!("{place}.{field}");
+        if row.points.len() != usize::from(self.players) {
+            let given = row.points.len();
+            return wrong(
+                &at("points"),
+                format_args!("{given} values, not {}", self.players),
+            );
+        }
+        Ok(Event::Final {
+            points: row.points,
+            winners: each(&at("winners"), &row.winners, |place, seat| self.seat(place, seat))?,
+        })
+    }
+
+    fn seat(&self, place: &str, seat: i64) -> Result<u8, LineError> {
+        lines::number(place, seat, self.players - 1)
     }
 
     fn keys(&self, place: &str, keys: Vec<String>) -> Result<Vec<String>, LineError> {
@@ -320,6 +240,11 @@ impl Reader<'_> {
     }
 }
 
+/// The stop an event names.
+fn step(place: &str, step: i64) -> Result<u8, LineError> {
+    lines::stop(&format!("{place}.step"), step)
+}
+
 /// A card, by the number of the record.
 fn card(place: &str, value: i64) -> Result<u8, LineError> {
     lines::card(place, value).map(lines::written)
@@ -343,7 +268,7 @@ fn each(
     Ok(list)
 }
 
-impl MainRow {
+impl StepRow {
     fn read(&self, place: &str) -> Result<Action, LineError> {
         let at = |field: &str| format!("{place}.{field}");
         match (self.place, self.spore, self.crystals) {
@@ -412,5 +337,3 @@ impl Event {
         }
     }
 }
-
-const _: () = assert!(CELLS == 9 && PACK == 4);

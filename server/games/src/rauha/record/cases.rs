@@ -1,18 +1,20 @@
 //! Scoring cases: single questions about boards, answered by the rules that play the game.
 
-use boardwire_kernel::{BitSet, Seat};
+use boardwire_kernel::Seat;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use super::action::Action;
-use super::catalogue::Catalogue;
-use super::lines::{self, PlayerRow, wrong};
-use super::pieces::{ANIMALS, CELLS, Effect, PACK, Per};
-use super::rules::Rules;
-use super::scoring::can;
-use super::state::{Board, Phase, SEATS, Source, State};
-use super::turn::free;
+use super::lines::{self, wrong};
+use super::position::{Position, difference, empty};
+use super::rows::PlayerRow;
 use crate::LineError;
+use crate::rauha::Catalogue;
+use crate::rauha::action::Action;
+use crate::rauha::pieces::Effect;
+use crate::rauha::rules::Rules;
+use crate::rauha::scoring::can;
+use crate::rauha::state::Source;
+use crate::rauha::turn::free;
 
 type Answer = Result<Value, LineError>;
 
@@ -47,14 +49,6 @@ struct StateRow {
     players: Vec<PlayerRow>,
 }
 
-/// A case's boards as a position in which the seat asked about acts.
-struct Position<'a> {
-    catalogue: &'a Catalogue,
-    rules: Rules,
-    state: State,
-    seat: Seat,
-}
-
 /// Answers one case.
 pub(super) fn answer(catalogue: &Catalogue, line: &str) -> Result<String, LineError> {
     let case: Case = serde_json::from_str(line)?;
@@ -72,12 +66,12 @@ impl Case {
         match self.op.as_str() {
             "activate_cell" => self.activate_cell(&mut self.position(catalogue)?),
             "activate_entity" => self.activate_entity(&mut self.position(catalogue)?),
-            "aligned" => self.aligned(&self.position(catalogue)?),
+            "aligned" => Ok(self.position(catalogue)?.aligned()),
             "place" => self.place(&mut self.position(catalogue)?),
             "main_action" => self.main_action(&mut self.position(catalogue)?),
-            "water" => self.water(&self.table(catalogue)?),
+            "water" => Ok(self.table(catalogue)?.water()),
             "activatable" => self.activatable(&mut self.position(catalogue)?),
-            "leader" => self.leader(catalogue),
+            "leader" => self.leader(),
             "count" => Ok(self.position(catalogue)?.counts()),
             "draft_satellite" => self.draft_satellite(catalogue),
             "spore_target" => self.spore_target(&self.position(catalogue)?),
@@ -164,13 +158,6 @@ impl Case {
         Ok(position.activate(Action::ActivateEntity { entity }, target))
     }
 
-    fn aligned(&self, position: &Position) -> Answer {
-        debug_assert_eq!(self.op, "aligned");
-        // The diagonal meets every row and every column.
-        let called = [0, 4, 8].map(|cell| position.rules.called(position.board(), cell));
-        Ok(json!({ "entities": position.keys(called[0] | called[1] | called[2]) }))
-    }
-
     fn place(&self, position: &mut Position) -> Answer {
         let cell = self.cell()?;
         let hand = position.hand()?;
@@ -233,18 +220,6 @@ impl Case {
         }))
     }
 
-    fn water(&self, position: &Position) -> Answer {
-        debug_assert_eq!(self.op, "water");
-        let seats = || Seat::all(position.rules.seats);
-        let counts: Vec<_> = seats()
-            .map(|seat| position.rules.sources(&position.state.boards[seat.index()]))
-            .collect();
-        let points: Vec<_> = seats()
-            .map(|seat| position.rules.water_points(&position.state, seat))
-            .collect();
-        Ok(json!({ "counts": counts, "points": points }))
-    }
-
     fn activatable(&self, position: &mut Position) -> Answer {
         position.state.stop = lines::stop("step", need("step", self.step)?)?;
         if position.state.is_scoring() {
@@ -254,11 +229,10 @@ impl Case {
         Ok(json!({ "cells": lines::cells(cells), "entities": position.keys(entities) }))
     }
 
-    fn leader(&self, catalogue: &Catalogue) -> Answer {
+    fn leader(&self) -> Answer {
         let seats = self.seats()?;
         let stack = need("initial_stack", self.initial_stack.as_ref())?;
         let top = top_of(stack, seats)?;
-        let rules = Rules::new(catalogue, seats, 0);
         let mut state = empty();
         state.leader = top;
         for (index, &[seat, gain]) in need("events", self.events.as_ref())?.iter().enumerate() {
@@ -269,7 +243,7 @@ impl Case {
             if total.is_none() {
                 return wrong(&place, "the points of a seat exceed 65535");
             }
-            rules.gain(&mut state, seat, Source::Turns, gain);
+            state.gain(seat, Source::Turns, gain);
         }
         Ok(json!({ "first": state.leader }))
     }
@@ -324,79 +298,3 @@ pub(super) fn top_of(stack: &[i64], seats: u8) -> Result<u8, LineError> {
     let top = stack.last().copied().unwrap_or(0);
     Ok(u8::try_from(top).unwrap_or(0))
 }
-
-/// A first turn's activation with no boards.
-fn empty() -> State {
-    State {
-        stop: 1,
-        phase: Phase::Activate,
-        leader: 0,
-        first: 0,
-        done: 0,
-        used_cells: 0,
-        used_entities: 0,
-        fresh: 0,
-        boards: [Board::default(); SEATS],
-        kept: [0; SEATS],
-        packs: [[[0; PACK]; SEATS]; 4],
-        undealt: BitSet::EMPTY,
-    }
-}
-
-fn difference(after: u16, before: u16) -> Value {
-    json!(i32::from(after) - i32::from(before))
-}
-
-impl Position<'_> {
-    fn board(&self) -> &Board {
-        &self.state.boards[self.seat.index()]
-    }
-
-    fn keys(&self, entities: u8) -> Vec<String> {
-        lines::keys(entities, self.catalogue)
-    }
-
-    fn effect(&self, cell: u8) -> Effect {
-        let id = self.board().cells[usize::from(cell)];
-        self.rules.biomes[usize::from(id)].effect
-    }
-
-    fn hand(&self) -> Result<u8, LineError> {
-        match self.state.kept[self.seat.index()] {
-            0 => wrong(&format!("state.players[{}].hand", self.seat.number()), "missing"),
-            card => Ok(card),
-        }
-    }
-
-    fn choose(&mut self, action: Action) {
-        self.rules.choose(&mut self.state, self.seat, action);
-    }
-
-    /// Activates, puts the Spore, and says what changed.
-    fn activate(&mut self, action: Action, target: Option<u8>) -> Value {
-        let before = *self.board();
-        self.choose(action);
-        if let Some(cell) = target {
-            self.choose(Action::PutSpore { cell });
-        }
-        let after = self.board();
-        json!({
-            "activatable": true,
-            "crystals_delta": difference(after.crystals, before.crystals),
-            "points_delta": difference(after.points(), before.points()),
-            "spores_added": lines::cells(after.spores & !before.spores),
-        })
-    }
-
-    fn counts(&self) -> Value {
-        let mut counts = json!({});
-        for (kind, animal) in (0..).zip(ANIMALS) {
-            counts[animal] = json!(self.rules.count(self.board(), Per::Animal(kind)));
-        }
-        counts["spore"] = json!(self.rules.count(self.board(), Per::Spore));
-        counts["water"] = json!(self.rules.count(self.board(), Per::Water));
-        counts
-    }
-}
-
-const _: () = assert!(CELLS == 9);

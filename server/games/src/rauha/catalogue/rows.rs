@@ -94,9 +94,12 @@ pub(super) struct Deal {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Dealt {
-    pub(super) dealt_per_round: i64,
-    pub(super) used_per_age: i64,
-    pub(super) left_in_box_per_age: i64,
+    #[serde(rename = "dealt_per_round")]
+    pub(super) per_round: i64,
+    #[serde(rename = "used_per_age")]
+    pub(super) used: i64,
+    #[serde(rename = "left_in_box_per_age")]
+    pub(super) left_in_box: i64,
 }
 
 #[derive(Deserialize)]

@@ -5,37 +5,32 @@ use std::sync::Arc;
 use boardwire_kernel::{Chance, Episode, Game, Loaded, Seat, set_up};
 use serde_json::{Value, json};
 
-use super::action::Action;
-use super::catalogue::Catalogue;
 use super::lines;
 use super::log::{Event, Record, Use};
-use super::pieces::members;
-use super::state::{Phase, State};
-use super::turn::{Passed, free};
-use super::{Rauha, cases};
-use crate::{Difference, LineError, Recorded, Replayed, Scorer};
+use crate::rauha::action::Action;
+use crate::rauha::rules::Rules;
+use crate::rauha::state::{Phase, State};
+use crate::rauha::turn::{Passed, free};
+use crate::rauha::{Catalogue, Rauha};
+use crate::{Difference, LineError, Replayed};
 
-impl Recorded for Rauha {
-    const SCORER: Option<Scorer<Catalogue>> = Some(cases::answer);
-
-    fn replay(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<Replayed, LineError> {
-        let record = Record::read(line, &catalogue.value)?;
-        let options = [("side", record.side.as_str())];
-        let game = set_up::<Self>(Arc::clone(catalogue), record.players.into(), options)
-            .map_err(|error| LineError(error.to_string()))?;
-        let [ages, leader] = [&record.deals, &vec![vec![record.leader]]].map(Clone::clone);
-        let episode = Episode::start(Arc::new(game), Chance::scripted(ages.into_iter().chain(leader)));
-        let mut replay = Replay {
-            catalogue: &catalogue.value,
-            episode,
-            events: &record.log,
-            next: 0,
-        };
-        Ok(match replay.run() {
-            Ok(scores) => Replayed::Same { scores },
-            Err(difference) => Replayed::Differs(*difference),
-        })
-    }
+/// Plays a record and compares every fact it states.
+pub(super) fn replay(catalogue: &Arc<Loaded<Catalogue>>, record: &Record) -> Result<Replayed, LineError> {
+    let options = [("side", record.side.as_str())];
+    let game = set_up::<Rauha>(Arc::clone(catalogue), record.players.into(), options)
+        .map_err(|error| LineError(error.to_string()))?;
+    let leader = std::iter::once(vec![record.leader]);
+    let chance = Chance::scripted(record.deals.iter().cloned().chain(leader));
+    let mut replay = Replay {
+        catalogue: &catalogue.value,
+        episode: Episode::start(Arc::new(game), chance),
+        events: &record.log,
+        next: 0,
+    };
+    Ok(match replay.run() {
+        Ok(scores) => Replayed::Same { scores },
+        Err(difference) => Replayed::Differs(*difference),
+    })
 }
 
 struct Replay<'a> {
@@ -65,15 +60,11 @@ impl<'a> Replay<'a> {
     fn differs<T>(&self, what: &str, expected: impl Into<Value>, got: impl Into<Value>) -> Step<T> {
         let event = self.events.get(self.next);
         let (kind, step) = event.map_or(("missing", None), |event| (event.kind(), event.step()));
-        let mut at = format!("log[{}] {kind}", self.next);
-        if let Some(step) = step {
-            at.push_str(&format!(" step {step}"));
-        }
-        if !what.is_empty() {
-            at.push(' ');
-            at.push_str(what);
-        }
-        Err(Box::new(Difference::new(at, expected, got)))
+        let place = format!("log[{}] {kind}", self.next);
+        let step = step.map(|step| format!("step {step}"));
+        let words = [Some(place), step, Some(what.to_owned())].into_iter().flatten();
+        let at: Vec<String> = words.filter(|word| !word.is_empty()).collect();
+        Err(Box::new(Difference::new(at.join(" "), expected, got)))
     }
 
     fn same(&self, what: &str, expected: impl Into<Value>, got: impl Into<Value>) -> Step<()> {
@@ -131,7 +122,7 @@ impl<'a> Replay<'a> {
             return self.differs("player", *player, due);
         }
         let rules = &self.episode.game().rules;
-        let read = super::Rules::satellite(seat, rules.stop(&state).side, rules.seats);
+        let read = Rules::satellite(seat, rules.stop(&state).side, rules.seats);
         self.same("satellite", *satellite, read)?;
         let hand: Vec<u8> = rules
             .hand(&state, seat)
@@ -370,11 +361,7 @@ impl<'a> Replay<'a> {
 
 impl Use {
     fn to_json(self, catalogue: &Catalogue) -> Value {
-        let key = |entity: u8| {
-            members(1 << entity)
-                .map(|entity| &catalogue.entities[usize::from(entity)].key)
-                .next()
-        };
+        let key = |entity: u8| &catalogue.entities[usize::from(entity)].key;
         match self {
             Self::Cell { cell, spore: None } => json!({ "cell": cell }),
             Self::Cell { cell, spore } => json!({ "cell": cell, "spore": spore }),

@@ -4,28 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
-use super::catalogue::Catalogue;
-use super::pieces::{CARDS, CELLS, STOPS, members, printed};
-use super::state::Board;
+use super::rows::PlayerRow;
 use crate::LineError;
+use crate::rauha::Catalogue;
+use crate::rauha::pieces::{CARDS, CELLS, STOPS, members, printed};
+use crate::rauha::state::Board;
 
 /// Crystals and points in a line are no more than this.
 const MOST: i64 = 9999;
-
-/// One seat in a case's state or in a snapshot.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PlayerRow {
-    pub(super) cells: Vec<i64>,
-    pub(super) spores: Vec<i64>,
-    pub(super) crystals: i64,
-    pub(super) points: i64,
-    pub(super) entities: Vec<String>,
-    pub(super) fresh: Option<Vec<String>>,
-    pub(super) hand: Option<i64>,
-}
 
 /// Says what is wrong at a place of the line.
 pub(super) fn wrong<T>(place: &str, problem: impl std::fmt::Display) -> Result<T, LineError> {
