@@ -4,6 +4,7 @@ use boardwire_kernel::{Game, Loaded};
 use serde_json::{Value, json};
 
 use super::Rauha;
+use super::record_cases::put;
 use crate::rauha::pieces::{Biome, Effect};
 
 fn text() -> Value {
@@ -163,67 +164,26 @@ fn duplicates_are_refused() {
 
 #[test]
 fn values_out_of_range_are_refused() {
-    assert_eq!(
-        refused(|catalogue| catalogue["entities"][2]["name"] = json!("cell 4")),
-        "entities[2].name"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][1]["cells"] = json!([6, 9])),
-        "biomes[1].cells[1]"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][1]["cells"] = json!([])),
-        "biomes[1].cells"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][0]["cells"] = json!([1])),
-        "biomes[0].cells",
-        "a cost too"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][5]["age"] = json!(2)),
-        "biomes[5].age"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][5]["types"] = json!(["desert"])),
-        "biomes[5].types[0]"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][5]["types"] = json!([])),
-        "biomes[5].types"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][5]["animals"] = json!(["bird"])),
-        "biomes[5].animals[0]"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][5]["water"] = json!(1)),
-        "biomes[5].water"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["biomes"][5]["cost"] = json!(99)),
-        "biomes[5].cost"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["track"][4]["cells"] = json!([0, 1, 3])),
-        "track[4].cells"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["track"][6]["satellite"] = json!("moon")),
-        "track[6].satellite"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["track"][3]["kind"] = json!("turn")),
-        "track[3].kind"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["track"][8]["age"] = json!(1)),
-        "track[8].age"
-    );
-    assert_eq!(
-        refused(|catalogue| catalogue["water_scoring"]["points"][0] = json!(1)),
-        "water_scoring.points[0]"
-    );
+    let bad = [
+        ("/biomes/1/cells", json!([6, 9]), "biomes[1].cells[1]"),
+        ("/biomes/1/cells", json!([]), "biomes[1].cells"),
+        ("/biomes/0/cells", json!([1]), "biomes[0].cells"),
+        ("/biomes/5/age", json!(2), "biomes[5].age"),
+        ("/biomes/5/types", json!(["desert"]), "biomes[5].types[0]"),
+        ("/biomes/5/types", json!([]), "biomes[5].types"),
+        ("/biomes/5/animals", json!(["bird"]), "biomes[5].animals[0]"),
+        ("/biomes/5/water", json!(1), "biomes[5].water"),
+        ("/biomes/5/cost", json!(99), "biomes[5].cost"),
+        ("/entities/2/name", json!("cell 4"), "entities[2].name"),
+        ("/track/4/cells", json!([0, 1, 3]), "track[4].cells"),
+        ("/track/6/satellite", json!("moon"), "track[6].satellite"),
+        ("/track/3/kind", json!("turn"), "track[3].kind"),
+        ("/track/8/age", json!(1), "track[8].age"),
+        ("/water_scoring/points/0", json!(1), "water_scoring.points[0]"),
+    ];
+    for (pointer, value, place) in bad {
+        assert_eq!(refused(|catalogue| put(catalogue, pointer, value)), place);
+    }
 }
 
 #[test]
