@@ -44,7 +44,7 @@ fn audits_notice_what_cannot_be() {
         spoil(&mut scene.state);
         scene.game.audit(&scene.state)
     };
-    let broken: [&dyn Fn(&mut State); 16] = [
+    let broken: [&dyn Fn(&mut State); 18] = [
         &|state| state.stop = 0,
         &|state| state.stop = 17,
         &|state| state.leader = 3,
@@ -61,6 +61,8 @@ fn audits_notice_what_cannot_be() {
         &|state| state.boards[0].spores = 1 << 9,
         &|state| (state.boards[0].entities, state.boards[1].entities) = (1, 1),
         &|state| state.fresh = 1,
+        &|state| state.boards[0].gained = [u16::MAX; 4],
+        &|state| state.boards[0].placed = u16::MAX,
     ];
     for (number, spoil) in broken.into_iter().enumerate() {
         assert!(sound(spoil).is_err(), "spoiled position {number}");
