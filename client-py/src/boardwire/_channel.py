@@ -13,6 +13,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
+# A forked process opens channels of its own, but in versions of grpcio that leave this off by default the
+# library itself does not survive the fork. No other module imports grpcio before this one.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
+
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
