@@ -17,11 +17,8 @@ fn generate(out: &Path) {
         .compile_fds(compiler.file_descriptor_set())
         .expect("the code can be generated");
     compiler.include_source_info(false);
-    std::fs::write(
-        out.join("boardwire.v1.bin"),
-        compiler.encode_file_descriptor_set(),
-    )
-    .expect("the descriptors can be written");
+    std::fs::write(out.join("boardwire.v1.bin"), compiler.encode_file_descriptor_set())
+        .expect("the descriptors can be written");
 }
 
 fn committed() -> PathBuf {
@@ -38,9 +35,6 @@ fn the_generated_code_is_fresh() {
     for name in ["boardwire.v1.rs", "boardwire.v1.bin"] {
         let fresh = std::fs::read(aside.path().join(name)).expect("it was just generated");
         let old = std::fs::read(committed().join(name)).unwrap_or_default();
-        assert!(
-            fresh == old,
-            "src/gen/{name} is stale: `make proto` writes it anew"
-        );
+        assert!(fresh == old, "src/gen/{name} is stale: `make proto` writes it anew");
     }
 }

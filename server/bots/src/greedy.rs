@@ -8,9 +8,7 @@ use boardwire_kernel::{Chance, Dice, Game, Knowledge, apply};
 /// their own merit. That chance has a seed of its own: the true one stays unknown.
 pub(crate) fn choose<G: Game>(knowledge: &Knowledge<G>, worlds: u32, dice: &mut Dice) -> u8 {
     let (game, seat, legal) = (knowledge.game(), knowledge.seat(), knowledge.legal());
-    let only = legal
-        .lowest()
-        .expect("a seat that owes a choice has a legal action");
+    let only = legal.lowest().expect("a seat that owes a choice has a legal action");
     if legal.len() == 1 {
         return only;
     }
@@ -28,8 +26,5 @@ pub(crate) fn choose<G: Game>(knowledge: &Knowledge<G>, worlds: u32, dice: &mut 
     // `max_by_key` takes the last of equals, so the indices come from the highest down.
     let mut actions: Vec<u8> = legal.iter().collect();
     actions.reverse();
-    actions
-        .into_iter()
-        .max_by_key(|&action| worth[usize::from(action)])
-        .unwrap_or(only)
+    actions.into_iter().max_by_key(|&action| worth[usize::from(action)]).unwrap_or(only)
 }

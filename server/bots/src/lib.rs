@@ -59,9 +59,7 @@ impl fmt::Display for Bot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Random => f.write_str("random"),
-            Self::Greedy {
-                worlds: DEFAULT_WORLDS,
-            } => f.write_str("greedy"),
+            Self::Greedy { worlds: DEFAULT_WORLDS } => f.write_str("greedy"),
             Self::Greedy { worlds } => write!(f, "greedy:{worlds}"),
         }
     }
@@ -84,22 +82,15 @@ impl FromStr for Bot {
     type Err = UnknownBot;
 
     fn from_str(name: &str) -> Result<Self, UnknownBot> {
-        let (kind, number) = name
-            .split_once(':')
-            .map_or((name, None), |(kind, number)| (kind, Some(number)));
+        let (kind, number) = name.split_once(':').map_or((name, None), |(kind, number)| (kind, Some(number)));
         let worlds = match number {
             None => Some(DEFAULT_WORLDS),
-            Some(number) => number
-                .parse()
-                .ok()
-                .filter(|worlds| (1..=MAX_WORLDS).contains(worlds)),
+            Some(number) => number.parse().ok().filter(|worlds| (1..=MAX_WORLDS).contains(worlds)),
         };
         match (kind, number, worlds) {
             ("random", None, _) => Ok(Self::Random),
             ("greedy", _, Some(worlds)) => Ok(Self::Greedy { worlds }),
-            _ => Err(UnknownBot {
-                given: name.to_owned(),
-            }),
+            _ => Err(UnknownBot { given: name.to_owned() }),
         }
     }
 }
@@ -111,24 +102,13 @@ mod tests {
     #[test]
     fn names_round_trip() {
         for name in ["random", "greedy", "greedy:1", "greedy:1024"] {
-            assert_eq!(
-                name.parse::<Bot>().map(|bot| bot.to_string()),
-                Ok(name.to_owned())
-            );
+            assert_eq!(name.parse::<Bot>().map(|bot| bot.to_string()), Ok(name.to_owned()));
         }
     }
 
     #[test]
     fn a_wrong_name_is_told_the_right_ones() {
-        for name in [
-            "",
-            "greedy:",
-            "greedy:0",
-            "greedy:1025",
-            "random:3",
-            "Greedy",
-            "mcts",
-        ] {
+        for name in ["", "greedy:", "greedy:0", "greedy:1025", "random:3", "Greedy", "mcts"] {
             let error = name.parse::<Bot>().expect_err(name).to_string();
             assert!(error.contains("greedy:WORLDS"), "{error}");
         }

@@ -47,11 +47,7 @@ pub struct Difference {
 impl Difference {
     /// Says that at `at` the record has `expected` and the engine `got`.
     pub fn new(at: impl Into<String>, expected: impl Into<Value>, got: impl Into<Value>) -> Self {
-        Self {
-            at: at.into(),
-            expected: expected.into(),
-            got: got.into(),
-        }
+        Self { at: at.into(), expected: expected.into(), got: got.into() }
     }
 }
 

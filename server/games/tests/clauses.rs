@@ -2,6 +2,7 @@
 //!
 //! A clause begins with its id in bold, `**FA-3.2**`; a test cites it in a comment, a name or a message,
 //! in `src/<game>/tests.rs` or below `src/<game>/tests/`.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,11 +15,7 @@ fn read(path: &Path) -> String {
 
 /// The clause ids of a rules page: what stands in bold, with a dash and a digit.
 fn clauses(page: &str) -> BTreeSet<&str> {
-    page.split("**")
-        .skip(1)
-        .step_by(2)
-        .filter(|word| is_clause(word))
-        .collect()
+    page.split("**").skip(1).step_by(2).filter(|word| is_clause(word)).collect()
 }
 
 fn is_clause(word: &str) -> bool {
@@ -27,9 +24,7 @@ fn is_clause(word: &str) -> bool {
     };
     prefix.len() == 2
         && prefix.bytes().all(|byte| byte.is_ascii_uppercase())
-        && number
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+        && number.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
         && number.bytes().any(|byte| byte.is_ascii_digit())
 }
 
@@ -60,25 +55,13 @@ fn tests_of(game: &str) -> String {
 #[test]
 fn every_clause_is_cited_by_a_test() {
     for game in Registry::IDS {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../docs/rules")
-            .join(format!("{game}.md"));
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules").join(format!("{game}.md"));
         let (page, tests) = (read(&page), tests_of(game));
         let (clauses, cited) = (clauses(&page), cited(&tests));
-        assert!(
-            clauses.len() > 10,
-            "docs/rules/{game}.md has {} numbered clauses",
-            clauses.len()
-        );
+        assert!(clauses.len() > 10, "docs/rules/{game}.md has {} numbered clauses", clauses.len());
         let missing: Vec<_> = clauses.difference(&cited).collect();
-        assert!(
-            missing.is_empty(),
-            "clauses of docs/rules/{game}.md that no test cites: {missing:?}"
-        );
+        assert!(missing.is_empty(), "clauses of docs/rules/{game}.md that no test cites: {missing:?}");
         let unknown: Vec<_> = cited.difference(&clauses).collect();
-        assert!(
-            unknown.is_empty(),
-            "tests of {game} cite clauses that do not exist: {unknown:?}"
-        );
+        assert!(unknown.is_empty(), "tests of {game} cite clauses that do not exist: {unknown:?}");
     }
 }

@@ -1,15 +1,14 @@
 //! Golden playthroughs: `tests/golden/<game>/*.txt`, written anew by `make golden`.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Game, Loaded, testkit};
+use boardwire_kernel::{Loaded, testkit};
 
 fn folder(game: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/golden")
-        .join(game)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(game)
 }
 
 struct Golden;
@@ -21,29 +20,18 @@ impl Visitor for Golden {
         let bless = std::env::var_os("BOARDWIRE_BLESS").is_some();
         for (seed, game) in (1..).zip(testkit::every_table::<G>()) {
             let info = game.info();
-            let options: String = info
-                .options
-                .all()
-                .iter()
-                .map(|(_, value)| format!("-{value}"))
-                .collect();
-            let path = folder(info.id).join(format!("{}-seats{options}.txt", info.seats));
+            let seats = format!("{}-seats", info.seats);
+            let options = info.options.all().iter().map(|(_, value)| value.as_str());
+            let name: Vec<&str> = std::iter::once(seats.as_str()).chain(options).collect();
+            let path = folder(info.id).join(format!("{}.txt", name.join("-")));
             let played = testkit::playthrough(&game, seed);
-            assert!(
-                played.len() < 50_000,
-                "{} is {} bytes long",
-                path.display(),
-                played.len()
-            );
+            assert!(played.len() < 50_000, "{} is {} bytes long", path.display(), played.len());
             if bless {
                 std::fs::create_dir_all(folder(info.id)).expect("the golden folder can be made");
                 std::fs::write(&path, &played).expect("the golden can be written");
             }
             let golden = std::fs::read_to_string(&path).unwrap_or_default();
-            let differs = played
-                .lines()
-                .zip(golden.lines())
-                .position(|(new, old)| new != old);
+            let differs = played.lines().zip(golden.lines()).position(|(new, old)| new != old);
             assert!(
                 played == golden,
                 "{} differs from line {}; `make golden GAME={}` writes it anew",
@@ -59,12 +47,7 @@ impl Visitor for Golden {
 fn playthroughs_are_as_recorded() {
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
     let only = std::env::var("GAME").ok();
-    for id in Registry::IDS
-        .iter()
-        .filter(|id| only.as_deref().is_none_or(|only| only == **id))
-    {
-        registry
-            .visit(id, Golden)
-            .expect("the registry knows its own ids");
+    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
+        registry.visit(id, Golden).expect("the registry knows its own ids");
     }
 }

@@ -1,16 +1,14 @@
 //! The laws, over every game served, at every seat count and with every combination of options.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::sync::Arc;
 
 use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Game, Loaded, testkit};
+use boardwire_kernel::{Loaded, testkit};
 
 /// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more.
 fn games_per_table() -> u64 {
-    std::env::var("BOARDWIRE_LAW_GAMES")
-        .ok()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(20)
+    std::env::var("BOARDWIRE_LAW_GAMES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
 }
 
 struct Laws;
@@ -46,18 +44,11 @@ impl Visitor for Sound {
             assert_eq!(info.id, G::TITLE.id);
             let mut names: Vec<_> = info.layout.fields.iter().map(|field| field.name).collect();
             names.sort_unstable();
-            assert!(
-                names.windows(2).all(|pair| pair[0] != pair[1]),
-                "two fields share a name: {names:?}"
-            );
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "two fields share a name: {names:?}");
             for field in &info.layout.fields {
                 assert!(!field.doc.is_empty(), "{} has no sentence", field.name);
                 if let boardwire_kernel::Meaning::Id { table } = field.meaning {
-                    let table = info
-                        .tables
-                        .iter()
-                        .find(|known| known.name == table)
-                        .expect("a known table");
+                    let table = info.tables.iter().find(|known| known.name == table).expect("a known table");
                     assert_eq!(usize::from(field.max) + 1, table.rows.len(), "{}", field.name);
                 }
             }

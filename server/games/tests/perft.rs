@@ -1,10 +1,11 @@
 //! Perft-like counts as data: `tests/perft/<game>.perft`, one line `seats seed depth count` each.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Episode, Game, Loaded, testkit};
+use boardwire_kernel::{Episode, Loaded, testkit};
 
 struct Perft;
 
@@ -18,13 +19,9 @@ impl Visitor for Perft {
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut counted = 0;
         for line in lines.lines().filter(|line| !line.starts_with('#')) {
-            let numbers: Vec<u64> = line
-                .split_whitespace()
-                .map(|word| word.parse().expect("a line of four numbers"))
-                .collect();
-            let [seats, seed, depth, count] = numbers[..] else {
-                panic!("a line of four numbers: {line}")
-            };
+            let numbers: Vec<u64> =
+                line.split_whitespace().map(|word| word.parse().expect("a line of four numbers")).collect();
+            let [seats, seed, depth, count] = numbers[..] else { panic!("a line of four numbers: {line}") };
             let small = |number| u8::try_from(number).expect("seats and depths are small");
             let game = testkit::table::<G>(small(seats), &[]);
             let start = Episode::seeded(Arc::clone(&game), seed);

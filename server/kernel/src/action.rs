@@ -21,17 +21,10 @@ impl ActionLabels {
     /// When there are none, more than [`MAX_ACTIONS`], or two are alike: a game's mistake.
     #[must_use]
     pub fn new(labels: Vec<String>) -> Self {
-        assert!(
-            (1..=MAX_ACTIONS).contains(&labels.len()),
-            "{} actions",
-            labels.len()
-        );
+        assert!((1..=MAX_ACTIONS).contains(&labels.len()), "{} actions", labels.len());
         let mut sorted: Vec<&String> = labels.iter().collect();
         sorted.sort();
-        assert!(
-            sorted.windows(2).all(|pair| pair[0] != pair[1]),
-            "two actions share a label: {labels:?}"
-        );
+        assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "two actions share a label: {labels:?}");
         Self(labels)
     }
 
@@ -56,10 +49,7 @@ impl ActionLabels {
     /// The index of the action with this label.
     #[must_use]
     pub fn parse(&self, label: &str) -> Option<u8> {
-        self.0
-            .iter()
-            .position(|known| known == label)
-            .and_then(|index| u8::try_from(index).ok())
+        self.0.iter().position(|known| known == label).and_then(|index| u8::try_from(index).ok())
     }
 
     /// All labels, in index order.

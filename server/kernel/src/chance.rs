@@ -162,10 +162,7 @@ impl Chance {
     /// Chance from a seed with the words used so far of each stream: half of a snapshot.
     #[must_use]
     pub fn resume(seed: u64, words: &[u64]) -> Self {
-        let streams = (0..)
-            .zip(words)
-            .map(|(stream, &used)| Dice::resume(seed, stream, used))
-            .collect();
+        let streams = (0..).zip(words).map(|(stream, &used)| Dice::resume(seed, stream, used)).collect();
         Self(Source::Seeded { seed, streams })
     }
 
@@ -175,10 +172,7 @@ impl Chance {
     /// [`shuffle`](Self::shuffle) the items in their new order.
     #[must_use]
     pub fn scripted<I: IntoIterator<Item = u8>>(outcomes: impl IntoIterator<Item = I>) -> Self {
-        let streams = outcomes
-            .into_iter()
-            .map(|stream| stream.into_iter().collect())
-            .collect();
+        let streams = outcomes.into_iter().map(|stream| stream.into_iter().collect()).collect();
         Self(Source::Scripted(Script { streams, fault: None }))
     }
 
@@ -267,10 +261,7 @@ impl Script {
         left.sort_unstable();
         for item in items {
             *item = self.next(stream, &left);
-            let taken = left
-                .iter()
-                .position(|id| id == item)
-                .expect("next gives one of those left");
+            let taken = left.iter().position(|id| id == item).expect("next gives one of those left");
             left.remove(taken);
         }
     }
@@ -278,11 +269,7 @@ impl Script {
     fn next(&mut self, stream: usize, possible: &[u8]) -> u8 {
         let fault = match self.streams[stream].pop_front() {
             Some(given) if possible.contains(&given) => return given,
-            Some(given) => Fault::Impossible {
-                stream,
-                given,
-                possible: possible.to_vec(),
-            },
+            Some(given) => Fault::Impossible { stream, given, possible: possible.to_vec() },
             None => Fault::Ended { stream },
         };
         self.fault.get_or_insert(fault);

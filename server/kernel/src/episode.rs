@@ -37,12 +37,7 @@ impl<G: Game> Episode<G> {
     #[must_use]
     pub fn start(game: Arc<G>, mut chance: Chance) -> Self {
         let state = game.deal(&mut chance);
-        Self {
-            game,
-            state,
-            chance,
-            ply: 0,
-        }
+        Self { game, state, chance, ply: 0 }
     }
 
     /// The rules.
@@ -77,11 +72,7 @@ impl<G: Game> Episode<G> {
     /// The seats that owe a choice: none once the game is over or truncated.
     #[must_use]
     pub fn pending(&self) -> SeatSet {
-        if self.is_truncated() {
-            SeatSet::EMPTY
-        } else {
-            self.game.pending(&self.state)
-        }
+        if self.is_truncated() { SeatSet::EMPTY } else { self.game.pending(&self.state) }
     }
 
     /// Whether the game was cut because it had reached its greatest length.
@@ -114,11 +105,7 @@ impl<G: Game> Episode<G> {
     pub fn forced(&self) -> Option<(Seat, u8)> {
         self.pending().iter().find_map(|seat| {
             let legal = self.game.legal(&self.state, seat);
-            if legal.len() == 1 {
-                legal.lowest().map(|action| (seat, action))
-            } else {
-                None
-            }
+            if legal.len() == 1 { legal.lowest().map(|action| (seat, action)) } else { None }
         })
     }
 
@@ -144,29 +131,16 @@ impl<G: Game> Episode<G> {
             BorshDeserialize::try_from_slice(snapshot).map_err(|error| error.to_string())?;
         let seed = seed.ok_or("a scripted game cannot be restored")?;
         if words.len() != G::TITLE.streams.len() {
-            return Err(format!(
-                "{} streams of chance, not {}",
-                words.len(),
-                G::TITLE.streams.len()
-            ));
+            return Err(format!("{} streams of chance, not {}", words.len(), G::TITLE.streams.len()));
         }
         game.audit(&state)?;
-        Ok(Self {
-            game,
-            state,
-            chance: Chance::resume(seed, &words),
-            ply,
-        })
+        Ok(Self { game, state, chance: Chance::resume(seed, &words), ply })
     }
 
     /// What `seat` knows, for a bot.
     #[must_use]
     pub fn knowledge(&self, seat: Seat) -> Knowledge<G> {
-        Knowledge {
-            game: Arc::clone(&self.game),
-            state: self.state.clone(),
-            seat,
-        }
+        Knowledge { game: Arc::clone(&self.game), state: self.state.clone(), seat }
     }
 
     /// The same episode with everything that `seat` cannot know drawn anew.

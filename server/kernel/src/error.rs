@@ -95,9 +95,6 @@ pub struct CatalogueError {
 impl CatalogueError {
     /// Says that `problem` was found at `place`.
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            problem: problem.into(),
-        }
+        Self { place: place.into(), problem: problem.into() }
     }
 }

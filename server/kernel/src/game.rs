@@ -174,16 +174,9 @@ pub fn set_up<'a, G: Game>(
     given: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<G, SetupError> {
     let (min, max) = (*G::TITLE.seats.start(), *G::TITLE.seats.end());
-    let checked = u8::try_from(seats)
-        .ok()
-        .filter(|seats| G::TITLE.seats.contains(seats));
+    let checked = u8::try_from(seats).ok().filter(|seats| G::TITLE.seats.contains(seats));
     let Some(checked) = checked else {
-        return Err(SetupError::Seats {
-            game: G::TITLE.id,
-            given: seats,
-            min,
-            max,
-        });
+        return Err(SetupError::Seats { game: G::TITLE.id, given: seats, min, max });
     };
     G::new(catalogue, checked, &Options::resolve(&G::TITLE, given)?)
 }
@@ -207,14 +200,9 @@ pub fn apply<G: Game>(
         return Err(Over);
     }
     if seat.number() >= info.seats {
-        return Err(NoSeat {
-            seat,
-            seats: info.seats,
-        });
+        return Err(NoSeat { seat, seats: info.seats });
     }
-    let known = u8::try_from(action)
-        .ok()
-        .and_then(|index| Some((index, game.decode(index)?)));
+    let known = u8::try_from(action).ok().and_then(|index| Some((index, game.decode(index)?)));
     let Some((index, choice)) = known else {
         let actions = u32::try_from(info.actions.count()).unwrap_or(u32::MAX);
         return Err(OutOfRange { action, actions });

@@ -43,11 +43,9 @@ impl OptionSpec {
     fn canonical(&self, value: &str) -> Option<String> {
         match self.kind {
             OptionKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
-            OptionKind::Int(min, max) => value
-                .parse()
-                .ok()
-                .filter(|number| (min..=max).contains(number))
-                .map(|n: i64| n.to_string()),
+            OptionKind::Int(min, max) => {
+                value.parse().ok().filter(|number| (min..=max).contains(number)).map(|n: i64| n.to_string())
+            }
             OptionKind::Flag => value.parse().ok().map(|flag: bool| flag.to_string()),
         }
     }
@@ -66,24 +64,13 @@ impl Options {
         title: &Title,
         given: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, SetupError> {
-        let mut values: Vec<_> = title
-            .options
-            .iter()
-            .map(|spec| (spec.name, spec.default.to_owned()))
-            .collect();
+        let mut values: Vec<_> =
+            title.options.iter().map(|spec| (spec.name, spec.default.to_owned())).collect();
         for (name, value) in given {
             let Some(at) = title.options.iter().position(|spec| spec.name == name) else {
                 let known: Vec<_> = title.options.iter().map(|spec| spec.name).collect();
-                let known = if known.is_empty() {
-                    "none".to_owned()
-                } else {
-                    known.join(", ")
-                };
-                return Err(SetupError::UnknownOption {
-                    game: title.id,
-                    name: name.to_owned(),
-                    known,
-                });
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(SetupError::UnknownOption { game: title.id, name: name.to_owned(), known });
             };
             let spec = &title.options[at];
             values[at].1 = spec.canonical(value).ok_or_else(|| SetupError::OptionValue {
@@ -145,9 +132,6 @@ impl<C> Loaded<C> {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn read<G: Game<Catalogue = C>>(json: &str) -> Result<Self, CatalogueError> {
-        Ok(Self {
-            value: G::catalogue(json)?,
-            digest: Digest::of_bytes(json.as_bytes()),
-        })
+        Ok(Self { value: G::catalogue(json)?, digest: Digest::of_bytes(json.as_bytes()) })
     }
 }

@@ -20,23 +20,13 @@ impl Outcome {
     /// When the slices differ in length or hold no seat or more than [`MAX_SEATS`].
     #[must_use]
     pub fn ranked(scores: &[i32], tie_breaks: &[i32]) -> Self {
-        assert_eq!(
-            scores.len(),
-            tie_breaks.len(),
-            "a score and a tie-break for every seat"
-        );
+        assert_eq!(scores.len(), tie_breaks.len(), "a score and a tie-break for every seat");
         assert!((1..=MAX_SEATS).contains(&scores.len()), "{} seats", scores.len());
-        let mut outcome = Self {
-            seats: 0,
-            scores: [0; MAX_SEATS],
-            ranks: [0; MAX_SEATS],
-        };
+        let mut outcome = Self { seats: 0, scores: [0; MAX_SEATS], ranks: [0; MAX_SEATS] };
         for (seat, own) in scores.iter().zip(tie_breaks).enumerate() {
             outcome.scores[seat] = *own.0;
-            outcome.ranks[seat] = scores
-                .iter()
-                .zip(tie_breaks)
-                .fold(1, |rank, other| rank + u8::from(other > own));
+            outcome.ranks[seat] =
+                scores.iter().zip(tie_breaks).fold(1, |rank, other| rank + u8::from(other > own));
             outcome.seats += 1;
         }
         outcome

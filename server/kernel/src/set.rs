@@ -65,9 +65,7 @@ impl<const W: usize> BitSet<W> {
     /// Whether `id` is a member; an id that does not fit is none.
     #[must_use]
     pub fn contains(&self, id: u8) -> bool {
-        self.0
-            .get(usize::from(id / 64))
-            .is_some_and(|word| word >> (id % 64) & 1 == 1)
+        self.0.get(usize::from(id / 64)).is_some_and(|word| word >> (id % 64) & 1 == 1)
     }
 
     /// How many members there are.
@@ -136,10 +134,7 @@ impl<const W: usize> BitSet<W> {
     /// The members in ascending order.
     #[must_use]
     pub fn iter(&self) -> Members<W> {
-        Members {
-            words: self.0,
-            word: 0,
-        }
+        Members { words: self.0, word: 0 }
     }
 
     /// Writes the set as bits: id `i` is bit `i % 8` of byte `i / 8`; ids beyond `out` are left out.

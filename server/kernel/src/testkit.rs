@@ -39,11 +39,7 @@ pub fn every_table<G: Game>() -> Vec<Arc<G>> {
         };
         combinations = combinations
             .iter()
-            .flat_map(|chosen| {
-                values
-                    .iter()
-                    .map(|value| [chosen.as_slice(), &[(spec.name, value)]].concat())
-            })
+            .flat_map(|chosen| values.iter().map(|value| [chosen.as_slice(), &[(spec.name, value)]].concat()))
             .collect();
     }
     let tables = |seats| combinations.iter().map(move |options| table(seats, options));

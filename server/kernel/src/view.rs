@@ -96,10 +96,7 @@ impl ViewLayout {
         for (offset, field) in self.with_offsets() {
             let bytes = &view[offset..offset + field.bytes()];
             for (at, value) in bytes.chunks(field.width()).enumerate() {
-                let value = value
-                    .iter()
-                    .rev()
-                    .fold(0, |wide, &byte| wide << 8 | u16::from(byte));
+                let value = value.iter().rev().fold(0, |wide, &byte| wide << 8 | u16::from(byte));
                 if value > field.max {
                     return Err(format!("{}[{at}] is {value}, above {}", field.name, field.max));
                 }
@@ -159,11 +156,7 @@ impl<'a> ViewWriter<'a> {
     /// # Panics
     /// When not every byte has been written: the layout and the writing differ.
     pub fn finish(self) {
-        assert_eq!(
-            self.at,
-            self.out.len(),
-            "the view's layout and its writing differ"
-        );
+        assert_eq!(self.at, self.out.len(), "the view's layout and its writing differ");
     }
 }
 
@@ -187,10 +180,7 @@ impl Table {
     pub fn new(name: &'static str, columns: Vec<String>, rows: Vec<Vec<i16>>) -> Self {
         let width = columns.len();
         let rows: Vec<_> = std::iter::once(vec![0; width]).chain(rows).collect();
-        assert!(
-            rows.iter().all(|row| row.len() == width),
-            "a row of {name} is not {width} wide"
-        );
+        assert!(rows.iter().all(|row| row.len() == width), "a row of {name} is not {width} wide");
         Self { name, columns, rows }
     }
 }
@@ -200,13 +190,8 @@ mod tests {
     use super::*;
 
     fn layout() -> ViewLayout {
-        let field = |name, shape: &[u16], max, meaning| Field {
-            name,
-            shape: shape.to_vec(),
-            max,
-            meaning,
-            doc: "",
-        };
+        let field =
+            |name, shape: &[u16], max, meaning| Field { name, shape: shape.to_vec(), max, meaning, doc: "" };
         ViewLayout {
             fields: vec![
                 field("round", &[], 8, Meaning::Count),

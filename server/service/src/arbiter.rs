@@ -72,10 +72,7 @@ impl Settings {
     /// The seats at which agents play.
     fn remote(&self) -> SeatSet {
         let seats = Seat::all(MAX_SEATS_U8).zip(&self.players);
-        seats
-            .filter(|(_, player)| **player == Player::Remote)
-            .map(|(seat, _)| seat)
-            .collect()
+        seats.filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect()
     }
 }
 
@@ -151,10 +148,7 @@ impl Arbiter {
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings) -> Self {
         let invite = |player: &Player| match player {
-            Player::Remote => Ticket {
-                invitation: secret::word(),
-                ..Ticket::default()
-            },
+            Player::Remote => Ticket { invitation: secret::word(), ..Ticket::default() },
             Player::Bot(_) => Ticket::default(),
         };
         let inner = Inner {
@@ -219,10 +213,7 @@ impl Arbiter {
         };
         let standing = &inner.standing;
         Summary {
-            joined: Seat::all(MAX_SEATS_U8)
-                .zip(&inner.tickets)
-                .filter_map(joined)
-                .collect(),
+            joined: Seat::all(MAX_SEATS_U8).zip(&inner.tickets).filter_map(joined).collect(),
             over: standing.is_over(),
             closed,
             episode: standing.episode(),
@@ -246,10 +237,7 @@ impl Arbiter {
         let ticket = &mut inner.tickets[seat.index()];
         match &ticket.token {
             Some(token) if !request.is_empty() && ticket.request == request => Ok(token.clone()),
-            Some(_) => Err(ServiceError::InvitationUsed {
-                id: self.id.clone(),
-                seat,
-            }),
+            Some(_) => Err(ServiceError::InvitationUsed { id: self.id.clone(), seat }),
             None => {
                 request.clone_into(&mut ticket.request);
                 Ok(ticket.token.insert(secret::word()).clone())
@@ -269,12 +257,7 @@ impl Arbiter {
         let inner = self.lock();
         let mut seats = Seat::all(MAX_SEATS_U8).zip(&inner.tickets);
         seats
-            .find(|(_, ticket)| {
-                ticket
-                    .token
-                    .as_deref()
-                    .is_some_and(|secret| secret::same(token, secret))
-            })
+            .find(|(_, ticket)| ticket.token.as_deref().is_some_and(|secret| secret::same(token, secret)))
             .map(|(seat, _)| Role::Seat(seat))
             .ok_or_else(|| ServiceError::WrongToken { id: self.id.clone() })
     }
@@ -337,11 +320,7 @@ impl Arbiter {
                 Some(episode) if episode < present => return Ok(()),
                 Some(episode) if episode > present => {
                     let (expected, value) = (format!("{present} or less"), episode.to_string());
-                    return Err(ServiceError::BadField {
-                        field: "episode",
-                        value,
-                        expected,
-                    });
+                    return Err(ServiceError::BadField { field: "episode", value, expected });
                 }
                 _ => {}
             }
@@ -371,9 +350,7 @@ impl Arbiter {
             return Err(ServiceError::HostOnly { id: self.id.clone() });
         }
         if !inner.standing.is_over() {
-            return Err(ServiceError::EpisodeNotOver {
-                episode: inner.standing.episode(),
-            });
+            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.episode() });
         }
         inner.votes.insert(seat);
         Ok(inner.votes == remote)
@@ -426,33 +403,17 @@ impl Arbiter {
     /// Lets bots think one after the other until no bot is due.
     async fn think(self: Arc<Self>, first: Thinking) {
         let mut next = Some(first);
-        while let Some(Thinking {
-            episode,
-            seat,
-            thought,
-        }) = next.take()
-        {
+        while let Some(Thinking { episode, seat, thought }) = next.take() {
             let chosen = tokio::task::spawn_blocking(thought).await;
             let mut inner = self.lock();
-            let played = chosen
-                .map_err(|error| error.to_string())
-                .and_then(|(action, dice)| {
-                    inner
-                        .standing
-                        .act_for_bot(&self.settings, episode, seat, action, dice)
-                });
+            let played = chosen.map_err(|error| error.to_string()).and_then(|(action, dice)| {
+                inner.standing.act_for_bot(&self.settings, episode, seat, action, dice)
+            });
             if let Err(what) = played {
                 tracing::error!(match_id = self.id, seat = seat.number(), what, "a bot failed");
-                inner.ended.get_or_insert(ServiceError::Internal {
-                    place: self.id.clone(),
-                    what,
-                });
+                inner.ended.get_or_insert(ServiceError::Internal { place: self.id.clone(), what });
             }
-            next = if inner.ended.is_none() {
-                inner.standing.thinking(&self.settings)
-            } else {
-                None
-            };
+            next = if inner.ended.is_none() { inner.standing.thinking(&self.settings) } else { None };
             inner.bots_think = next.is_some();
             drop(inner);
             self.changed.notify_waiters();

@@ -81,17 +81,8 @@ impl Catalogues {
             let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
             anyhow::Ok((game.clone(), text))
         };
-        let texts = self
-            .catalogues
-            .iter()
-            .map(read)
-            .collect::<anyhow::Result<Vec<_>>>()?;
-        let replaced = |id: &str| {
-            texts
-                .iter()
-                .rfind(|(game, _)| game == id)
-                .map(|(_, text)| text.clone())
-        };
+        let texts = self.catalogues.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+        let replaced = |id: &str| texts.iter().rfind(|(game, _)| game == id).map(|(_, text)| text.clone());
         Registry::load(replaced).map_err(|(game, error)| {
             let file = self.catalogues.iter().rfind(|(name, _)| name == game);
             let file = file.map_or("the built-in catalogue", |(_, file)| file.as_str());
@@ -102,9 +93,7 @@ impl Catalogues {
 
 /// Splits `NAME=VALUE`.
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
@@ -129,10 +118,7 @@ struct BotTable {
 impl BotTable {
     /// Sets the table up.
     fn table(&self) -> anyhow::Result<Arc<Table>> {
-        let options = self
-            .options
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let seats = u32::try_from(self.seats.len())?;
         Ok(Tables::new(self.catalogues.load()?).table(&self.game, seats, options)?)
     }
@@ -146,10 +132,7 @@ fn bot_match(
     mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<()>,
 ) -> anyhow::Result<Box<dyn Play>> {
     let mut episode = Arc::clone(&table.rules).deal(seed);
-    let mut dice: Vec<Dice> = (BOT_STREAM..)
-        .zip(bots)
-        .map(|(stream, _)| Dice::new(seed, stream))
-        .collect();
+    let mut dice: Vec<Dice> = (BOT_STREAM..).zip(bots).map(|(stream, _)| Dice::new(seed, stream)).collect();
     while let Some(seat) = episode.pending().lowest() {
         let own = &mut dice[seat.index()];
         let (action, used) = episode.thought(seat, bots[seat.index()], own.clone())();

@@ -21,10 +21,10 @@ fn bits(seats: SeatSet) -> u32 {
 
 pub(crate) fn game(served: &Served) -> v1::Game {
     let title = &served.title;
-    let provenance = served.provenance.iter().map(|row| v1::Provenance {
-        section: row.section.clone(),
-        source: row.source.clone(),
-    });
+    let provenance = served
+        .provenance
+        .iter()
+        .map(|row| v1::Provenance { section: row.section.clone(), source: row.source.clone() });
     v1::Game {
         id: title.id.to_owned(),
         name: title.name.to_owned(),
@@ -54,11 +54,7 @@ fn option(spec: &OptionSpec) -> v1::Option {
 }
 
 fn options(info: &GameInfo) -> BTreeMap<String, String> {
-    info.options
-        .all()
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), value.clone()))
-        .collect()
+    info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
 pub(crate) fn spec(served: &Served, table: &Table) -> v1::GameSpec {
@@ -134,10 +130,7 @@ pub(crate) fn match_(arbiter: &Arbiter) -> v1::Match {
         episode: summary.episode,
         ply: summary.ply,
         seed_commitment: summary.commitment.to_vec().into(),
-        seed: summary.seed.map(|(seed, salt)| v1::Seed {
-            seed,
-            salt: salt.to_vec().into(),
-        }),
+        seed: summary.seed.map(|(seed, salt)| v1::Seed { seed, salt: salt.to_vec().into() }),
     }
 }
 
@@ -159,13 +152,9 @@ pub(crate) fn observation(seen: Observation) -> v1::Observation {
 }
 
 fn outcome(ending: Ending) -> v1::Outcome {
-    let line = |line: ScoreLine| v1::ScoreLine {
-        source: line.source,
-        points: line.points,
-    };
-    let explanation = |lines: Vec<ScoreLine>| v1::Explanation {
-        lines: lines.into_iter().map(line).collect(),
-    };
+    let line = |line: ScoreLine| v1::ScoreLine { source: line.source, points: line.points };
+    let explanation =
+        |lines: Vec<ScoreLine>| v1::Explanation { lines: lines.into_iter().map(line).collect() };
     v1::Outcome {
         scores: ending.scores,
         ranks: ending.ranks.into_iter().map(Into::into).collect(),
@@ -175,10 +164,7 @@ fn outcome(ending: Ending) -> v1::Outcome {
 }
 
 pub(crate) fn extras(given: Option<v1::Extras>) -> Extras {
-    given.map_or_else(Extras::default, |given| Extras {
-        text: given.text,
-        explanation: given.explanation,
-    })
+    given.map_or_else(Extras::default, |given| Extras { text: given.text, explanation: given.explanation })
 }
 
 pub(crate) fn reward(value: i32) -> Result<RewardKind, ServiceError> {
@@ -221,9 +207,5 @@ fn illegal_to(policy: IllegalActions) -> v1::IllegalActionPolicy {
 }
 
 fn bad_enum(field: &'static str, value: i32, expected: &str) -> ServiceError {
-    ServiceError::BadField {
-        field,
-        value: value.to_string(),
-        expected: expected.to_owned(),
-    }
+    ServiceError::BadField { field, value: value.to_string(), expected: expected.to_owned() }
 }

@@ -14,40 +14,19 @@ pub enum ServiceError {
     UnknownGame { game: String, known: String },
     /// The game is not played by this many.
     #[error("{game} is played by {min} to {max} seats, not {given}")]
-    Seats {
-        game: &'static str,
-        given: u32,
-        min: u8,
-        max: u8,
-    },
+    Seats { game: &'static str, given: u32, min: u8, max: u8 },
     /// The game has no such option.
     #[error("{game} has no option `{option}`: known are {known}")]
-    UnknownOption {
-        game: &'static str,
-        option: String,
-        known: String,
-    },
+    UnknownOption { game: &'static str, option: String, known: String },
     /// The option has no such value.
     #[error("option `{option}` is {expected}, not `{value}`")]
-    OptionValue {
-        option: &'static str,
-        value: String,
-        expected: String,
-    },
+    OptionValue { option: &'static str, value: String, expected: String },
     /// A seat was given to a bot that does not exist.
     #[error("seat {seat} is given to `{given}`: known are {expected}")]
-    UnknownBot {
-        seat: usize,
-        given: String,
-        expected: String,
-    },
+    UnknownBot { seat: usize, given: String, expected: String },
     /// A field of the request cannot be.
     #[error("`{field}` is {expected}, not `{value}`")]
-    BadField {
-        field: &'static str,
-        value: String,
-        expected: String,
-    },
+    BadField { field: &'static str, value: String, expected: String },
     /// No match has this id.
     #[error("there is no match `{id}`; it may have been closed long ago")]
     UnknownMatch { id: String },
@@ -83,12 +62,7 @@ pub enum ServiceError {
         "decision {decision} of episode {episode} is not due: due is decision {expected_decision} of episode \
          {expected_episode}"
     )]
-    StaleDecision {
-        expected_episode: u32,
-        expected_decision: u32,
-        episode: u32,
-        decision: u32,
-    },
+    StaleDecision { expected_episode: u32, expected_decision: u32, episode: u32, decision: u32 },
     /// The episode has ended.
     #[error("episode {episode} is over: a reset begins the next")]
     EpisodeOver { episode: u32 },
@@ -119,11 +93,7 @@ pub(crate) fn list(seats: SeatSet) -> String {
     if seats.is_empty() {
         return "none".to_owned();
     }
-    seats
-        .iter()
-        .map(|seat| seat.number().to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
+    seats.iter().map(|seat| seat.number().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl ServiceError {
@@ -135,11 +105,9 @@ impl ServiceError {
                 Self::NotYourTurn { seat, pending }
             }
             Rejection::OutOfRange { action, actions } => Self::ActionOutOfRange { action, actions },
-            Rejection::Illegal { seat, action } => Self::IllegalAction {
-                seat,
-                action: action.into(),
-                label: label.to_owned(),
-            },
+            Rejection::Illegal { seat, action } => {
+                Self::IllegalAction { seat, action: action.into(), label: label.to_owned() }
+            }
         }
     }
 }

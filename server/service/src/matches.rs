@@ -35,11 +35,7 @@ impl Matches {
     /// Holds up to `limit` open matches of the games of `tables`.
     #[must_use]
     pub fn new(tables: Tables, limit: usize) -> Self {
-        Self {
-            tables,
-            limit,
-            inner: Mutex::default(),
-        }
+        Self { tables, limit, inner: Mutex::default() }
     }
 
     /// The games served.
@@ -81,9 +77,7 @@ impl Matches {
         }
         inner.open.insert(arbiter.id().to_owned(), Arc::clone(&arbiter));
         if !request.is_empty() {
-            inner
-                .creations
-                .push_back((request.to_owned(), Arc::clone(&arbiter)));
+            inner.creations.push_back((request.to_owned(), Arc::clone(&arbiter)));
             if inner.creations.len() > CREATIONS_REMEMBERED {
                 inner.creations.pop_front();
             }
@@ -101,9 +95,7 @@ impl Matches {
         let inner = self.lock();
         let closed = || inner.closed.iter().find(|arbiter| arbiter.id() == id);
         let found = inner.open.get(id).or_else(closed);
-        found
-            .map(Arc::clone)
-            .ok_or_else(|| ServiceError::UnknownMatch { id: id.to_owned() })
+        found.map(Arc::clone).ok_or_else(|| ServiceError::UnknownMatch { id: id.to_owned() })
     }
 
     /// Up to `size` matches whose ids come after `after`, in the order of their ids.
@@ -112,11 +104,7 @@ impl Matches {
         let inner = self.lock();
         let closed = inner.closed.iter().map(|arbiter| (arbiter.id(), arbiter));
         let from = (Bound::Excluded(after), Bound::Unbounded);
-        let open = inner
-            .open
-            .range::<str, _>(from)
-            .take(size)
-            .map(|(id, arbiter)| (id.as_str(), arbiter));
+        let open = inner.open.range::<str, _>(from).take(size).map(|(id, arbiter)| (id.as_str(), arbiter));
         let page: BTreeMap<&str, &Arc<Arbiter>> = open.chain(closed.filter(|(id, _)| *id > after)).collect();
         page.into_values().take(size).map(Arc::clone).collect()
     }
@@ -151,9 +139,7 @@ impl Matches {
             for (_, invitation) in arbiter.invitations() {
                 inner.invitations.remove(&invitation);
             }
-            inner
-                .creations
-                .retain(|(_, created)| !Arc::ptr_eq(created, &arbiter));
+            inner.creations.retain(|(_, created)| !Arc::ptr_eq(created, &arbiter));
             inner.closed.push_back(arbiter);
             if inner.closed.len() > CLOSED_REMEMBERED {
                 inner.closed.pop_front();
@@ -166,9 +152,6 @@ impl Matches {
     pub fn stop(&self) {
         let mut inner = self.lock();
         inner.stopped = true;
-        inner
-            .open
-            .values()
-            .for_each(|arbiter| arbiter.end(ServiceError::ShuttingDown));
+        inner.open.values().for_each(|arbiter| arbiter.end(ServiceError::ShuttingDown));
     }
 }

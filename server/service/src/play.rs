@@ -58,6 +58,9 @@ pub trait Play: Send {
     fn thought(&self, seat: Seat, bot: Bot, dice: Dice) -> Thought;
     /// The digest of the position: for the arbiter, since it depends on everything hidden.
     fn digest(&self) -> Digest;
+    /// The same episode with all that `seat` cannot know drawn anew: to test that `seat` is told the same.
+    #[cfg(test)]
+    fn imagined(&self, seat: Seat, dice: &mut Dice) -> Box<dyn Play>;
 }
 
 impl<G: Game> Play for Episode<G> {
@@ -66,11 +69,7 @@ impl<G: Game> Play for Episode<G> {
     }
 
     fn legal(&self, seat: Seat) -> ActionSet {
-        if self.pending().contains(seat) {
-            self.game().legal(self.state(), seat)
-        } else {
-            ActionSet::EMPTY
-        }
+        if self.pending().contains(seat) { self.game().legal(self.state(), seat) } else { ActionSet::EMPTY }
     }
 
     fn view(&self, seat: Seat, out: &mut [u8]) {
@@ -79,9 +78,7 @@ impl<G: Game> Play for Episode<G> {
 
     fn text(&self, seat: Seat) -> String {
         let mut text = String::new();
-        self.game()
-            .text(self.state(), seat, &mut text)
-            .expect("writing to a string does not fail");
+        self.game().text(self.state(), seat, &mut text).expect("writing to a string does not fail");
         text
     }
 
@@ -98,11 +95,7 @@ impl<G: Game> Play for Episode<G> {
     }
 
     fn explain(&self, seat: Seat) -> Vec<ScoreLine> {
-        if self.outcome().is_some() {
-            self.game().explain(self.state(), seat)
-        } else {
-            Vec::new()
-        }
+        if self.outcome().is_some() { self.game().explain(self.state(), seat) } else { Vec::new() }
     }
 
     fn forced(&self) -> Option<(Seat, u8)> {
@@ -120,5 +113,10 @@ impl<G: Game> Play for Episode<G> {
 
     fn digest(&self) -> Digest {
         Self::digest(self)
+    }
+
+    #[cfg(test)]
+    fn imagined(&self, seat: Seat, dice: &mut Dice) -> Box<dyn Play> {
+        Box::new(Self::imagined(self, seat, dice))
     }
 }

@@ -30,10 +30,7 @@ impl RewardKind {
             Self::Win => 0.0,
             Self::Score => scores[seat.index()].into(),
             Self::Margin => {
-                let others = scores
-                    .iter()
-                    .enumerate()
-                    .filter(|(other, _)| *other != seat.index());
+                let others = scores.iter().enumerate().filter(|(other, _)| *other != seat.index());
                 let best = others.map(|(_, &score)| score).max().unwrap_or(0);
                 f64::from(scores[seat.index()]) - f64::from(best)
             }
@@ -54,29 +51,21 @@ mod tests {
     fn rewards(kind: RewardKind, scores: &[i32]) -> Vec<f64> {
         let outcome = Outcome::ranked(scores, &vec![0; scores.len()]);
         let seats = Seat::all(u8::try_from(scores.len()).expect("few seats"));
-        seats
-            .map(|seat| kind.of(seat, outcome.scores(), outcome.ranks()))
-            .collect()
+        seats.map(|seat| kind.of(seat, outcome.scores(), outcome.ranks())).collect()
     }
 
     #[test]
     fn ranks_go_from_one_to_minus_one_in_equal_steps() {
         assert_eq!(rewards(RewardKind::Rank, &[9, 5]), [1.0, -1.0]);
         assert_eq!(rewards(RewardKind::Rank, &[1, 9, 5]), [-1.0, 1.0, 0.0]);
-        assert_eq!(
-            rewards(RewardKind::Rank, &[9, 7, 5, 3, 1]),
-            [1.0, 0.5, 0.0, -0.5, -1.0]
-        );
+        assert_eq!(rewards(RewardKind::Rank, &[9, 7, 5, 3, 1]), [1.0, 0.5, 0.0, -0.5, -1.0]);
     }
 
     #[test]
     fn ties_share_the_mean_and_all_sums_to_zero() {
         assert_eq!(rewards(RewardKind::Rank, &[4, 4]), [0.0, 0.0]);
         assert_eq!(rewards(RewardKind::Rank, &[9, 9, 5]), [0.5, 0.5, -1.0]);
-        assert_eq!(
-            rewards(RewardKind::Rank, &[9, 4, 4, 4, 4]),
-            [1.0, -0.25, -0.25, -0.25, -0.25]
-        );
+        assert_eq!(rewards(RewardKind::Rank, &[9, 4, 4, 4, 4]), [1.0, -0.25, -0.25, -0.25, -0.25]);
     }
 
     #[test]

@@ -12,21 +12,13 @@ use crate::error::ServiceError;
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
 fn token(metadata: &MetadataMap) -> Option<&str> {
-    metadata
-        .get("authorization")?
-        .to_str()
-        .ok()?
-        .strip_prefix("Bearer ")
+    metadata.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
 /// The page size to serve for the one asked for: 0 asks for the most.
 fn page_size(asked: u32) -> usize {
     const MOST: u32 = 1_000;
-    if asked == 0 {
-        MOST as usize
-    } else {
-        asked.min(MOST) as usize
-    }
+    if asked == 0 { MOST as usize } else { asked.min(MOST) as usize }
 }
 
 /// Refuses a page token that no answer of ours has held.

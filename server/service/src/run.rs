@@ -10,7 +10,7 @@ use boardwire_api::v1::match_service_server::MatchServiceServer;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio_stream::wrappers::UnixListenerStream;
-use tonic::transport::server::{Router, TcpIncoming};
+use tonic::transport::server::{Router, Server, TcpIncoming};
 
 use crate::matches::Matches;
 use crate::rpc::{Catalog, MatchPlane};
@@ -48,7 +48,10 @@ pub async fn run(
     let router = router(&matches).await?;
     let mut serving = tokio::task::JoinSet::new();
     for listener in listeners {
-        serving.spawn(serve(router.clone(), listener, stopping.clone()));
+        let mut stopping = stopping.clone();
+        serving.spawn(serve(router.clone(), listener, async move {
+            let _ = stopping.wait_for(|stop| *stop).await;
+        }));
     }
     tokio::select! {
         () = shutdown => {}
@@ -69,6 +72,15 @@ pub async fn run(
     })
 }
 
+/// A server without services: what every connection is served with.
+#[must_use]
+pub fn transport() -> Server {
+    Server::builder()
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_keepalive_interval(Some(KEEPALIVE))
+}
+
 /// All services with all middleware.
 async fn router(matches: &Arc<Matches>) -> anyhow::Result<Router> {
     let (health, health_service) = tonic_health::server::health_reporter();
@@ -84,24 +96,18 @@ async fn router(matches: &Arc<Matches>) -> anyhow::Result<Router> {
     let plane = MatchServiceServer::new(MatchPlane(Arc::clone(matches)))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(tonic::transport::Server::builder()
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .http2_keepalive_interval(Some(KEEPALIVE))
+    Ok(transport()
         .add_service(health_service)
         .add_service(reflection)
         .add_service(catalog)
         .add_service(plane))
 }
 
-async fn serve(
-    router: Router,
-    listener: Listener,
-    mut stopping: watch::Receiver<bool>,
-) -> anyhow::Result<()> {
-    let stop = async move {
-        let _ = stopping.wait_for(|stop| *stop).await;
-    };
+/// Serves `router` on one listener until `stop` resolves and the calls under way have ended.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(router: Router, listener: Listener, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     match listener {
         Listener::Tcp(listener) => {
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));

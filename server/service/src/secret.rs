@@ -14,13 +14,11 @@ fn random<const N: usize>() -> [u8; N] {
 
 /// A fresh name that nobody can guess: 32 hexadecimal digits.
 pub(crate) fn word() -> String {
-    random::<16>()
-        .iter()
-        .fold(String::with_capacity(32), |mut word, byte| {
-            use std::fmt::Write as _;
-            let _ = write!(word, "{byte:02x}");
-            word
-        })
+    random::<16>().iter().fold(String::with_capacity(32), |mut word, byte| {
+        use std::fmt::Write as _;
+        let _ = write!(word, "{byte:02x}");
+        word
+    })
 }
 
 /// Whether two secrets are equal, in a time that does not tell where they differ.

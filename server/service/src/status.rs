@@ -27,73 +27,33 @@ impl ServiceError {
     pub(crate) fn refusal(&self) -> Refusal {
         let text = |value: &dyn ToString| value.to_string();
         let (code, reason, metadata) = match self {
-            Self::UnknownGame { game, known } => (
-                Code::NotFound,
-                "GAME_UNKNOWN",
-                vec![("game", game.clone()), ("known", known.clone())],
-            ),
-            Self::Seats {
-                game,
-                given,
-                min,
-                max,
-            } => (
+            Self::UnknownGame { game, known } => {
+                (Code::NotFound, "GAME_UNKNOWN", vec![("game", game.clone()), ("known", known.clone())])
+            }
+            Self::Seats { game, given, min, max } => (
                 Code::InvalidArgument,
                 "SEATS_OUT_OF_RANGE",
-                vec![
-                    ("game", text(game)),
-                    ("given", text(given)),
-                    ("min", text(min)),
-                    ("max", text(max)),
-                ],
+                vec![("game", text(game)), ("given", text(given)), ("min", text(min)), ("max", text(max))],
             ),
             Self::UnknownOption { game, option, known } => (
                 Code::InvalidArgument,
                 "OPTION_UNKNOWN",
-                vec![
-                    ("game", text(game)),
-                    ("option", option.clone()),
-                    ("known", known.clone()),
-                ],
+                vec![("game", text(game)), ("option", option.clone()), ("known", known.clone())],
             ),
-            Self::OptionValue {
-                option,
-                value,
-                expected,
-            } => (
+            Self::OptionValue { option, value, expected } => (
                 Code::InvalidArgument,
                 "OPTION_VALUE_INVALID",
-                vec![
-                    ("option", text(option)),
-                    ("value", value.clone()),
-                    ("expected", expected.clone()),
-                ],
+                vec![("option", text(option)), ("value", value.clone()), ("expected", expected.clone())],
             ),
-            Self::UnknownBot {
-                seat,
-                given,
-                expected,
-            } => (
+            Self::UnknownBot { seat, given, expected } => (
                 Code::InvalidArgument,
                 "BOT_UNKNOWN",
-                vec![
-                    ("seat", text(seat)),
-                    ("given", given.clone()),
-                    ("expected", expected.clone()),
-                ],
+                vec![("seat", text(seat)), ("given", given.clone()), ("expected", expected.clone())],
             ),
-            Self::BadField {
-                field,
-                value,
-                expected,
-            } => (
+            Self::BadField { field, value, expected } => (
                 Code::InvalidArgument,
                 "FIELD_INVALID",
-                vec![
-                    ("field", text(field)),
-                    ("value", value.clone()),
-                    ("expected", expected.clone()),
-                ],
+                vec![("field", text(field)), ("value", value.clone()), ("expected", expected.clone())],
             ),
             Self::UnknownMatch { id } => (Code::NotFound, "MATCH_UNKNOWN", vec![("match", id.clone())]),
             Self::UnknownInvitation => (Code::NotFound, "INVITATION_UNKNOWN", vec![]),
@@ -114,23 +74,14 @@ impl ServiceError {
             Self::IllegalAction { seat, action, label } => (
                 Code::FailedPrecondition,
                 "ACTION_ILLEGAL",
-                vec![
-                    ("seat", text(&seat.number())),
-                    ("action", text(action)),
-                    ("label", label.clone()),
-                ],
+                vec![("seat", text(&seat.number())), ("action", text(action)), ("label", label.clone())],
             ),
             Self::ActionOutOfRange { action, actions } => (
                 Code::InvalidArgument,
                 "ACTION_OUT_OF_RANGE",
                 vec![("action", text(action)), ("actions", text(actions))],
             ),
-            Self::StaleDecision {
-                expected_episode,
-                expected_decision,
-                episode,
-                decision,
-            } => (
+            Self::StaleDecision { expected_episode, expected_decision, episode, decision } => (
                 Code::Aborted,
                 "DECISION_STALE",
                 vec![
@@ -140,44 +91,27 @@ impl ServiceError {
                     ("decision", text(decision)),
                 ],
             ),
-            Self::EpisodeOver { episode } => (
-                Code::FailedPrecondition,
-                "EPISODE_OVER",
-                vec![("episode", text(episode))],
-            ),
-            Self::EpisodeNotOver { episode } => (
-                Code::FailedPrecondition,
-                "EPISODE_NOT_OVER",
-                vec![("episode", text(episode))],
-            ),
-            Self::MatchClosed { id } => (
-                Code::FailedPrecondition,
-                "MATCH_CLOSED",
-                vec![("match", id.clone())],
-            ),
-            Self::TableFull { limit } => (
-                Code::ResourceExhausted,
-                "MATCHES_FULL",
-                vec![("limit", text(limit))],
-            ),
+            Self::EpisodeOver { episode } => {
+                (Code::FailedPrecondition, "EPISODE_OVER", vec![("episode", text(episode))])
+            }
+            Self::EpisodeNotOver { episode } => {
+                (Code::FailedPrecondition, "EPISODE_NOT_OVER", vec![("episode", text(episode))])
+            }
+            Self::MatchClosed { id } => {
+                (Code::FailedPrecondition, "MATCH_CLOSED", vec![("match", id.clone())])
+            }
+            Self::TableFull { limit } => {
+                (Code::ResourceExhausted, "MATCHES_FULL", vec![("limit", text(limit))])
+            }
             Self::ShuttingDown => (Code::Unavailable, "SHUTTING_DOWN", vec![]),
             Self::Internal { place, .. } => (Code::Internal, "INTERNAL", vec![("match", place.clone())]),
         };
-        Refusal {
-            code,
-            reason,
-            metadata,
-        }
+        Refusal { code, reason, metadata }
     }
 
     /// The one further detail this kind of refusal carries.
     fn describe(&self, details: &mut ErrorDetails, refusal: &Refusal) {
-        let subject = || {
-            refusal
-                .metadata
-                .first()
-                .map_or(String::new(), |(_, value)| value.clone())
-        };
+        let subject = || refusal.metadata.first().map_or(String::new(), |(_, value)| value.clone());
         match refusal.code {
             Code::InvalidArgument => {
                 let field = match self {
@@ -213,11 +147,8 @@ impl From<ServiceError> for Status {
             tracing::error!(place, what, "a broken invariant");
         }
         let refusal = error.refusal();
-        let metadata: HashMap<_, _> = refusal
-            .metadata
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect();
+        let metadata: HashMap<_, _> =
+            refusal.metadata.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let mut details = ErrorDetails::with_error_info(refusal.reason, DOMAIN, metadata);
         error.describe(&mut details, &refusal);
         Self::with_error_details(refusal.code, error.to_string(), details)

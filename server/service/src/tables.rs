@@ -48,10 +48,7 @@ impl Tables {
     /// Serves the games of a registry.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
-        Self {
-            registry,
-            in_use: Mutex::default(),
-        }
+        Self { registry, in_use: Mutex::default() }
     }
 
     /// The games, their catalogues loaded.
@@ -80,29 +77,14 @@ impl Tables {
     ) -> Result<Arc<Table>, ServiceError> {
         let title = self.registry.title(game).ok_or_else(|| unknown_game(game))?;
         let options = Options::resolve(&title, options).map_err(|error| setup(title.id, error))?;
-        let key = (
-            title.id,
-            u8::try_from(seats).unwrap_or(u8::MAX),
-            options.all().to_vec(),
-        );
+        let key = (title.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(table);
         }
-        let rules = self.registry.visit(
-            game,
-            SetUp {
-                seats,
-                options: &options,
-            },
-        );
-        let rules = rules
-            .ok_or_else(|| unknown_game(game))?
-            .map_err(|error| setup(title.id, error))?;
-        let table = Arc::new(Table {
-            digest: rules.info().digest(),
-            rules,
-        });
+        let rules = self.registry.visit(game, SetUp { seats, options: &options });
+        let rules = rules.ok_or_else(|| unknown_game(game))?.map_err(|error| setup(title.id, error))?;
+        let table = Arc::new(Table { digest: rules.info().digest(), rules });
         in_use.retain(|_, unused| unused.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
         Ok(table)
@@ -110,38 +92,21 @@ impl Tables {
 }
 
 fn unknown_game(game: &str) -> ServiceError {
-    ServiceError::UnknownGame {
-        game: game.to_owned(),
-        known: Registry::IDS.join(", "),
-    }
+    ServiceError::UnknownGame { game: game.to_owned(), known: Registry::IDS.join(", ") }
 }
 
 fn setup(game: &'static str, error: SetupError) -> ServiceError {
     match error {
-        SetupError::Seats { given, min, max, .. } => ServiceError::Seats {
-            game,
-            given,
-            min,
-            max,
-        },
-        SetupError::UnknownOption { name, known, .. } => ServiceError::UnknownOption {
-            game,
-            option: name,
-            known,
-        },
-        SetupError::OptionValue {
-            name,
-            value,
-            expected,
-        } => ServiceError::OptionValue {
-            option: name,
-            value,
-            expected,
-        },
-        SetupError::Catalogue(error) => ServiceError::Internal {
-            place: game.to_owned(),
-            what: error.to_string(),
-        },
+        SetupError::Seats { given, min, max, .. } => ServiceError::Seats { game, given, min, max },
+        SetupError::UnknownOption { name, known, .. } => {
+            ServiceError::UnknownOption { game, option: name, known }
+        }
+        SetupError::OptionValue { name, value, expected } => {
+            ServiceError::OptionValue { option: name, value, expected }
+        }
+        SetupError::Catalogue(error) => {
+            ServiceError::Internal { place: game.to_owned(), what: error.to_string() }
+        }
     }
 }
 
@@ -151,11 +116,7 @@ impl Visitor for Describe {
     type Output = Served;
 
     fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
-        Served {
-            title: G::TITLE,
-            catalogue: catalogue.digest,
-            provenance: G::provenance(&catalogue.value),
-        }
+        Served { title: G::TITLE, catalogue: catalogue.digest, provenance: G::provenance(&catalogue.value) }
     }
 }
 
@@ -168,11 +129,7 @@ impl Visitor for SetUp<'_> {
     type Output = Result<Arc<dyn Rules>, SetupError>;
 
     fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
-        let options = self
-            .options
-            .all()
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()));
+        let options = self.options.all().iter().map(|(name, value)| (*name, value.as_str()));
         Ok(Arc::new(set_up::<G>(Arc::clone(catalogue), self.seats, options)?))
     }
 }

@@ -35,9 +35,7 @@ impl Faraway {
     /// Rounds, turns, lines of the right length, and nothing beyond the last seat.
     fn check_shape(&self, state: &State) -> Checked {
         let in_turn = state.active_turn();
-        ensure((1..=ROUNDS).contains(&state.round), || {
-            format!("round {}", state.round)
-        })?;
+        ensure((1..=ROUNDS).contains(&state.round), || format!("round {}", state.round))?;
         let fits = match state.phase {
             Phase::SetAside => self.advanced && state.round == 1,
             Phase::Explore => true,
@@ -46,16 +44,10 @@ impl Faraway {
             Phase::Over => state.round == ROUNDS,
         };
         ensure(fits, || format!("{:?} in round {}", state.phase, state.round))?;
-        ensure(state.turn < if in_turn { self.seats } else { 1 }, || {
-            format!("turn {}", state.turn)
-        })?;
+        ensure(state.turn < if in_turn { self.seats } else { 1 }, || format!("turn {}", state.turn))?;
         for seat in 0..SEATS {
             let sits = seat < usize::from(self.seats);
-            let explored = if sits {
-                usize::from(Self::explored(state))
-            } else {
-                0
-            };
+            let explored = if sits { usize::from(Self::explored(state)) } else { 0 };
             let line = &state.lines[seat];
             let full = line.iter().take_while(|&&id| (1..=REGIONS).contains(&id)).count();
             ensure(full == explored && line[full..].iter().all(|&id| id == 0), || {
@@ -67,18 +59,12 @@ impl Faraway {
                 && state.owed[seat] == 0
                 && state.placed[seat] == [0; 7]
                 && state.dealt.iter().all(|round| round[seat].is_empty());
-            ensure(sits || empty, || {
-                format!("seat {seat} is nobody's and has something")
-            })?;
+            ensure(sits || empty, || format!("seat {seat} is nobody's and has something"))?;
         }
-        let order = if in_turn {
-            state.order_of(state.round, self.seats)
-        } else {
-            [0; SEATS]
-        };
-        ensure(state.order == order, || {
-            format!("order {:?}, not {order:?}", state.order)
-        })
+        let owes = in_turn && state.round > 1;
+        ensure(owes || state.owed == [0; SEATS], || format!("owed {:?} out of turn", state.owed))?;
+        let order = if in_turn { state.order_of(state.round, self.seats) } else { [0; SEATS] };
+        ensure(state.order == order, || format!("order {:?}, not {order:?}", state.order))
     }
 
     /// FA-7.1: every region is in one place.
@@ -93,9 +79,7 @@ impl Faraway {
             ensure(!seen.contains(id), || format!("region {id} is in two places"))?;
             seen.insert(id);
         }
-        ensure(seen.len() == u32::from(REGIONS), || {
-            format!("{} regions in all", seen.len())
-        })?;
+        ensure(seen.len() == u32::from(REGIONS), || format!("{} regions in all", seen.len()))?;
         let gone: Regions = state.left_over.iter().copied().filter(|&id| id > 0).collect();
         let open = state.display.union(gone);
         ensure(
@@ -112,41 +96,29 @@ impl Faraway {
             _ => self.seats + 1 - state.turn - taken,
         };
         let len = state.display.len();
-        ensure(len == u32::from(display), || {
-            format!("{len} regions in the display, not {display}")
-        })?;
+        ensure(len == u32::from(display), || format!("{len} regions in the display, not {display}"))?;
         let revealed = match state.phase {
             Phase::SetAside => 0,
             _ => (self.seats + 1) * state.round.min(7),
         };
         let len = state.shown.len();
-        ensure(len == u32::from(revealed), || {
-            format!("{len} regions revealed, not {revealed}")
-        })?;
+        ensure(len == u32::from(revealed), || format!("{len} regions revealed, not {revealed}"))?;
         let rounds = usize::from(state.round - 1);
         let left: Vec<bool> = state.left_over.iter().map(|&id| id > 0).collect();
-        ensure(
-            left.iter().enumerate().all(|(at, &there)| there == (at < rounds)),
-            || format!("left over {:?} in round {}", state.left_over, state.round),
-        )?;
+        ensure(left.iter().enumerate().all(|(at, &there)| there == (at < rounds)), || {
+            format!("left over {:?} in round {}", state.left_over, state.round)
+        })?;
         for (place, seat) in (0..self.seats).zip(state.seats_in_turn(self.seats)) {
-            let (hand, line) = (
-                state.hands[seat],
-                state.line(seat).iter().copied().collect::<Regions>(),
-            );
+            let (hand, line) = (state.hands[seat], state.line(seat).iter().copied().collect::<Regions>());
             let dealt = if state.phase == Phase::SetAside { 5 } else { 3 };
             let size = match state.phase {
                 Phase::SetAside | Phase::Explore => dealt,
                 _ if state.round == ROUNDS || place >= state.turn + taken => 2,
                 _ => 3,
             };
-            ensure(hand.len() == size, || {
-                format!("seat {seat} holds {} regions, not {size}", hand.len())
-            })?;
+            ensure(hand.len() == size, || format!("seat {seat} holds {} regions, not {size}", hand.len()))?;
             let kept = hand.union(line).difference(state.shown).len();
-            ensure(kept == dealt, || {
-                format!("seat {seat} has {kept} regions of its deal, not {dealt}")
-            })?;
+            ensure(kept == dealt, || format!("seat {seat} has {kept} regions of its deal, not {dealt}"))?;
         }
         Ok(())
     }
@@ -172,9 +144,7 @@ impl Faraway {
                 _ => state.deck.union(state.shown).difference(set_aside),
             };
             let known = [first, second].iter().all(|&id| id == 0 || from.contains(id));
-            ensure(ordered && known, || {
-                format!("seat {seat} set {first} and {second} aside")
-            })?;
+            ensure(ordered && known, || format!("seat {seat} set {first} and {second} aside"))?;
             set_aside = set_aside.union([first, second].into_iter().filter(|&id| id > 0).collect());
         }
         let owed = state.phase != Phase::SetAside || !self.owing(state).is_empty();
@@ -191,9 +161,7 @@ impl Faraway {
                 let at = usize::from(round - 2);
                 let none = state.dealt[at].iter().all(Sanctuaries::is_empty)
                     && state.placed.iter().all(|placed| placed[at] == 0);
-                ensure(none, || {
-                    format!("sanctuaries in round {round}, before it was explored")
-                })?;
+                ensure(none, || format!("sanctuaries in round {round}, before it was explored"))?;
             }
         }
         let len = deck.len();
@@ -212,15 +180,9 @@ impl Faraway {
         let mut earlier = Sanctuaries::EMPTY;
         for &seat in &order[..usize::from(self.seats)] {
             let seat = usize::from(seat);
-            let due = if state.found(round, seat) {
-                1 + self.clues(state, seat, round)
-            } else {
-                0
-            };
+            let due = if state.found(round, seat) { 1 + self.clues(state, seat, round) } else { 0 };
             let early = state.dealt[at][seat].difference(earlier);
-            owed[seat] = deck
-                .deal(early, due)
-                .ok_or_else(|| wrong_deal(round, seat, early))?;
+            owed[seat] = deck.deal(early, due).ok_or_else(|| wrong_deal(round, seat, early))?;
             earlier = earlier.union(state.dealt[at][seat]);
         }
         earlier = Sanctuaries::EMPTY;
@@ -231,9 +193,7 @@ impl Faraway {
             let passed = !now || place < state.turn;
             let active = now && place == state.turn && state.phase == Phase::Place;
             if passed || active {
-                owed[seat] = deck
-                    .deal(late, owed[seat])
-                    .ok_or_else(|| wrong_deal(round, seat, late))?;
+                owed[seat] = deck.deal(late, owed[seat]).ok_or_else(|| wrong_deal(round, seat, late))?;
                 owed[seat] = 0;
             } else {
                 ensure(late.is_empty(), || wrong_deal(round, seat, late))?;
@@ -244,14 +204,9 @@ impl Faraway {
             })?;
             let placed = state.placed[seat][at];
             let has_placed = passed && !state.dealt[at][seat].is_empty();
-            ensure(
-                if has_placed {
-                    state.dealt[at][seat].contains(placed)
-                } else {
-                    placed == 0
-                },
-                || format!("seat {seat} placed sanctuary {placed} in round {round}"),
-            )?;
+            ensure(if has_placed { state.dealt[at][seat].contains(placed) } else { placed == 0 }, || {
+                format!("seat {seat} placed sanctuary {placed} in round {round}")
+            })?;
             ensure(!active || !state.before(seat).is_empty(), || {
                 format!("seat {seat} has nothing to place")
             })?;
@@ -272,13 +227,7 @@ impl State {
     fn seats_in_turn(&self, seats: u8) -> impl Iterator<Item = usize> + use<> {
         let order = self.order;
         let ordered = self.active_turn();
-        Seat::all(seats).map(move |seat| {
-            if ordered {
-                order[seat.index()].into()
-            } else {
-                seat.index()
-            }
-        })
+        Seat::all(seats).map(move |seat| if ordered { order[seat.index()].into() } else { seat.index() })
     }
 }
 
@@ -296,11 +245,7 @@ struct Deck {
 
 impl Deck {
     fn new() -> Self {
-        Self {
-            front: (1..=SANCTUARIES).collect(),
-            block: 0,
-            under: VecDeque::new(),
-        }
+        Self { front: (1..=SANCTUARIES).collect(), block: 0, under: VecDeque::new() }
     }
 
     fn len(&self) -> u32 {

@@ -13,9 +13,8 @@ pub(super) mod lane {
 }
 
 /// The names of the symbols, in the order in which [`Symbols`] counts them.
-pub(super) const LANES: [&str; 9] = [
-    "stone", "chimera", "thistle", "clue", "night", "river", "city", "forest", "desert",
-];
+pub(super) const LANES: [&str; 9] =
+    ["stone", "chimera", "thistle", "clue", "night", "river", "city", "forest", "desert"];
 /// The names of the wonders: the first three symbols.
 pub(super) const WONDERS: [&str; 3] = ["stone", "chimera", "thistle"];
 

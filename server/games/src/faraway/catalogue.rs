@@ -30,10 +30,7 @@ impl Catalogue {
     /// The row and field that cannot be.
     pub(super) fn read(text: &str) -> Result<Self, CatalogueError> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
-            CatalogueError::new(
-                format!("line {} column {}", error.line(), error.column()),
-                error.to_string(),
-            )
+            CatalogueError::new(format!("line {} column {}", error.line(), error.column()), error.to_string())
         })?;
         let mut file = Row::new("", value)?;
         file.number("schema_version", 1, 1)?;
@@ -46,20 +43,13 @@ impl Catalogue {
         let sanctuaries = cards(&mut file, "sanctuaries", SANCTUARIES, sanctuary)?;
         file.finish()?;
         same_counts(&counts, &tally(&regions[1..], &sanctuaries[1..]))?;
-        Ok(Self {
-            regions,
-            sanctuaries,
-            source,
-        })
+        Ok(Self { regions, sanctuaries, source })
     }
 
     /// Where the rows were read.
     pub(super) fn provenance(&self) -> Vec<Provenance> {
         ["regions", "sanctuaries"]
-            .map(|section| Provenance {
-                section: section.to_owned(),
-                source: self.source.clone(),
-            })
+            .map(|section| Provenance { section: section.to_owned(), source: self.source.clone() })
             .to_vec()
     }
 
@@ -90,10 +80,7 @@ fn cards(
 
 fn region(row: &mut Row, duration: u8) -> Result<Card, CatalogueError> {
     row.number("duration", duration, duration)?;
-    let mut card = Card {
-        id: duration,
-        ..Card::default()
-    };
+    let mut card = Card { id: duration, ..Card::default() };
     card.symbols[lane::RIVER + row.word("biome", &BIOMES)?] = 1;
     card.symbols[lane::NIGHT] = u8::from(row.word("time", &["day", "night"])? == 1);
     read_symbols(row, &mut card)?;
@@ -109,10 +96,7 @@ fn region(row: &mut Row, duration: u8) -> Result<Card, CatalogueError> {
 
 fn sanctuary(row: &mut Row, id: u8) -> Result<Card, CatalogueError> {
     row.number("id", id, id)?;
-    let mut card = Card {
-        id,
-        ..Card::default()
-    };
+    let mut card = Card { id, ..Card::default() };
     if row.is_null("biome") {
         row.take::<Value>("biome")?;
     } else {
@@ -142,10 +126,7 @@ fn read_wonders(row: &mut Row) -> Result<[u8; 3], CatalogueError> {
 
 fn read_quest(row: &mut Row) -> Result<Quest, CatalogueError> {
     let kind = KINDS[row.word("kind", &KINDS.map(Kind::word))?];
-    let mut quest = Quest {
-        kind,
-        ..Quest::default()
-    };
+    let mut quest = Quest { kind, ..Quest::default() };
     if kind != Kind::None {
         let points = row.number("points", 1, 60)?;
         match kind {
@@ -171,16 +152,11 @@ fn tally(regions: &[Card], sanctuaries: &[Card]) -> Map<String, Value> {
     let sum = |cards: &[Card], at: usize| cards.iter().map(|card| u32::from(card.symbols[at])).sum::<u32>();
     let named = |cards: &[Card], names: &[&str], first: usize| -> Map<String, Value> {
         let lanes = (first..).zip(names);
-        lanes
-            .map(|(at, name)| ((*name).to_owned(), sum(cards, at).into()))
-            .collect()
+        lanes.map(|(at, name)| ((*name).to_owned(), sum(cards, at).into())).collect()
     };
     let quests = |cards: &[Card]| -> Map<String, Value> {
         let number = |kind: Kind| cards.iter().filter(|card| card.quest.kind == kind).count();
-        KINDS
-            .iter()
-            .map(|&kind| (kind.word().to_owned(), number(kind).into()))
-            .collect()
+        KINDS.iter().map(|&kind| (kind.word().to_owned(), number(kind).into())).collect()
     };
     let nights = sum(regions, lane::NIGHT);
     let mut by_biome = named(sanctuaries, &BIOMES, lane::RIVER);
@@ -232,14 +208,8 @@ fn table(name: &'static str, id: &str, cards: &[Card]) -> Table {
         .collect();
     let row = |card: &Card| {
         let quest = &card.quest;
-        let parts: [&[u8]; 6] = [
-            &[card.id],
-            &card.symbols,
-            &card.prerequisite,
-            &[quest.flat],
-            &quest.per,
-            &[quest.per_set],
-        ];
+        let parts: [&[u8]; 6] =
+            [&[card.id], &card.symbols, &card.prerequisite, &[quest.flat], &quest.per, &[quest.per_set]];
         parts.concat().into_iter().map(i16::from).collect()
     };
     Table::new(name, columns, cards.iter().map(row).collect())

@@ -37,13 +37,8 @@ impl Faraway {
         let (state, seats) = (*state, self.seats);
         (2..=Self::last_dealt(&state)).flat_map(move |round| {
             let order = state.order_of(round, seats);
-            (0..seats).map(move |place| {
-                (
-                    round,
-                    usize::from(order[usize::from(place)]),
-                    deal_bit(round, place),
-                )
-            })
+            (0..seats)
+                .map(move |place| (round, usize::from(order[usize::from(place)]), deal_bit(round, place)))
         })
     }
 
@@ -55,9 +50,8 @@ impl Faraway {
             for id in state.dealt[at][seat] {
                 paths[usize::from(id) - 1] |= bit;
             }
-            if let Some(path) = state.placed[seat][at]
-                .checked_sub(1)
-                .and_then(|id| paths.get_mut(usize::from(id)))
+            if let Some(path) =
+                state.placed[seat][at].checked_sub(1).and_then(|id| paths.get_mut(usize::from(id)))
             {
                 *path |= PLACED;
             }
@@ -91,9 +85,5 @@ pub(super) fn last_deal(path: Path) -> Path {
 }
 
 fn ids(paths: &Paths, wanted: impl Fn(Path) -> bool) -> super::Sanctuaries {
-    (1..)
-        .zip(paths)
-        .filter(|(_, path)| wanted(**path))
-        .map(|(id, _)| id)
-        .collect()
+    (1..).zip(paths).filter(|(_, path)| wanted(**path)).map(|(id, _)| id).collect()
 }

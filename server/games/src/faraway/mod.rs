@@ -49,6 +49,7 @@ const SANCTUARY_STREAM: usize = 1;
 pub struct Faraway {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
+    rates: estimate::Rates,
     seats: u8,
     advanced: bool,
 }
@@ -118,12 +119,7 @@ impl Game for Faraway {
             tables: catalogue.value.tables(),
             scores: (0, scoring::most(&catalogue.value)),
         };
-        Ok(Self {
-            catalogue,
-            info,
-            seats,
-            advanced,
-        })
+        Ok(Self { rates: estimate::Rates::of(&catalogue.value), catalogue, info, seats, advanced })
     }
 
     fn info(&self) -> &GameInfo {
@@ -179,11 +175,7 @@ impl Game for Faraway {
         let placed = state.placed[seat.index()].iter().zip(fame.sanctuaries);
         regions
             .map(|(&id, points)| line("region", id, points))
-            .chain(
-                placed
-                    .filter(|(id, _)| **id > 0)
-                    .map(|(&id, points)| line("sanctuary", id, points)),
-            )
+            .chain(placed.filter(|(id, _)| **id > 0).map(|(&id, points)| line("sanctuary", id, points)))
             .collect()
     }
 

@@ -70,9 +70,7 @@ fn ids(field: &str, given: &[i64], last: u8) -> Result<Vec<u8>, LineError> {
     for (at, &number) in given.iter().enumerate() {
         let id = u8::try_from(number).ok().filter(|id| (1..=last).contains(id));
         let Some(id) = id else {
-            return Err(LineError(format!(
-                "{field}[{at}]: there is no card {number}; ids are 1 to {last}"
-            )));
+            return Err(LineError(format!("{field}[{at}]: there is no card {number}; ids are 1 to {last}")));
         };
         if seen.contains(&id) {
             return Err(LineError(format!("{field}[{at}]: card {id} is there twice")));
@@ -131,14 +129,10 @@ impl Record {
         }
         if !["basic", "advanced"].contains(&self.variant.as_str()) {
             let variant = &self.variant;
-            return Err(LineError(format!(
-                "variant: {variant:?} is neither basic nor advanced"
-            )));
+            return Err(LineError(format!("variant: {variant:?} is neither basic nor advanced")));
         }
         if self.is_advanced() != self.kept.is_some() {
-            return Err(LineError(
-                "kept: belongs to the advanced variant, and only there".into(),
-            ));
+            return Err(LineError("kept: belongs to the advanced variant, and only there".into()));
         }
         self.validate_decks()?;
         let seats = usize::from(self.players);
@@ -154,11 +148,7 @@ impl Record {
         let seats = usize::from(self.players);
         length("hands", self.hands.len(), seats)?;
         for (seat, hand) in self.hands.iter().enumerate() {
-            length(
-                &format!("hands[{seat}]"),
-                hand.len(),
-                if self.is_advanced() { 5 } else { 3 },
-            )?;
+            length(&format!("hands[{seat}]"), hand.len(), if self.is_advanced() { 5 } else { 3 })?;
         }
         different("hands", &self.hands.concat(), REGIONS)?;
         let kept = self.kept.as_ref().unwrap_or(&self.hands);
@@ -166,9 +156,7 @@ impl Record {
         for (seat, (kept, hand)) in kept.iter().zip(&self.hands).enumerate() {
             length(&format!("kept[{seat}]"), kept.len(), 3)?;
             if let Some(id) = kept.iter().find(|id| !hand.contains(id)) {
-                return Err(LineError(format!(
-                    "kept[{seat}]: region {id} was not dealt to this seat"
-                )));
+                return Err(LineError(format!("kept[{seat}]: region {id} was not dealt to this seat")));
             }
         }
         let regions = [kept.concat(), self.region_deck.clone()].concat();
@@ -206,11 +194,7 @@ impl Turn {
 }
 
 fn length(field: &str, given: usize, right: usize) -> Result<(), LineError> {
-    if given == right {
-        Ok(())
-    } else {
-        Err(LineError(format!("{field}: {given} given, not {right}")))
-    }
+    if given == right { Ok(()) } else { Err(LineError(format!("{field}: {given} given, not {right}"))) }
 }
 
 fn different(field: &str, given: &[u8], last: u8) -> Result<(), LineError> {

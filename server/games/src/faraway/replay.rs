@@ -19,10 +19,7 @@ pub(super) fn replay(catalogue: &Arc<Loaded<Catalogue>>, record: &Record) -> Res
     let mut script = [vec![], vec![]];
     script[REGION_STREAM] = [record.hands.concat(), record.region_deck.clone()].concat();
     script[SANCTUARY_STREAM].clone_from(&record.sanctuary_deck);
-    let mut play = Play {
-        episode: Episode::start(Arc::new(game), Chance::scripted(script)),
-        record,
-    };
+    let mut play = Play { episode: Episode::start(Arc::new(game), Chance::scripted(script)), record };
     Ok(match play.play() {
         Ok(scores) => Replayed::Same { scores },
         Err(difference) => Replayed::Differs(difference),
@@ -138,18 +135,12 @@ impl Play<'_> {
             return Value::Null;
         }
         let ids = game.choices(state, seat).iter().filter_map(Action::at);
-        ids.map(|(Action::Region(id) | Action::Sanctuary(id))| id)
-            .collect::<Vec<u8>>()
-            .into()
+        ids.map(|(Action::Region(id) | Action::Sanctuary(id))| id).collect::<Vec<u8>>().into()
     }
 }
 
 fn same<T: Into<Value> + PartialEq>(at: impl Into<String>, expected: T, got: T) -> Result<(), Difference> {
-    if expected == got {
-        Ok(())
-    } else {
-        Err(Difference::new(at, expected, got))
-    }
+    if expected == got { Ok(()) } else { Err(Difference::new(at, expected, got)) }
 }
 
 /// Compares ids as sets; the lists in a difference are ascending.

@@ -19,8 +19,10 @@ struct Known {
     placed: Path,
 }
 
-/// How often cards that were dealt again and again are exchanged: enough to forget how they really lay.
-const EXCHANGES: u32 = 400;
+/// How often the walk passes through all deals: enough to forget how the cards really lay.
+const ROUNDS_OF_WALK: u32 = 24;
+/// Free steps after each pass.
+const FREE_STEPS: u32 = 24;
 
 impl Faraway {
     /// Draws anew everything that `viewer` cannot know.
@@ -99,7 +101,8 @@ impl Faraway {
     ///
     /// Cards that the viewer knows alike exchange their whole paths: this alone is uniform while no
     /// returned card has been dealt again. When some have, the paths also take a random walk whose steps
-    /// are as likely forth as back, so that every history the viewer can believe in is as likely.
+    /// are as likely forth as back, so that in the long run every history the viewer can believe in is as
+    /// likely.
     fn redraw_sanctuaries(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
         if state.sanctuary_deck == SANCTUARIES {
             return;
@@ -110,12 +113,19 @@ impl Faraway {
             .filter(|(_, seat, _)| *seat == viewer.index())
             .fold(0, |own, (_, _, bit)| own | bit);
         let known = paths.map(|path| Known::of(path, own));
-        exchange_alike(&mut paths, &known, dice);
+        exchange_alike(&mut paths, &known, 0, Path::MAX, dice);
         if paths.iter().any(|path| (path & !PLACED).count_ones() > 1) {
-            for _ in 0..EXCHANGES {
-                step(&mut paths, &known, own, dice);
+            for _ in 0..ROUNDS_OF_WALK {
+                for (_, _, deal) in self.deals(state) {
+                    let before = deal - 1;
+                    exchange_alike(&mut paths, &known, deal, before, dice);
+                    exchange_alike(&mut paths, &known, deal, !before & !deal, dice);
+                }
+                for _ in 0..FREE_STEPS {
+                    step(&mut paths, &known, own, dice);
+                }
+                exchange_alike(&mut paths, &known, 0, Path::MAX, dice);
             }
-            exchange_alike(&mut paths, &known, dice);
         }
         self.follow(state, &paths);
     }
@@ -127,11 +137,7 @@ impl Known {
         Self {
             own: seen,
             late: if seen == 0 { 0 } else { late(path, seen) },
-            placed: if path & PLACED == 0 {
-                0
-            } else {
-                last_deal(path & !PLACED)
-            },
+            placed: if path & PLACED == 0 { 0 } else { last_deal(path & !PLACED) },
         }
     }
 }
@@ -151,17 +157,33 @@ fn late(path: Path, seen: Path) -> Path {
     late
 }
 
-/// Shuffles the paths of unplaced cards among those known alike.
-fn exchange_alike(paths: &mut Paths, known: &[Known], dice: &mut Dice) {
-    for at in 0..paths.len() {
-        if known[at].placed != 0 {
-            continue;
+/// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
+/// deal which the viewer knows alike in that part; without a deal, whole paths among all cards.
+fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, dice: &mut Dice) {
+    let mut members = [0; SANCTUARIES as usize];
+    let mut count = 0;
+    for (at, path) in paths.iter().enumerate() {
+        if path & deal == deal {
+            members[count] = at;
+            count += 1;
         }
-        let alike = (at..paths.len()).filter(|&other| known[other] == known[at]);
+    }
+    // Whether a card came late to a deal is decided before it.
+    let late = if part < deal { part | deal } else { part };
+    let key = |at: usize| {
+        let known = &known[at];
+        (known.own & part, known.late & late, if part & PLACED == 0 { 0 } else { known.placed })
+    };
+    let members = &members[..count];
+    for (from, &one) in members.iter().enumerate() {
+        let wanted = key(one);
+        let alike = members[from..].iter().filter(|&&at| key(at) == wanted);
         let count = u32::try_from(alike.clone().count()).unwrap_or(1);
         if count > 1 {
-            let other = alike.clone().nth(dice.below(count) as usize);
-            paths.swap(at, other.unwrap_or(at));
+            let other = alike.clone().nth(dice.below(count) as usize).copied().unwrap_or(one);
+            let swapped = (paths[one] ^ paths[other]) & part;
+            paths[one] ^= swapped;
+            paths[other] ^= swapped;
         }
     }
 }

@@ -16,19 +16,12 @@ impl Row {
         let place = place.into();
         match value {
             Value::Object(fields) => Ok(Self { place, fields }),
-            other => Err(CatalogueError::new(
-                place,
-                format!("is {other}, and should be an object"),
-            )),
+            other => Err(CatalogueError::new(place, format!("is {other}, and should be an object"))),
         }
     }
 
     fn at(&self, field: &str) -> String {
-        if self.place.is_empty() {
-            field.to_owned()
-        } else {
-            format!("{}.{field}", self.place)
-        }
+        if self.place.is_empty() { field.to_owned() } else { format!("{}.{field}", self.place) }
     }
 
     /// Says what is wrong with a field.
@@ -48,10 +41,7 @@ impl Row {
 
     /// Takes a field out.
     pub(super) fn take<T: DeserializeOwned>(&mut self, field: &str) -> Result<T, CatalogueError> {
-        let value = self
-            .fields
-            .remove(field)
-            .ok_or_else(|| self.wrong(field, "is missing"))?;
+        let value = self.fields.remove(field).ok_or_else(|| self.wrong(field, "is missing"))?;
         serde_json::from_value(value).map_err(|error| self.wrong(field, error.to_string()))
     }
 
@@ -61,12 +51,7 @@ impl Row {
         let number = value.as_u64().and_then(|number| u8::try_from(number).ok());
         number
             .filter(|number| (min..=max).contains(number))
-            .ok_or_else(|| {
-                self.wrong(
-                    field,
-                    format!("is {value}, not a whole number from {min} to {max}"),
-                )
-            })
+            .ok_or_else(|| self.wrong(field, format!("is {value}, not a whole number from {min} to {max}")))
     }
 
     /// Takes out one of `words`, as its place among them.
@@ -87,10 +72,8 @@ impl Row {
         max: usize,
     ) -> Result<Vec<usize>, CatalogueError> {
         let given: Vec<String> = self.take(field)?;
-        let mut places: Vec<usize> = given
-            .iter()
-            .filter_map(|word| words.iter().position(|known| known == word))
-            .collect();
+        let mut places: Vec<usize> =
+            given.iter().filter_map(|word| words.iter().position(|known| known == word)).collect();
         let known = places.len() == given.len();
         places.sort_unstable();
         places.dedup();
@@ -98,10 +81,7 @@ impl Row {
             return Ok(places);
         }
         let right = words.join(", ");
-        Err(self.wrong(
-            field,
-            format!("is {given:?}, not {min} to {max} different ones of {right}"),
-        ))
+        Err(self.wrong(field, format!("is {given:?}, not {min} to {max} different ones of {right}")))
     }
 
     /// Takes out an object.
@@ -125,8 +105,5 @@ pub(super) fn rows(file: &mut Row, section: &str, count: u8) -> Result<Vec<Row>,
     if values.len() != usize::from(count) {
         return Err(file.wrong(section, format!("has {} rows, not {count}", values.len())));
     }
-    (0..)
-        .zip(values)
-        .map(|(at, value): (usize, _)| Row::new(format!("{section}[{at}]"), value))
-        .collect()
+    (0..).zip(values).map(|(at, value): (usize, _)| Row::new(format!("{section}[{at}]"), value)).collect()
 }

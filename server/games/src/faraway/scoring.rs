@@ -24,11 +24,7 @@ impl Fame {
 /// Scores a line and sanctuaries, at most 8 and 7 ids; id 0 is no card.
 pub(super) fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
     let mut fame = Fame::default();
-    let placed = || {
-        sanctuaries
-            .iter()
-            .map(|&id| &catalogue.sanctuaries[usize::from(id)])
-    };
+    let placed = || sanctuaries.iter().map(|&id| &catalogue.sanctuaries[usize::from(id)]);
     // FA-6.1: the sanctuaries are visible from the first step on.
     let mut visible = placed().fold([0; 9], with);
     for (at, &id) in line.iter().enumerate().rev() {
@@ -53,19 +49,12 @@ pub(super) fn with(mut seen: Symbols, card: &Card) -> Symbols {
 impl Card {
     /// Whether the wonders its quest asks for are among those visible.
     pub(super) fn is_met(&self, visible: &Symbols) -> bool {
-        self.prerequisite
-            .iter()
-            .zip(visible)
-            .all(|(need, seen)| need <= seen)
+        self.prerequisite.iter().zip(visible).all(|(need, seen)| need <= seen)
     }
 
     /// The fame of the card when this is visible, itself included.
     pub(super) fn pays(&self, visible: &Symbols) -> u16 {
-        if self.is_met(visible) {
-            self.quest_pays(visible)
-        } else {
-            0
-        }
+        if self.is_met(visible) { self.quest_pays(visible) } else { 0 }
     }
 
     /// The fame of its quest, prerequisite aside.
@@ -102,10 +91,7 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
     let pays = |card: &Card| {
         card.quest_pays(&visible) - u16::from(card.quest.per_set) * u16::from(sets.saturating_sub(3))
     };
-    parts
-        .iter()
-        .map(|(cards, number)| i32::from(greatest(cards.iter().map(pays), *number)))
-        .sum()
+    parts.iter().map(|(cards, number)| i32::from(greatest(cards.iter().map(pays), *number))).sum()
 }
 
 /// The sum of the `number` greatest values.

@@ -106,11 +106,7 @@ impl State {
     pub(super) fn returned(&self, round: u8, seat: usize) -> Sanctuaries {
         let at = usize::from(round - 2);
         let mut block = self.dealt[at][seat];
-        if block.remove(self.placed[seat][at]) {
-            block
-        } else {
-            Sanctuaries::EMPTY
-        }
+        if block.remove(self.placed[seat][at]) { block } else { Sanctuaries::EMPTY }
     }
 
     /// The seats by ascending duration in a round that has been explored.

@@ -17,12 +17,7 @@ impl Faraway {
         write!(out, "display:")?;
         self.list_regions(state.display.iter(), out)?;
         write!(out, "\nleft the game:{}", Ids(known_ids(&state.left_over)))?;
-        writeln!(
-            out,
-            "; decks: {} regions, {} sanctuaries",
-            state.deck.len(),
-            state.sanctuary_deck
-        )?;
+        writeln!(out, "; decks: {} regions, {} sanctuaries", state.deck.len(), state.sanctuary_deck)?;
         let at = viewer.index();
         write!(out, "your hand:")?;
         let hidden = |id: &u8| *id != state.chosen[at] && !self.is_being_set_aside(state, at, *id);
@@ -64,11 +59,7 @@ impl Faraway {
             lead = ",";
         }
         if state.active().is_some() {
-            write!(
-                out,
-                "; order:{}",
-                Ids(state.order[..usize::from(self.seats)].iter().copied())
-            )?;
+            write!(out, "; order:{}", Ids(state.order[..usize::from(self.seats)].iter().copied()))?;
         }
         writeln!(out)
     }
@@ -82,10 +73,7 @@ impl Faraway {
             }
         }
         let rounds = self.returned_rounds(state, at);
-        let returned = (1..)
-            .zip(rounds)
-            .filter(|(_, round)| *round > 0)
-            .map(|(id, _)| id);
+        let returned = (1..).zip(rounds).filter(|(_, round)| *round > 0).map(|(id, _)| id);
         let returned: Sanctuaries = returned.collect();
         if !returned.is_empty() {
             write!(out, "\nyou put under the deck:")?;
@@ -118,8 +106,7 @@ impl Faraway {
     fn symbols(&self, state: &State, at: usize) -> [u8; 9] {
         let line = state.line(at).iter().map(|&id| self.region(id));
         let placed = known_ids(&state.placed[at]).map(|id| self.sanctuary(id));
-        line.chain(placed)
-            .fold([0; 9], |seen, card: &Card| with(seen, card))
+        line.chain(placed).fold([0; 9], |seen, card: &Card| with(seen, card))
     }
 
     /// Whether a seat is setting this card of its hand aside.

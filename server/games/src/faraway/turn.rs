@@ -66,11 +66,9 @@ impl Faraway {
             }
             Phase::Explore if seat.number() < self.seats && state.chosen[at] == 0 => regions(state.hands[at]),
             Phase::Take if state.active() == Some(seat) => regions(state.display),
-            Phase::Place if state.active() == Some(seat) => state
-                .before(at)
-                .iter()
-                .map(|id| Action::Sanctuary(id).index())
-                .collect(),
+            Phase::Place if state.active() == Some(seat) => {
+                state.before(at).iter().map(|id| Action::Sanctuary(id).index()).collect()
+            }
             _ => ActionSet::EMPTY,
         }
     }

@@ -20,33 +20,19 @@ impl Phase {
     ];
 
     fn code(self) -> u8 {
-        (0..)
-            .zip(Self::ALL)
-            .find_map(|(code, (phase, _))| (phase == self).then_some(code))
-            .unwrap_or(0)
+        (0..).zip(Self::ALL).find_map(|(code, (phase, _))| (phase == self).then_some(code)).unwrap_or(0)
     }
 }
 
 /// The fields at a table of `seats`.
 pub(super) fn layout(seats: u8) -> ViewLayout {
-    let fields = situation(seats)
-        .into_iter()
-        .chain(open_cards(seats))
-        .chain(own_cards())
-        .chain(memory(seats));
-    ViewLayout {
-        fields: fields.collect(),
-    }
+    let fields =
+        situation(seats).into_iter().chain(open_cards(seats)).chain(own_cards()).chain(memory(seats));
+    ViewLayout { fields: fields.collect() }
 }
 
 fn field(name: &'static str, shape: &[u8], max: u8, meaning: Meaning, doc: &'static str) -> Field {
-    Field {
-        name,
-        shape: shape.iter().copied().map(u16::from).collect(),
-        max: max.into(),
-        meaning,
-        doc,
-    }
+    Field { name, shape: shape.iter().copied().map(u16::from).collect(), max: max.into(), meaning, doc }
 }
 
 fn regions(name: &'static str, shape: &[u8], doc: &'static str) -> Field {
@@ -63,13 +49,7 @@ fn situation(seats: u8) -> [Field; 4] {
     [
         field("round", &[], 8, Meaning::Count, "The round, from 1 to 8."),
         field("phase", &[], 4, Meaning::Code { names }, "What is being chosen."),
-        field(
-            "pending",
-            &[seats],
-            1,
-            Meaning::Flag,
-            "Whether each seat owes a choice, viewer first.",
-        ),
+        field("pending", &[seats], 1, Meaning::Flag, "Whether each seat owes a choice, viewer first."),
         field(
             "order",
             &[seats],
@@ -82,41 +62,21 @@ fn situation(seats: u8) -> [Field; 4] {
 
 fn open_cards(seats: u8) -> [Field; 4] {
     [
-        regions(
-            "lines",
-            &[seats, 8],
-            "Each seat's regions, viewer first, in the order played.",
-        ),
+        regions("lines", &[seats, 8], "Each seat's regions, viewer first, in the order played."),
         sanctuaries(
             "sanctuaries",
             &[seats, 7],
             "The sanctuary each seat placed in rounds 2 to 8, viewer first; 0 where none was found.",
         ),
-        regions(
-            "display",
-            &[seats + 1],
-            "The regions that can be taken, ascending.",
-        ),
-        regions(
-            "left_over",
-            &[7],
-            "The region left over in the display of rounds 1 to 7, out of the game.",
-        ),
+        regions("display", &[seats + 1], "The regions that can be taken, ascending."),
+        regions("left_over", &[7], "The region left over in the display of rounds 1 to 7, out of the game."),
     ]
 }
 
 fn own_cards() -> [Field; 5] {
     [
-        regions(
-            "hand",
-            &[5],
-            "The viewer's hand, ascending, without what it has chosen or set aside.",
-        ),
-        regions(
-            "chosen",
-            &[],
-            "The region the viewer has chosen while others still owe their choice.",
-        ),
+        regions("hand", &[5], "The viewer's hand, ascending, without what it has chosen or set aside."),
+        regions("chosen", &[], "The region the viewer has chosen while others still owe their choice."),
         regions(
             "set_aside",
             &[2],
@@ -166,20 +126,8 @@ fn memory(seats: u8) -> [Field; 6] {
             Meaning::Count,
             "How many more each seat is due before it places, the deck having run out; viewer first.",
         ),
-        field(
-            "region_deck",
-            &[],
-            REGIONS,
-            Meaning::Count,
-            "How many regions are in the deck.",
-        ),
-        field(
-            "sanctuary_deck",
-            &[],
-            SANCTUARIES,
-            Meaning::Count,
-            "How many sanctuaries are in the deck.",
-        ),
+        field("region_deck", &[], REGIONS, Meaning::Count, "How many regions are in the deck."),
+        field("sanctuary_deck", &[], SANCTUARIES, Meaning::Count, "How many sanctuaries are in the deck."),
     ]
 }
 
@@ -249,14 +197,19 @@ impl Faraway {
     /// By sanctuary: the last round in which a seat returned it, for those it has not met again.
     pub(super) fn returned_rounds(&self, state: &State, at: usize) -> [u8; SANCTUARIES as usize] {
         let mut rounds = [0; SANCTUARIES as usize];
-        for round in 2..=state.round {
-            for id in state.returned(round, at) {
-                rounds[usize::from(id) - 1] = round;
+        let dealt = usize::from(state.round).saturating_sub(1);
+        let mut met = state.before(at);
+        for placed in &state.placed[..usize::from(self.seats)] {
+            for &id in &placed[..dealt] {
+                if id > 0 {
+                    met.insert(id);
+                }
             }
         }
-        let placed = state.placed[..usize::from(self.seats)].iter().flatten();
-        for id in placed.copied().chain(state.before(at)).filter(|&id| id > 0) {
-            rounds[usize::from(id) - 1] = 0;
+        for round in 2..=state.round {
+            for id in state.returned(round, at).difference(met) {
+                rounds[usize::from(id) - 1] = round;
+            }
         }
         rounds
     }

@@ -36,10 +36,7 @@ fn below_is_even_within_chance() {
     for _ in 0..70_000 {
         counts[dice.below(7) as usize] += 1;
     }
-    assert!(
-        counts.iter().all(|count| (9_600..10_400).contains(count)),
-        "{counts:?}"
-    );
+    assert!(counts.iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
 }
 
 #[test]
@@ -81,12 +78,5 @@ fn a_script_that_cannot_be_is_noticed_once_and_keeps_going() {
     let mut set: BitSet<1> = [2, 3].into_iter().collect();
     assert_eq!(chance.draw(0, &mut set), 2);
     assert_eq!(chance.draw(0, &mut set), 3);
-    assert_eq!(
-        chance.fault(),
-        Some(&Fault::Impossible {
-            stream: 0,
-            given: 9,
-            possible: vec![2, 3]
-        })
-    );
+    assert_eq!(chance.fault(), Some(&Fault::Impossible { stream: 0, given: 9, possible: vec![2, 3] }));
 }

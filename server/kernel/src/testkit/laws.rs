@@ -24,14 +24,8 @@ impl Shown {
         let mut view = vec![0xff; game.info().layout.bytes()];
         game.view(state, seat, &mut view);
         let mut text = String::new();
-        game.text(state, seat, &mut text)
-            .expect("writing to a string does not fail");
-        Self {
-            view,
-            text,
-            legal: game.legal(state, seat),
-            pending: game.pending(state),
-        }
+        game.text(state, seat, &mut text).expect("writing to a string does not fail");
+        Self { view, text, legal: game.legal(state, seat), pending: game.pending(state) }
     }
 }
 
@@ -60,11 +54,7 @@ pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
     assert!(varied, "resample never changed anything in a whole game");
     let mut again = digests.iter();
     random_game(game, seed, |episode| {
-        assert_eq!(
-            again.next(),
-            Some(&episode.digest()),
-            "equal seed and actions give equal digests"
-        );
+        assert_eq!(again.next(), Some(&episode.digest()), "equal seed and actions give equal digests");
     });
     actions_round_trip(&**game);
 }
@@ -83,23 +73,12 @@ fn only_pending_seats_have_legal_actions<G: Game>(episode: &Episode<G>) {
     let (game, pending) = (episode.game(), episode.pending());
     for seat in seats(episode) {
         let legal = game.legal(episode.state(), seat);
-        assert_eq!(
-            legal.is_empty(),
-            !pending.contains(seat),
-            "{seat} at ply {}: {legal:?}",
-            episode.ply()
-        );
+        assert_eq!(legal.is_empty(), !pending.contains(seat), "{seat} at ply {}: {legal:?}", episode.ply());
         for index in legal {
-            assert!(
-                game.decode(index).is_some(),
-                "legal action {index} is beyond the action space"
-            );
+            assert!(game.decode(index).is_some(), "legal action {index} is beyond the action space");
         }
     }
-    assert!(
-        episode.outcome().is_none(),
-        "somebody owes a choice, and yet there is an outcome"
-    );
+    assert!(episode.outcome().is_none(), "somebody owes a choice, and yet there is an outcome");
 }
 
 fn refusals_change_nothing<G: Game>(episode: &Episode<G>) {
@@ -145,10 +124,7 @@ fn resample_keeps_what_its_seat_is_shown<G: Game>(episode: &Episode<G>, dice: &m
         game.resample(&mut world, seat, dice);
         *varied |= world != *episode.state();
         if let Err(broken) = game.audit(&world) {
-            panic!(
-                "resample for {seat} at ply {}: {broken}\n{world:?}",
-                episode.ply()
-            );
+            panic!("resample for {seat} at ply {}: {broken}\n{world:?}", episode.ply());
         }
         assert_eq!(
             Shown::to(&**game, &world, seat),
@@ -179,15 +155,9 @@ fn commits_commute_and_stay_hidden<G: Game>(episode: &Episode<G>, dice: &mut Dic
     let (a, b) = (choose(first, dice), choose(second, dice));
     let one_way = play(&[(first, a), (second, b)]);
     let other_way = play(&[(second, b), (first, a)]);
-    assert!(
-        one_way == other_way,
-        "the choices of {first} and {second} do not commute"
-    );
+    assert!(one_way == other_way, "the choices of {first} and {second} do not commute");
     for &seat in &pending {
-        let (one, other) = (
-            play(&[(seat, choose(seat, dice))]),
-            play(&[(seat, choose(seat, dice))]),
-        );
+        let (one, other) = (play(&[(seat, choose(seat, dice))]), play(&[(seat, choose(seat, dice))]));
         if game.pending(&one.0).is_empty() || game.pending(&one.0) != game.pending(&other.0) {
             continue;
         }
@@ -215,31 +185,15 @@ fn outcomes_are_whole<G: Game>(end: &Episode<G>) {
     let game = end.game();
     let info = game.info();
     let Some(outcome) = end.outcome() else {
-        assert!(
-            end.is_truncated(),
-            "nobody owes a choice, and yet there is no outcome"
-        );
+        assert!(end.is_truncated(), "nobody owes a choice, and yet there is no outcome");
         return;
     };
-    assert!(
-        end.ply() <= info.max_plies,
-        "{} plies, more than {}",
-        end.ply(),
-        info.max_plies
-    );
+    assert!(end.ply() <= info.max_plies, "{} plies, more than {}", end.ply(), info.max_plies);
     for seat in seats(end) {
         let score = outcome.scores()[seat.index()];
-        let explained: i32 = game
-            .explain(end.state(), seat)
-            .iter()
-            .map(|line| line.points)
-            .sum();
+        let explained: i32 = game.explain(end.state(), seat).iter().map(|line| line.points).sum();
         assert_eq!(explained, score, "the explanation of {seat} does not add up");
-        assert!(
-            (info.scores.0..=info.scores.1).contains(&score),
-            "{score} is outside {:?}",
-            info.scores
-        );
+        assert!((info.scores.0..=info.scores.1).contains(&score), "{score} is outside {:?}", info.scores);
     }
 }
 
@@ -247,18 +201,10 @@ fn actions_round_trip<G: Game>(game: &G) {
     let labels = &game.info().actions;
     for index in 0..=u8::MAX {
         let action = game.decode(index);
-        assert_eq!(
-            action.is_some(),
-            usize::from(index) < labels.count(),
-            "action {index}"
-        );
+        assert_eq!(action.is_some(), usize::from(index) < labels.count(), "action {index}");
         if let Some(action) = action {
             assert_eq!(game.encode(action), index, "{action:?}");
-            assert_eq!(
-                labels.get(index).and_then(|label| labels.parse(label)),
-                Some(index),
-                "{action:?}"
-            );
+            assert_eq!(labels.get(index).and_then(|label| labels.parse(label)), Some(index), "{action:?}");
         }
     }
 }

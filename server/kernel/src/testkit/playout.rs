@@ -19,9 +19,7 @@ pub fn random_game<G: Game>(game: &Arc<G>, seed: u64, mut before: impl FnMut(&Ep
         let mut legal = game.legal(episode.state(), seat);
         assert!(!legal.is_empty(), "{seat} owes a choice and has none");
         let action = dice.draw(&mut legal);
-        episode
-            .apply(seat, action.into())
-            .expect("a legal action is accepted");
+        episode.apply(seat, action.into()).expect("a legal action is accepted");
     }
     episode
 }

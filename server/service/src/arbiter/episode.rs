@@ -94,11 +94,7 @@ impl Standing {
     }
 
     pub(super) fn pending(&self) -> SeatSet {
-        if self.forfeited.is_some() {
-            SeatSet::EMPTY
-        } else {
-            self.play.pending()
-        }
+        if self.forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -136,9 +132,7 @@ impl Standing {
             });
         }
         if self.is_over() {
-            return Err(ServiceError::EpisodeOver {
-                episode: self.episode,
-            });
+            return Err(ServiceError::EpisodeOver { episode: self.episode });
         }
         let substituted = self.apply(table, settings, seat, given.action)?;
         let place = &mut self.places[seat.index()];
@@ -173,34 +167,21 @@ impl Standing {
             _ => None,
         };
         let Some(substitute) = substitute else {
-            let label = u8::try_from(action)
-                .ok()
-                .and_then(|index| table.rules.info().actions.get(index));
+            let label = u8::try_from(action).ok().and_then(|index| table.rules.info().actions.get(index));
             let label = label.unwrap_or_default();
-            return Err(ServiceError::rejected(
-                rejection,
-                self.episode,
-                self.pending(),
-                label,
-            ));
+            return Err(ServiceError::rejected(rejection, self.episode, self.pending(), label));
         };
-        self.play
-            .apply(seat, substitute.into())
-            .map_err(|error| ServiceError::Internal {
-                place: table.rules.info().id.to_owned(),
-                what: format!("the legal action {substitute} was refused: {error}"),
-            })?;
+        self.play.apply(seat, substitute.into()).map_err(|error| ServiceError::Internal {
+            place: table.rules.info().id.to_owned(),
+            what: format!("the legal action {substitute} was refused: {error}"),
+        })?;
         Ok(true)
     }
 
     /// Plays what needs no agent and next to no time: quick bots, and forced choices if they are skipped.
     fn settle(&mut self, settings: &Settings) {
         while !self.is_over() {
-            let forced = if settings.skip_forced {
-                self.play.forced()
-            } else {
-                None
-            };
+            let forced = if settings.skip_forced { self.play.forced() } else { None };
             let next = forced.or_else(|| {
                 let (seat, bot) = self.due(settings, Bot::is_quick)?;
                 let place = &mut self.places[seat.index()];
@@ -218,23 +199,17 @@ impl Standing {
 
     /// The lowest pending seat with a bot of the kind asked for.
     fn due(&self, settings: &Settings, kind: impl Fn(Bot) -> bool) -> Option<(Seat, Bot)> {
-        self.pending()
-            .iter()
-            .find_map(|seat| match settings.players[seat.index()] {
-                Player::Bot(bot) if kind(bot) => Some((seat, bot)),
-                Player::Bot(_) | Player::Remote => None,
-            })
+        self.pending().iter().find_map(|seat| match settings.players[seat.index()] {
+            Player::Bot(bot) if kind(bot) => Some((seat, bot)),
+            Player::Bot(_) | Player::Remote => None,
+        })
     }
 
     /// The next bot that has to think.
     pub(super) fn thinking(&self, settings: &Settings) -> Option<Thinking> {
         let (seat, bot) = self.due(settings, |bot| !bot.is_quick())?;
         let dice = self.places[seat.index()].dice.clone()?;
-        Some(Thinking {
-            episode: self.episode,
-            seat,
-            thought: self.play.thought(seat, bot, dice),
-        })
+        Some(Thinking { episode: self.episode, seat, thought: self.play.thought(seat, bot, dice) })
     }
 
     /// Plays what a bot has chosen, unless the episode it thought about has been left.
@@ -249,11 +224,24 @@ impl Standing {
         if episode != self.episode || self.is_over() {
             return Ok(());
         }
-        self.play
-            .apply(seat, action.into())
-            .map_err(|error| error.to_string())?;
+        self.play.apply(seat, action.into()).map_err(|error| error.to_string())?;
         self.places[seat.index()].dice = Some(dice);
         self.settle(settings);
         Ok(())
+    }
+
+    /// The same with all that `seat` cannot know drawn anew.
+    #[cfg(test)]
+    pub(super) fn imagined(&self, settings: &Settings, seat: Seat, dice: &mut Dice) -> Self {
+        let copy = |place: &Place| Place { dice: place.dice.clone(), ..*place };
+        Self {
+            play: self.play.imagined(seat, dice),
+            places: self.places.iter().map(copy).collect(),
+            forfeited: self.forfeited,
+            episode: self.episode,
+            substitutes: Dice::new(dice.seed(), SUBSTITUTE_STREAM),
+            seeds: Seeds::begin(settings.seed).0,
+            committed: Committed::new(dice.seed()),
+        }
     }
 }

@@ -72,11 +72,7 @@ impl Standing {
         let mut view = vec![0; info.layout.bytes()];
         self.play.view(seat, &mut view);
         let mut mask = vec![0; info.actions.mask_bytes()];
-        let legal = if self.forfeited.is_some() {
-            ActionSet::EMPTY
-        } else {
-            self.play.legal(seat)
-        };
+        let legal = if self.forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
         legal.write_bits(&mut mask);
         let ending = self.ending(info.seats, extras);
         let reward = match &ending {
@@ -103,21 +99,10 @@ impl Standing {
 
     /// How the episode ended, if it has.
     fn ending(&self, seats: u8, extras: Extras) -> Option<Ending> {
-        let nothing = Ending {
-            scores: vec![],
-            ranks: vec![],
-            forfeited_by: None,
-            explanations: vec![],
-        };
+        let nothing = Ending { scores: vec![], ranks: vec![], forfeited_by: None, explanations: vec![] };
         if let Some(loser) = self.forfeited {
-            let ranks = Seat::all(seats)
-                .map(|seat| if seat == loser { seats } else { 1 })
-                .collect();
-            return Some(Ending {
-                ranks,
-                forfeited_by: Some(loser),
-                ..nothing
-            });
+            let ranks = Seat::all(seats).map(|seat| if seat == loser { seats } else { 1 }).collect();
+            return Some(Ending { ranks, forfeited_by: Some(loser), ..nothing });
         }
         if self.play.is_truncated() {
             return Some(nothing);

@@ -1,1 +1,349 @@
+use boardwire_api::v1;
+use boardwire_bots::Bot;
+use boardwire_games::Registry;
+use boardwire_kernel::{Dice, SUBSTITUTE_STREAM};
 
+use super::*;
+use crate::convert;
+use crate::tables::Tables;
+
+fn tables() -> Tables {
+    Tables::new(Registry::load(|_| None).expect("the catalogues are valid"))
+}
+
+fn table(game: &str, seats: u32) -> Arc<Table> {
+    tables().table(game, seats, []).expect("the table can be set up")
+}
+
+fn settings(players: &[Player]) -> Settings {
+    Settings {
+        players: players.to_vec(),
+        seed: Some(7),
+        reward: RewardKind::Rank,
+        skip_forced: false,
+        illegal_actions: IllegalActions::Reject,
+    }
+}
+
+const REMOTE: Player = Player::Remote;
+const RANDOM: Player = Player::Bot(Bot::Random);
+
+fn faraway(settings: Settings) -> Arc<Arbiter> {
+    let seats = u32::try_from(settings.players.len()).expect("few seats");
+    Arc::new(Arbiter::new(table("faraway", seats), settings))
+}
+
+async fn look(arbiter: &Arbiter, seat: Seat) -> Observation {
+    arbiter.observe(seat, false, Extras::default()).await.expect("the match is open")
+}
+
+fn legal(seen: &Observation) -> Vec<u32> {
+    let bit = |at: usize| seen.mask[at / 8] >> (at % 8) & 1 == 1;
+    (0..8 * seen.mask.len()).filter(|&at| bit(at)).map(|at| u32::try_from(at).expect("few")).collect()
+}
+
+fn illegal(seen: &Observation) -> u32 {
+    (0..113).find(|action| !legal(seen).contains(action)).expect("not everything is legal")
+}
+
+fn answer(seen: &Observation, action: u32) -> Decision {
+    Decision { episode: seen.episode, number: seen.decision, action }
+}
+
+/// Plays the first legal action for every remote seat until the episode is over.
+async fn play_out(arbiter: &Arc<Arbiter>) {
+    loop {
+        let summary = arbiter.summary();
+        if summary.over {
+            return;
+        }
+        for seat in arbiter.settings.remote().iter() {
+            let seen = look(arbiter, seat).await;
+            if seen.pending.contains(seat) {
+                arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("a legal action is accepted");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_decision_changes_nothing() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let seat = Seat::new(0);
+    let seen = look(&arbiter, seat).await;
+    let decision = answer(&seen, legal(&seen)[0]);
+    arbiter.act(seat, decision).expect("it is due");
+    let after = look(&arbiter, seat).await;
+    arbiter.act(seat, decision).expect("a repetition is answered");
+    assert_eq!(look(&arbiter, seat).await, after);
+    let other = Decision { action: legal(&seen)[1], ..decision };
+    let stale =
+        ServiceError::StaleDecision { expected_episode: 0, expected_decision: 1, episode: 0, decision: 0 };
+    assert_eq!(arbiter.act(seat, other), Err(stale));
+    assert_eq!(look(&arbiter, seat).await, after);
+}
+
+#[tokio::test]
+async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
+    let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+    let seat = Seat::new(0);
+    let seen = look(&arbiter, seat).await;
+    for (episode, number) in [(0, 1), (1, 0)] {
+        let decision = Decision { episode, number, action: legal(&seen)[0] };
+        assert!(matches!(arbiter.act(seat, decision), Err(ServiceError::StaleDecision { .. })));
+    }
+    arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("it is due");
+    arbiter.reset(Role::Seat(seat), None, Some(0)).await.expect("an agent alone may reset");
+    assert!(matches!(
+        arbiter.act(seat, answer(&seen, legal(&seen)[0])),
+        Err(ServiceError::StaleDecision { expected_episode: 1, expected_decision: 0, .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_seat_that_owes_nothing_is_told_so() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let seat = Seat::new(0);
+    let seen = look(&arbiter, seat).await;
+    arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("it is due");
+    let waiting = look(&arbiter, seat).await;
+    assert!(legal(&waiting).is_empty());
+    let early = Decision { action: legal(&seen)[1], ..answer(&waiting, 0) };
+    let pending = SeatSet::only(Seat::new(1));
+    assert_eq!(arbiter.act(seat, early), Err(ServiceError::NotYourTurn { seat, pending }));
+}
+
+#[tokio::test]
+async fn a_refused_action_changes_nothing() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let seat = Seat::new(1);
+    let seen = look(&arbiter, seat).await;
+    let refused = arbiter.act(seat, answer(&seen, illegal(&seen)));
+    assert!(matches!(refused, Err(ServiceError::IllegalAction { .. })), "{refused:?}");
+    let refused = arbiter.act(seat, answer(&seen, 113));
+    assert_eq!(refused, Err(ServiceError::ActionOutOfRange { action: 113, actions: 113 }));
+    assert_eq!(look(&arbiter, seat).await, seen);
+}
+
+#[tokio::test]
+async fn illegal_actions_are_treated_as_the_match_was_created() {
+    let policy = |illegal_actions| faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM]) });
+    let seat = Seat::new(0);
+
+    let first = policy(IllegalActions::FirstLegal);
+    let seen = look(&first, seat).await;
+    first.act(seat, answer(&seen, illegal(&seen))).expect("a substitute is played");
+    let honest = policy(IllegalActions::Reject);
+    honest.act(seat, answer(&seen, legal(&seen)[0])).expect("it is legal");
+    let substituted = look(&first, seat).await;
+    assert!(substituted.substituted);
+    assert_eq!(Observation { substituted: false, ..substituted }, look(&honest, seat).await);
+
+    let (one, two) = (policy(IllegalActions::SeededLegal), policy(IllegalActions::SeededLegal));
+    for arbiter in [&one, &two] {
+        arbiter.act(seat, answer(&seen, illegal(&seen))).expect("a substitute is played");
+    }
+    assert_eq!(look(&one, seat).await, look(&two, seat).await);
+
+    let forfeit = policy(IllegalActions::Forfeit);
+    forfeit.act(seat, answer(&seen, illegal(&seen))).expect("it ends the episode");
+    let end = look(&forfeit, seat).await;
+    assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
+    assert!((end.reward + 1.0).abs() < 1e-9);
+    let ending = end.ending.clone().expect("it is over");
+    assert_eq!((ending.ranks, ending.forfeited_by), (vec![2, 1], Some(seat)));
+    assert_eq!(forfeit.act(seat, answer(&end, 0)), Err(ServiceError::EpisodeOver { episode: 0 }));
+}
+
+#[tokio::test]
+async fn an_index_out_of_range_is_refused_under_every_policy() {
+    use IllegalActions::{FirstLegal, Forfeit, Reject, SeededLegal};
+    for illegal_actions in [Reject, FirstLegal, SeededLegal, Forfeit] {
+        let arbiter = faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM]) });
+        let seat = Seat::new(0);
+        let seen = look(&arbiter, seat).await;
+        let refused = arbiter.act(seat, answer(&seen, 1_000));
+        assert_eq!(refused, Err(ServiceError::ActionOutOfRange { action: 1_000, actions: 113 }));
+    }
+}
+
+#[tokio::test]
+async fn forced_decisions_are_skipped_when_asked_for() {
+    for game in Registry::IDS {
+        let skipping = Settings { skip_forced: true, ..settings(&[REMOTE, REMOTE]) };
+        let arbiter = Arc::new(Arbiter::new(table(game, 2), skipping));
+        for _ in 0..40 {
+            for seat in Seat::all(2) {
+                let seen = look(&arbiter, seat).await;
+                if seen.pending.contains(seat) {
+                    assert!(legal(&seen).len() > 1, "{game} asks for a forced choice");
+                    arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("it is legal");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn agents_that_share_a_match_begin_the_next_episode_together() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let (zero, one) = (Role::Seat(Seat::new(0)), Role::Seat(Seat::new(1)));
+    let early = arbiter.reset(zero, None, None).await;
+    assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }));
+    assert!(matches!(arbiter.reset(zero, Some(3), None).await, Err(ServiceError::HostOnly { .. })));
+    play_out(&arbiter).await;
+    let (first, second) = tokio::join!(arbiter.reset(zero, None, Some(0)), arbiter.reset(one, None, Some(0)));
+    assert_eq!((first, second, arbiter.summary().episode), (Ok(()), Ok(()), 1));
+    assert_eq!(arbiter.reset(zero, None, Some(0)).await, Ok(()), "an episode left already is no error");
+    assert_eq!(arbiter.summary().episode, 1);
+    arbiter.reset(Role::Host, Some(5), None).await.expect("the host may reset at any time");
+    assert_eq!(arbiter.summary().episode, 2);
+}
+
+#[tokio::test]
+async fn equal_seeds_show_equal_episodes() {
+    let (one, two) = (faraway(settings(&[REMOTE, RANDOM])), faraway(settings(&[REMOTE, RANDOM])));
+    let role = Role::Seat(Seat::new(0));
+    two.reset(role, Some(99), None).await.expect("an agent alone may give a seed");
+    two.reset(role, Some(7), None).await.expect("an agent alone may give a seed");
+    for _ in 0..3 {
+        play_out(&one).await;
+        play_out(&two).await;
+        let (a, b) = (look(&one, Seat::new(0)).await, look(&two, Seat::new(0)).await);
+        assert_eq!(Observation { episode: 0, ..a }, Observation { episode: 0, ..b });
+        one.reset(role, None, None).await.expect("it may");
+        two.reset(role, None, None).await.expect("it may");
+    }
+}
+
+#[tokio::test]
+async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
+    let given = faraway(settings(&[REMOTE, RANDOM]));
+    play_out(&given).await;
+    assert_eq!(given.summary().seed, None, "later seeds follow from a given one");
+    given.close();
+    let (seed, salt) = given.summary().seed.expect("a closed match shows its seed");
+    let mut bytes = seed.to_le_bytes().to_vec();
+    bytes.extend(salt);
+    assert_eq!((seed, *blake3::hash(&bytes).as_bytes()), (7, given.summary().commitment));
+
+    let drawn = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
+    assert_eq!(drawn.summary().seed, None);
+    play_out(&drawn).await;
+    assert!(drawn.summary().seed.is_some());
+}
+
+#[tokio::test]
+async fn tokens_open_their_own_seat_only() {
+    let arbiter = faraway(settings(&[REMOTE, RANDOM, REMOTE]));
+    let seats: Vec<Seat> = arbiter.invitations().into_iter().map(|(seat, _)| seat).collect();
+    assert_eq!(seats, [Seat::new(0), Seat::new(2)]);
+    let token = arbiter.join(seats[1], "once").expect("nobody has joined yet");
+    assert_eq!(arbiter.join(seats[1], "once"), Ok(token.clone()), "a repeated request is answered again");
+    assert!(matches!(arbiter.join(seats[1], "twice"), Err(ServiceError::InvitationUsed { .. })));
+    assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seats[1])));
+    assert_eq!(arbiter.role(Some(arbiter.host_token())), Ok(Role::Host));
+    assert!(matches!(arbiter.seat(Some(arbiter.host_token())), Err(ServiceError::SeatOnly { .. })));
+    assert!(matches!(arbiter.role(Some("guess")), Err(ServiceError::WrongToken { .. })));
+    assert!(matches!(arbiter.role(Some("")), Err(ServiceError::WrongToken { .. })));
+    assert_eq!(arbiter.role(None), Err(ServiceError::MissingToken));
+}
+
+#[tokio::test]
+async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let (zero, one) = (Seat::new(0), Seat::new(1));
+    let seen = look(&arbiter, zero).await;
+    arbiter.act(zero, answer(&seen, legal(&seen)[0])).expect("it is due");
+    let waiting = tokio::spawn({
+        let arbiter = Arc::clone(&arbiter);
+        async move { arbiter.observe(zero, true, Extras::default()).await }
+    });
+    let mut other = look(&arbiter, one).await;
+    while !arbiter.summary().over && !look(&arbiter, zero).await.pending.contains(zero) {
+        arbiter.act(one, answer(&other, legal(&other)[0])).expect("it is legal");
+        other = look(&arbiter, one).await;
+    }
+    let woken = waiting.await.expect("it does not panic").expect("the match is open");
+    assert!(woken.pending.contains(zero));
+    let seen = look(&arbiter, one).await;
+    if seen.pending.contains(one) {
+        arbiter.act(one, answer(&seen, legal(&seen)[0])).expect("it is legal");
+    }
+    let waiting = arbiter.observe(one, true, Extras::default());
+    let (ended, ()) = tokio::join!(waiting, async { arbiter.close() });
+    assert!(matches!(ended, Ok(_) | Err(ServiceError::MatchClosed { .. })));
+    assert!(matches!(look_refused(&arbiter, one).await, ServiceError::MatchClosed { .. }));
+}
+
+async fn look_refused(arbiter: &Arbiter, seat: Seat) -> ServiceError {
+    arbiter.observe(seat, true, Extras::default()).await.expect_err("the match is closed")
+}
+
+#[tokio::test]
+async fn bots_play_a_match_without_agents_to_its_end() {
+    for game in Registry::IDS {
+        let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
+        let arbiter = Arc::new(Arbiter::new(table(game, 2), settings(&[greedy, RANDOM])));
+        arbiter.begin();
+        let over = arbiter.until(|inner| Ok(inner.standing.is_over().then_some(()))).await;
+        assert_eq!(over, Ok(()));
+        let end = arbiter.observe(Seat::new(0), true, Extras { text: true, explanation: true }).await;
+        let end = end.expect("the match is open");
+        assert!(end.terminated, "{game}");
+        let ending = end.ending.expect("it is over");
+        for (score, lines) in ending.scores.iter().zip(&ending.explanations) {
+            assert_eq!(*score, lines.iter().map(|line| line.points).sum::<i32>(), "{game}");
+        }
+    }
+}
+
+/// Every answer the wire could give `seat` in this position, as bytes.
+fn every_answer(standing: &mut Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
+    use prost::Message as _;
+    let extras = Extras { text: true, explanation: true };
+    let seen = standing.observe(table, settings, seat, extras);
+    let legal = legal(&seen);
+    let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
+    let mut tried: Vec<Decision> =
+        (0..=actions).filter(|action| !legal.contains(action)).map(|action| answer(&seen, action)).collect();
+    tried.push(Decision { number: seen.decision + 1, ..answer(&seen, 0) });
+    tried.push(Decision { episode: seen.episode + 1, ..answer(&seen, 0) });
+    // All that is sent of a refusal is made from the error and nothing else.
+    let refusals = tried.into_iter().map(|decision| {
+        let refused = standing.act(table, settings, seat, decision).expect_err("it is not legal now");
+        format!("{refused:?}").into_bytes()
+    });
+    let refusals: Vec<Vec<u8>> = refusals.collect();
+    let shown: v1::Observation = convert::observation(seen);
+    [vec![shown.encode_to_vec()], refusals].concat()
+}
+
+/// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know
+/// give it the same bytes, whatever it asks.
+#[test]
+fn no_answer_depends_on_what_its_seat_may_not_know() {
+    for game in Registry::IDS {
+        for seats in [2, 3] {
+            let table = table(game, seats);
+            let settings = settings(&vec![REMOTE; seats as usize]);
+            let mut truth = Standing::new(&table, &settings);
+            let mut dice = Dice::new(u64::from(seats), SUBSTITUTE_STREAM);
+            while let Some(next) = truth.pending().lowest() {
+                for seat in Seat::all(MAX_SEATS_U8).take(seats as usize) {
+                    let mut other = truth.imagined(&settings, seat, &mut dice);
+                    assert!(
+                        every_answer(&mut truth, &table, &settings, seat)
+                            == every_answer(&mut other, &table, &settings, seat),
+                        "{game}: an answer to {seat} at ply {} tells a secret",
+                        truth.ply()
+                    );
+                }
+                let seen = truth.observe(&table, &settings, next, Extras::default());
+                let choices = legal(&seen);
+                let pick = dice.below(u32::try_from(choices.len()).expect("few")) as usize;
+                truth.act(&table, &settings, next, answer(&seen, choices[pick])).expect("it is legal");
+            }
+        }
+    }
+}

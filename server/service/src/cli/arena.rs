@@ -49,10 +49,9 @@ impl Arena {
             workers
                 .into_iter()
                 .map(|worker| worker.join().expect("a worker does not panic"))
-                .fold(
-                    anyhow::Ok(vec![Record::default(); self.table.seats.len()]),
-                    |sum, part| Ok(sum?.into_iter().zip(part?).map(|(a, b)| a.plus(b)).collect()),
-                )
+                .fold(anyhow::Ok(vec![Record::default(); self.table.seats.len()]), |sum, part| {
+                    Ok(sum?.into_iter().zip(part?).map(|(a, b)| a.plus(b)).collect())
+                })
         })?;
         progress.finish_and_clear();
         let rate = float(plies.load(Ordering::Relaxed)) / begun.elapsed().as_secs_f64();
@@ -78,19 +77,10 @@ impl Arena {
             let turn = usize::try_from(number)? % bots.len();
             let mut seated: Vec<Bot> = bots.clone();
             seated.rotate_right(turn);
-            let end = bot_match(
-                table,
-                &seated,
-                Dice::new(self.table.seed, number).seed(),
-                |_, _, _| Ok(()),
-            )?;
+            let end = bot_match(table, &seated, Dice::new(self.table.seed, number).seed(), |_, _, _| Ok(()))?;
             plies.fetch_add(end.ply().into(), Ordering::Relaxed);
             if let Some(outcome) = end.outcome() {
-                let winners: f64 = outcome
-                    .ranks()
-                    .iter()
-                    .map(|&rank| f64::from(u8::from(rank == 1)))
-                    .sum();
+                let winners: f64 = outcome.ranks().iter().map(|&rank| f64::from(u8::from(rank == 1))).sum();
                 for (seat, (&rank, &score)) in outcome.ranks().iter().zip(outcome.scores()).enumerate() {
                     let record = &mut records[(seat + bots.len() - turn) % bots.len()];
                     record.points += f64::from(score);
@@ -133,14 +123,8 @@ impl Arena {
             );
             return;
         }
-        println!(
-            "{} matches of {}, seed {}",
-            self.matches, self.table.game, self.table.seed
-        );
-        println!(
-            "{:<16} {:>8} {:>18} {:>12}",
-            "bot", "wins", "95 % interval", "mean score"
-        );
+        println!("{} matches of {}, seed {}", self.matches, self.table.game, self.table.seed);
+        println!("{:<16} {:>8} {:>18} {:>12}", "bot", "wins", "95 % interval", "mean score");
         for (bot, record) in rows {
             let (low, high) = record.interval();
             println!(
@@ -185,10 +169,7 @@ impl Record {
         let centre = p + Z * Z / (2.0 * n);
         let spread = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
         let scale = 1.0 + Z * Z / n;
-        (
-            ((centre - spread) / scale).max(0.0),
-            ((centre + spread) / scale).min(1.0),
-        )
+        (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
     }
 }
 
@@ -204,16 +185,8 @@ mod tests {
     #[test]
     fn the_interval_is_wilsons() {
         // Worked by hand for 8 of 10: (0.8 + 0.19207 +- 0.28164) / 1.38415.
-        let (low, high) = Record {
-            matches: 10,
-            wins: 8.0,
-            points: 0.0,
-        }
-        .interval();
-        assert!(
-            (low - 0.490_2).abs() < 1e-3 && (high - 0.943_3).abs() < 1e-3,
-            "{low} {high}"
-        );
+        let (low, high) = Record { matches: 10, wins: 8.0, points: 0.0 }.interval();
+        assert!((low - 0.490_2).abs() < 1e-3 && (high - 0.943_3).abs() < 1e-3, "{low} {high}");
         let sure = Record { matches: 10, wins: 10.0, points: 0.0 }.interval();
         assert!(sure.0 > 0.7 && sure.1 > 0.999, "{sure:?}");
     }

@@ -48,10 +48,7 @@ impl Games {
             Some(game) => {
                 let served = tables.served(game)?;
                 let seats = self.seats.unwrap_or_else(|| (*served.title.seats.start()).into());
-                let options = self
-                    .options
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), value.as_str()));
+                let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
                 let table = tables.table(game, seats, options)?;
                 let info = table.rules.info();
                 if self.json {
@@ -83,28 +80,11 @@ fn title_text(out: &mut String, served: &Served) {
 }
 
 fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
-    let options = info
-        .options
-        .all()
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"));
-    let _ = writeln!(
-        out,
-        "\nat {} seats, {}",
-        info.seats,
-        options.collect::<Vec<_>>().join(", ")
-    );
-    let _ = writeln!(
-        out,
-        "rules version {}, catalogue {}",
-        info.rules_version, info.catalogue
-    );
+    let options = info.options.all().iter().map(|(name, value)| format!("{name}={value}"));
+    let _ = writeln!(out, "\nat {} seats, {}", info.seats, options.collect::<Vec<_>>().join(", "));
+    let _ = writeln!(out, "rules version {}, catalogue {}", info.rules_version, info.catalogue);
     let _ = writeln!(out, "spec {}", info.digest());
-    let _ = writeln!(
-        out,
-        "at most {} plies, scores {} to {}",
-        info.max_plies, info.scores.0, info.scores.1
-    );
+    let _ = writeln!(out, "at most {} plies, scores {} to {}", info.max_plies, info.scores.0, info.scores.1);
     let _ = writeln!(out, "\nthe catalogue");
     for row in &served.provenance {
         let _ = writeln!(out, "    {:<24} {}", row.section, row.source);
@@ -123,13 +103,7 @@ fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
     }
     let _ = writeln!(out, "\ntables");
     for table in &info.tables {
-        let _ = writeln!(
-            out,
-            "    {}, {} rows: {}",
-            table.name,
-            table.rows.len(),
-            table.columns.join(", ")
-        );
+        let _ = writeln!(out, "    {}, {} rows: {}", table.name, table.rows.len(), table.columns.join(", "));
     }
     let _ = writeln!(out, "\nactions, {} of them", info.actions.count());
     for (index, label) in info.actions.all().iter().enumerate() {
@@ -153,10 +127,8 @@ fn title_json(served: &Served) -> Value {
         let kind = spec.kind.to_string();
         json!({"name": spec.name, "kind": kind, "default": spec.default, "doc": spec.doc})
     };
-    let provenance = served
-        .provenance
-        .iter()
-        .map(|row| (row.section.clone(), Value::from(row.source.as_str())));
+    let provenance =
+        served.provenance.iter().map(|row| (row.section.clone(), Value::from(row.source.as_str())));
     json!({
         "id": title.id,
         "name": title.name,

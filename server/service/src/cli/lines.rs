@@ -64,17 +64,9 @@ impl Visitor for Scoring {
 
     fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let Some(score) = G::SCORER else {
-            anyhow::bail!(
-                "{} has no scoring cases; `boardwire replay --script` checks it",
-                G::TITLE.id
-            );
+            anyhow::bail!("{} has no scoring cases; `boardwire replay --script` checks it", G::TITLE.id);
         };
-        each_line(|_, case| {
-            Ok(Answer {
-                line: score(&catalogue.value, case)?,
-                good: true,
-            })
-        })
+        each_line(|_, case| Ok(Answer { line: score(&catalogue.value, case)?, good: true }))
     }
 }
 
@@ -90,16 +82,10 @@ impl Visitor for Replaying {
                 Replayed::Differs(differs) => {
                     let (expected, got) = (differs.expected, differs.got);
                     let at = differs.at;
-                    (
-                        false,
-                        json!({"line": number, "ok": false, "at": at, "expected": expected, "got": got}),
-                    )
+                    (false, json!({"line": number, "ok": false, "at": at, "expected": expected, "got": got}))
                 }
             };
-            Ok(Answer {
-                line: answer.to_string(),
-                good,
-            })
+            Ok(Answer { line: answer.to_string(), good })
         })
     }
 }
@@ -114,20 +100,14 @@ fn each_line(answer: impl Fn(usize, &str) -> Result<Answer, LineError>) -> anyho
         if text.as_ref().is_ok_and(|text| text.trim().is_empty()) {
             continue;
         }
-        let answered = text
-            .and_then(|text| answer(number, text))
-            .unwrap_or_else(|error| {
-                eprintln!("boardwire: line {number}: {error}");
-                let line = json!({"line": number, "ok": false, "error": error.to_string()}).to_string();
-                Answer { line, good: false }
-            });
+        let answered = text.and_then(|text| answer(number, text)).unwrap_or_else(|error| {
+            eprintln!("boardwire: line {number}: {error}");
+            let line = json!({"line": number, "ok": false, "error": error.to_string()}).to_string();
+            Answer { line, good: false }
+        });
         all_good &= answered.good;
         writeln!(out, "{}", answered.line)?;
     }
     out.flush()?;
-    Ok(if all_good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if all_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

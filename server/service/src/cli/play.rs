@@ -22,13 +22,7 @@ impl PlayOne {
         let info = table.rules.info();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let names: Vec<String> = bots.iter().map(ToString::to_string).collect();
-        writeln!(
-            out,
-            "{} with {}, seed {}",
-            info.id,
-            names.join(", "),
-            self.table.seed
-        )?;
+        writeln!(out, "{} with {}, seed {}", info.id, names.join(", "), self.table.seed)?;
         let mut owed = 0;
         let end = bot_match(&table, bots, self.table.seed, |episode, seat, action| {
             let now = episode.pending().len();
@@ -37,13 +31,7 @@ impl PlayOne {
             }
             owed = now;
             let label = info.actions.get(action).unwrap_or_default();
-            writeln!(
-                out,
-                "{:>4}  {} ({}): {label}",
-                episode.ply() + 1,
-                seat,
-                bots[seat.index()]
-            )
+            writeln!(out, "{:>4}  {} ({}): {label}", episode.ply() + 1, seat, bots[seat.index()])
         })?;
         write!(out, "\n{}", end.text(Seat::new(0)))?;
         match end.outcome() {
@@ -52,15 +40,9 @@ impl PlayOne {
                 writeln!(out)?;
                 for seat in Seat::all(info.seats) {
                     let (place, score) = (outcome.ranks()[seat.index()], outcome.scores()[seat.index()]);
-                    writeln!(
-                        out,
-                        "{seat} ({}): place {place}, {score} points",
-                        bots[seat.index()]
-                    )?;
+                    writeln!(out, "{seat} ({}): place {place}, {score} points", bots[seat.index()])?;
                     let lines = end.explain(seat);
-                    let lines = lines
-                        .iter()
-                        .map(|line| format!("{} {}", line.source, line.points));
+                    let lines = lines.iter().map(|line| format!("{} {}", line.source, line.points));
                     writeln!(out, "    {}", lines.collect::<Vec<_>>().join(", "))?;
                 }
             }

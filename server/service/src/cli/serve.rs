@@ -20,12 +20,7 @@ use crate::tables::Tables;
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// Where to listen; may be repeated. [default: 127.0.0.1:50051]
-    #[arg(
-        long,
-        value_name = "HOST:PORT|unix:PATH",
-        env = "BOARDWIRE_LISTEN",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "HOST:PORT|unix:PATH", env = "BOARDWIRE_LISTEN", value_delimiter = ',')]
     listen: Vec<Address>,
     /// The most matches that may be open at once. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
@@ -103,19 +98,14 @@ impl Serve {
     pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
         let file = self.config.as_deref().map_or_else(|| Ok(File::default()), read)?;
         if self.listen.is_empty() {
-            self.listen = file
-                .listen
-                .unwrap_or_else(|| vec![Address::Tcp("127.0.0.1:50051".to_owned())]);
+            self.listen = file.listen.unwrap_or_else(|| vec![Address::Tcp("127.0.0.1:50051".to_owned())]);
         }
         if self.catalogues.catalogues.is_empty() {
             let pairs = file.catalogue.unwrap_or_default();
             let pairs = pairs.iter().map(|text| pair(text).map_err(anyhow::Error::msg));
             self.catalogues.catalogues = pairs.collect::<anyhow::Result<_>>()?;
         }
-        let level = self
-            .log_level
-            .or(file.log_level)
-            .unwrap_or_else(|| "info".to_owned());
+        let level = self.log_level.or(file.log_level).unwrap_or_else(|| "info".to_owned());
         log(self.log.or(file.log).unwrap_or(LogFormat::Text), &level)?;
         let limit = self.max_matches.or(file.max_matches).unwrap_or(100_000);
         let matches = Arc::new(Matches::new(Tables::new(self.catalogues.load()?), limit));
@@ -123,9 +113,8 @@ impl Serve {
         runtime.block_on(async {
             let mut listeners = Vec::new();
             for address in &self.listen {
-                let listener = bind(address)
-                    .await
-                    .with_context(|| format!("cannot listen on {address:?}"))?;
+                let listener =
+                    bind(address).await.with_context(|| format!("cannot listen on {address:?}"))?;
                 println!("listening on {}", bound(&listener)?);
                 listeners.push(listener);
             }
@@ -145,9 +134,7 @@ fn read(path: &Path) -> anyhow::Result<File> {
 fn log(format: LogFormat, level: &str) -> anyhow::Result<()> {
     let filter =
         tracing_subscriber::EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
-    let logger = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => logger.init(),
         LogFormat::Json => logger.json().init(),
@@ -211,13 +198,8 @@ mod tests {
     #[test]
     fn a_configuration_with_an_unknown_setting_is_refused() {
         let good: File = toml::from_str("listen = ['unix:/tmp/b']\nlog = 'json'").expect("it is right");
-        assert_eq!(
-            (good.listen.map(|all| all.len()), good.log),
-            (Some(1), Some(LogFormat::Json))
-        );
-        let wrong = toml::from_str::<File>("lisen = []")
-            .expect_err("it is wrong")
-            .to_string();
+        assert_eq!((good.listen.map(|all| all.len()), good.log), (Some(1), Some(LogFormat::Json)));
+        let wrong = toml::from_str::<File>("lisen = []").expect_err("it is wrong").to_string();
         assert!(wrong.contains("lisen"), "{wrong}");
     }
 }

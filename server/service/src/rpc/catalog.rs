@@ -22,26 +22,16 @@ impl CatalogService for Catalog {
         &self,
         request: Request<ListGamesRequest>,
     ) -> Result<Response<ListGamesResponse>, Status> {
-        let ListGamesRequest {
-            page_size: size,
-            page_token,
-        } = request.into_inner();
+        let ListGamesRequest { page_size: size, page_token } = request.into_inner();
         let first = if page_token.is_empty() {
             0
         } else {
-            Registry::IDS
-                .iter()
-                .position(|id| *id == page_token)
-                .ok_or_else(|| bad_page(&page_token))?
+            Registry::IDS.iter().position(|id| *id == page_token).ok_or_else(|| bad_page(&page_token))?
         };
         let last = Registry::IDS.len().min(first + page_size(size));
-        let games = Registry::IDS[first..last]
-            .iter()
-            .map(|id| self.0.tables().served(id));
+        let games = Registry::IDS[first..last].iter().map(|id| self.0.tables().served(id));
         Ok(Response::new(ListGamesResponse {
-            games: games
-                .map(|served| Ok(convert::game(&served?)))
-                .collect::<Result<_, Status>>()?,
+            games: games.map(|served| Ok(convert::game(&served?))).collect::<Result<_, Status>>()?,
             next_page_token: Registry::IDS.get(last).map_or(String::new(), |&id| id.to_owned()),
         }))
     }
@@ -50,17 +40,9 @@ impl CatalogService for Catalog {
         let GetGameRequest { game, seats, options } = request.into_inner();
         let tables = self.0.tables();
         let served = tables.served(&game)?;
-        let seats = if seats == 0 {
-            (*served.title.seats.start()).into()
-        } else {
-            seats
-        };
-        let options = options
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let seats = if seats == 0 { (*served.title.seats.start()).into() } else { seats };
+        let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let table = tables.table(&game, seats, options)?;
-        Ok(Response::new(GetGameResponse {
-            spec: Some(convert::spec(&served, &table)),
-        }))
+        Ok(Response::new(GetGameResponse { spec: Some(convert::spec(&served, &table)) }))
     }
 }

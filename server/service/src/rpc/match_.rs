@@ -30,11 +30,7 @@ impl MatchService for MatchPlane {
 
     async fn create_match(&self, request: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
         let asked = request.into_inner();
-        let players = asked
-            .seats
-            .iter()
-            .enumerate()
-            .map(|(seat, name)| player(seat, name));
+        let players = asked.seats.iter().enumerate().map(|(seat, name)| player(seat, name));
         let settings = Settings {
             players: players.collect::<Result<_, _>>()?,
             seed: asked.seed,
@@ -42,10 +38,7 @@ impl MatchService for MatchPlane {
             skip_forced: asked.skip_forced,
             illegal_actions: convert::illegal(asked.illegal_actions)?,
         };
-        let options = asked
-            .options
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let seats = u32::try_from(asked.seats.len()).unwrap_or(u32::MAX);
         let table = self.0.tables().table(&asked.game, seats, options)?;
         let arbiter = self.0.create(&asked.request_id, table, settings)?;
@@ -63,16 +56,11 @@ impl MatchService for MatchPlane {
 
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
         let arbiter = self.0.find(&request.into_inner().match_id)?;
-        Ok(Response::new(GetMatchResponse {
-            r#match: Some(convert::match_(&arbiter)),
-        }))
+        Ok(Response::new(GetMatchResponse { r#match: Some(convert::match_(&arbiter)) }))
     }
 
     async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
-        let ListMatchesRequest {
-            page_size: size,
-            page_token,
-        } = request.into_inner();
+        let ListMatchesRequest { page_size: size, page_token } = request.into_inner();
         let size = page_size(size);
         let page = self.0.list(&page_token, size);
         let last = page.last().filter(|_| page.len() == size);
@@ -83,10 +71,7 @@ impl MatchService for MatchPlane {
     }
 
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
-        let JoinMatchRequest {
-            invitation,
-            request_id,
-        } = request.into_inner();
+        let JoinMatchRequest { invitation, request_id } = request.into_inner();
         let (arbiter, seat, token) = self.0.join(&invitation, &request_id)?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         Ok(Response::new(JoinMatchResponse {
@@ -98,30 +83,22 @@ impl MatchService for MatchPlane {
 
     async fn observe(&self, request: Request<ObserveRequest>) -> Answer<ObserveResponse> {
         let seen = observe(&self.0, token(request.metadata()), request.get_ref()).await?;
-        Ok(Response::new(ObserveResponse {
-            observation: Some(convert::observation(seen)),
-        }))
+        Ok(Response::new(ObserveResponse { observation: Some(convert::observation(seen)) }))
     }
 
     async fn act(&self, request: Request<ActRequest>) -> Answer<ActResponse> {
         let seen = act(&self.0, token(request.metadata()), request.get_ref()).await?;
-        Ok(Response::new(ActResponse {
-            observation: Some(convert::observation(seen)),
-        }))
+        Ok(Response::new(ActResponse { observation: Some(convert::observation(seen)) }))
     }
 
     async fn reset(&self, request: Request<ResetRequest>) -> Answer<ResetResponse> {
         let seen = reset(&self.0, token(request.metadata()), request.get_ref()).await?;
-        Ok(Response::new(ResetResponse {
-            observation: seen.map(convert::observation),
-        }))
+        Ok(Response::new(ResetResponse { observation: seen.map(convert::observation) }))
     }
 
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
         let matches = Arc::clone(&self.0);
-        let token = token(request.metadata())
-            .ok_or(ServiceError::MissingToken)?
-            .to_owned();
+        let token = token(request.metadata()).ok_or(ServiceError::MissingToken)?.to_owned();
         let answers = request.into_inner().then(move |asked| {
             let (matches, token) = (Arc::clone(&matches), token.clone());
             async move { Ok(answer(&matches, &token, asked?).await) }
@@ -130,13 +107,9 @@ impl MatchService for MatchPlane {
     }
 
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
-        let arbiter = self
-            .0
-            .close(&request.get_ref().match_id, token(request.metadata()))?;
+        let arbiter = self.0.close(&request.get_ref().match_id, token(request.metadata()))?;
         tracing::info!(match_id = arbiter.id(), "match closed");
-        Ok(Response::new(CloseMatchResponse {
-            r#match: Some(convert::match_(&arbiter)),
-        }))
+        Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter)) }))
     }
 }
 
@@ -145,13 +118,11 @@ fn player(seat: usize, name: &str) -> Result<Player, ServiceError> {
     if name == "remote" {
         return Ok(Player::Remote);
     }
-    name.parse()
-        .map(Player::Bot)
-        .map_err(|UnknownBot { given }| ServiceError::UnknownBot {
-            seat,
-            given,
-            expected: format!("remote, {}", UnknownBot::KNOWN),
-        })
+    name.parse().map(Player::Bot).map_err(|UnknownBot { given }| ServiceError::UnknownBot {
+        seat,
+        given,
+        expected: format!("remote, {}", UnknownBot::KNOWN),
+    })
 }
 
 async fn observe(
@@ -161,9 +132,7 @@ async fn observe(
 ) -> Result<Observation, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
-    arbiter
-        .observe(seat, asked.wait, convert::extras(asked.extras))
-        .await
+    arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
 }
 
 async fn act(
@@ -173,15 +142,9 @@ async fn act(
 ) -> Result<Observation, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
-    let decision = Decision {
-        episode: asked.episode,
-        number: asked.decision,
-        action: asked.action,
-    };
+    let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     arbiter.act(seat, decision)?;
-    arbiter
-        .observe(seat, asked.wait, convert::extras(asked.extras))
-        .await
+    arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
 }
 
 async fn reset(
@@ -194,11 +157,7 @@ async fn reset(
     arbiter.reset(role, asked.seed, asked.episode).await?;
     match role {
         Role::Host => Ok(None),
-        Role::Seat(seat) => Ok(Some(
-            arbiter
-                .observe(seat, asked.wait, convert::extras(asked.extras))
-                .await?,
-        )),
+        Role::Seat(seat) => Ok(Some(arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await?)),
     }
 }
 
@@ -228,10 +187,6 @@ fn play_error(error: &ServiceError) -> PlayError {
         code: u32::try_from(i32::from(refusal.code)).unwrap_or_default(),
         reason: refusal.reason.to_owned(),
         message: error.to_string(),
-        metadata: refusal
-            .metadata
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
+        metadata: refusal.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

@@ -3,91 +3,26 @@ use boardwire_kernel::{Seat, SeatSet};
 use super::*;
 
 /// One of every kind, with its variant's name.
-#[expect(clippy::too_many_lines, reason = "one row an error")]
 fn every_error() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let seat = Seat::new(1);
     vec![
-        (
-            "UnknownGame",
-            ServiceError::UnknownGame {
-                game: word(),
-                known: word(),
-            },
-        ),
-        (
-            "Seats",
-            ServiceError::Seats {
-                game: "faraway",
-                given: 9,
-                min: 2,
-                max: 6,
-            },
-        ),
-        (
-            "UnknownOption",
-            ServiceError::UnknownOption {
-                game: "faraway",
-                option: word(),
-                known: word(),
-            },
-        ),
-        (
-            "OptionValue",
-            ServiceError::OptionValue {
-                option: "variant",
-                value: word(),
-                expected: word(),
-            },
-        ),
-        (
-            "UnknownBot",
-            ServiceError::UnknownBot {
-                seat: 1,
-                given: word(),
-                expected: word(),
-            },
-        ),
-        (
-            "BadField",
-            ServiceError::BadField {
-                field: "page_token",
-                value: word(),
-                expected: word(),
-            },
-        ),
+        ("UnknownGame", ServiceError::UnknownGame { game: word(), known: word() }),
+        ("Seats", ServiceError::Seats { game: "faraway", given: 9, min: 2, max: 6 }),
+        ("UnknownOption", ServiceError::UnknownOption { game: "faraway", option: word(), known: word() }),
+        ("OptionValue", ServiceError::OptionValue { option: "variant", value: word(), expected: word() }),
+        ("UnknownBot", ServiceError::UnknownBot { seat: 1, given: word(), expected: word() }),
+        ("BadField", ServiceError::BadField { field: "page_token", value: word(), expected: word() }),
         ("UnknownMatch", ServiceError::UnknownMatch { id: word() }),
         ("UnknownInvitation", ServiceError::UnknownInvitation),
-        (
-            "InvitationUsed",
-            ServiceError::InvitationUsed { id: word(), seat },
-        ),
+        ("InvitationUsed", ServiceError::InvitationUsed { id: word(), seat }),
         ("MissingToken", ServiceError::MissingToken),
         ("WrongToken", ServiceError::WrongToken { id: word() }),
         ("HostOnly", ServiceError::HostOnly { id: word() }),
         ("SeatOnly", ServiceError::SeatOnly { id: word() }),
-        (
-            "NotYourTurn",
-            ServiceError::NotYourTurn {
-                seat,
-                pending: SeatSet::all(1),
-            },
-        ),
-        (
-            "IllegalAction",
-            ServiceError::IllegalAction {
-                seat,
-                action: 3,
-                label: word(),
-            },
-        ),
-        (
-            "ActionOutOfRange",
-            ServiceError::ActionOutOfRange {
-                action: 300,
-                actions: 113,
-            },
-        ),
+        ("NotYourTurn", ServiceError::NotYourTurn { seat, pending: SeatSet::all(1) }),
+        ("IllegalAction", ServiceError::IllegalAction { seat, action: 3, label: word() }),
+        ("ActionOutOfRange", ServiceError::ActionOutOfRange { action: 300, actions: 113 }),
         (
             "StaleDecision",
             ServiceError::StaleDecision {
@@ -102,13 +37,7 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
         ("MatchClosed", ServiceError::MatchClosed { id: word() }),
         ("TableFull", ServiceError::TableFull { limit: 7 }),
         ("ShuttingDown", ServiceError::ShuttingDown),
-        (
-            "Internal",
-            ServiceError::Internal {
-                place: word(),
-                what: "secret".to_owned(),
-            },
-        ),
+        ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
     ]
 }
 
@@ -130,20 +59,12 @@ fn the_table_of_errors_is_what_is_sent() {
     let table = include_str!("../../../../tests/errors.tsv");
     let rows: Vec<&str> = table.lines().skip(1).collect();
     let errors = every_error();
-    assert_eq!(
-        rows.len(),
-        errors.len(),
-        "tests/errors.tsv and ServiceError differ in length"
-    );
+    assert_eq!(rows.len(), errors.len(), "tests/errors.tsv and ServiceError differ in length");
     for (row, (variant, error)) in rows.iter().zip(errors) {
         let refusal = error.refusal();
         let names: Vec<_> = refusal.metadata.iter().map(|(name, _)| *name).collect();
-        let sent = format!(
-            "{variant}\t{}\t{}\t{}",
-            upper_snake(refusal.code),
-            refusal.reason,
-            names.join(",")
-        );
+        let sent =
+            format!("{variant}\t{}\t{}\t{}", upper_snake(refusal.code), refusal.reason, names.join(","));
         assert_eq!(*row, sent);
     }
 }
@@ -152,9 +73,7 @@ fn the_table_of_errors_is_what_is_sent() {
 fn every_value_a_message_mentions_is_metadata() {
     for (variant, error) in every_error() {
         let status = Status::from(error);
-        let info = status
-            .get_details_error_info()
-            .expect("every status carries ErrorInfo");
+        let info = status.get_details_error_info().expect("every status carries ErrorInfo");
         assert_eq!(info.domain, DOMAIN, "{variant}");
         for word in status
             .message()
@@ -173,9 +92,6 @@ fn every_value_a_message_mentions_is_metadata() {
 
 #[test]
 fn what_went_wrong_inside_is_not_sent() {
-    let status = Status::from(ServiceError::Internal {
-        place: "m".to_owned(),
-        what: "secret".to_owned(),
-    });
+    let status = Status::from(ServiceError::Internal { place: "m".to_owned(), what: "secret".to_owned() });
     assert!(!format!("{status:?}").contains("secret"));
 }

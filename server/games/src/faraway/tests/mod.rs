@@ -1,3 +1,98 @@
-//! The clauses of `docs/rules/faraway.md`, one law a test.
+//! The clauses of `docs/rules/faraway.md`, each cited by the test that holds it.
 
+mod cards;
+mod course;
+mod ends;
+mod knowledge;
+mod quests;
 mod records;
+mod setup;
+mod shortage;
+
+use std::sync::Arc;
+
+use boardwire_kernel::{Chance, Dice, Episode, Game, Seat, testkit};
+
+use super::{Action, Catalogue, Faraway, Phase, State};
+
+const VARIANTS: [&str; 2] = ["basic", "advanced"];
+
+fn table(seats: u8, variant: &str) -> Arc<Faraway> {
+    testkit::table(seats, &[("variant", variant)])
+}
+
+fn catalogue() -> Catalogue {
+    Faraway::catalogue(Faraway::TITLE.catalogue).expect("the catalogue is valid")
+}
+
+fn seat(number: u8) -> Seat {
+    Seat::new(number)
+}
+
+/// A game whose decks begin with these cards and go on in ascending order.
+fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Episode<Faraway> {
+    let whole = |first: &[u8], last: u8| -> Vec<u8> {
+        let rest = (1..=last).filter(|id| !first.contains(id));
+        first.iter().copied().chain(rest).collect()
+    };
+    let script = [whole(regions, super::REGIONS), whole(sanctuaries, super::SANCTUARIES)];
+    Episode::start(table(seats, variant), Chance::scripted(script))
+}
+
+fn play(episode: &mut Episode<Faraway>, number: u8, action: Action) {
+    let label = format!("seat {number} {action:?}\n{:?}", episode.state());
+    episode.apply(seat(number), action.index().into()).expect(&label);
+}
+
+/// All seats explore these regions, in seat order.
+fn explore(episode: &mut Episode<Faraway>, regions: &[u8]) {
+    for (number, &id) in (0..).zip(regions) {
+        play(episode, number, Action::Region(id));
+    }
+}
+
+/// Plays on with the lowest legal action of the lowest pending seat until `done`.
+fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
+    while !done(episode.state()) {
+        let lowest = episode.pending().lowest().expect("not over");
+        let action = episode.game().legal(episode.state(), lowest).lowest().expect("a choice");
+        episode.apply(lowest, action.into()).expect("a legal action is accepted");
+    }
+}
+
+/// What a seat of the climbing table chooses: regions just longer than its last, and clues before all.
+fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
+    let at = number.index();
+    let last = state.line(at).last().copied().unwrap_or(0);
+    let legal = game.legal(state, number);
+    let rank = |index: &u8| match Action::at(*index).expect("legal actions exist") {
+        Action::Region(id) if id > last => (0, 1 - game.region(id).clues().min(1), id),
+        Action::Region(id) => (1, 0, if state.phase == Phase::Take { 69 - id } else { id }),
+        Action::Sanctuary(id) => (0, 1 - game.sanctuary(id).clues(), id),
+    };
+    legal.iter().min_by_key(rank).expect("a pending seat has an action")
+}
+
+/// Plays a whole game in which all climb: the sanctuary deck runs round and out.
+fn climbing_game(
+    game: &Arc<Faraway>,
+    seed: u64,
+    mut before: impl FnMut(&Episode<Faraway>),
+) -> Episode<Faraway> {
+    let mut episode = Episode::seeded(Arc::clone(game), seed);
+    let mut dice = Dice::new(seed, boardwire_kernel::BOT_STREAM);
+    while let Some(number) = episode.pending().lowest() {
+        before(&episode);
+        let action = match dice.below(10) {
+            0 => dice.draw(&mut game.legal(episode.state(), number)),
+            _ => climber(game, episode.state(), number),
+        };
+        episode.apply(number, action.into()).expect("a legal action is accepted");
+    }
+    episode
+}
+
+/// The fame of a line of regions with sanctuaries.
+fn fame(line: &[u8], sanctuaries: &[u8]) -> super::Fame {
+    super::scoring::fame(&catalogue(), line, sanctuaries)
+}

@@ -1,0 +1,89 @@
+# Everything a new user or CI needs; each target does its own set-up.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+BINARY := target/release/boardwire
+RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
+
+.PHONY: demo test test-rust test-python test-node test-train build lint fmt proto golden bench serve clean check-tools
+
+## demo: builds, installs, starts the server and plays matches of every game between Python agents
+demo: build
+	$(PYTHON) client-py/examples/demo.py
+
+## build: leaves target/release/boardwire, and .venv with the client and its test extras
+build: $(BINARY) $(VENV)/.installed
+
+check-tools:
+	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.88 or newer from https://rustup.rs" >&2; exit 1; }
+	@command -v python3 >/dev/null || { echo "make: python3 is missing: install Python 3.10 or newer" >&2; exit 1; }
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: Python 3.10 or newer is needed, this is $$(python3 --version)" >&2; exit 1; }
+
+$(BINARY): $(RUST_SOURCES) | check-tools
+	cargo build --release --locked -p boardwire-server
+	@touch $@
+
+$(VENV)/bin/python: | check-tools
+	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); }
+	$(PYTHON) -m pip install --quiet --upgrade pip
+
+# The client is installed editable and finds the binary through the wheel; it is built once for both.
+$(VENV)/.installed: client-py/pyproject.toml $(BINARY) | $(VENV)/bin/python
+	$(PYTHON) -m pip install --quiet 'maturin>=1.16,<2'
+	PATH="$(abspath $(VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(PYTHON) -m pip install --quiet --no-build-isolation -e 'client-py[test]'
+	@touch $@
+
+## test: everything but the heavy trainer suites
+test: test-rust test-python test-node
+
+test-rust: | check-tools
+	cargo test --workspace --locked --quiet
+
+test-python: build
+	cd client-py && ../$(PYTHON) -m pytest -q
+	$(PYTHON) -m pytest -q tests/python
+
+test-node: build
+	tools/need-node.sh
+	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm test --silent
+
+## lint: formats, lints, types, the protocol, and the one-way dependencies
+lint: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
+	cargo test --locked --quiet -p boardwire-server --test dependencies
+	cargo test --locked --quiet -p boardwire-games --test clauses
+	$(PYTHON) -m ruff check client-py tests/python
+	$(PYTHON) -m ruff format --check client-py tests/python
+	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python
+	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
+
+fmt: build
+	cargo fmt --all
+	$(PYTHON) -m ruff format client-py tests/python
+	$(PYTHON) -m ruff check --fix client-py tests/python
+	cd proto && ../$(VENV)/bin/buf format -w
+
+## proto: generates the committed code of all languages anew
+proto: | check-tools
+	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-api --test bootstrap
+	python3 client-py/generate.py
+
+## golden: writes the golden playthroughs anew; GAME=faraway for one game
+golden: | check-tools
+	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-games --test golden
+
+## bench: measures, prints a table and writes bench/results.json
+bench: build
+	$(PYTHON) bench/run
+
+serve: $(BINARY)
+	$(BINARY) serve $(ARGS)
+
+clean:
+	cargo clean
+	rm -rf $(VENV) .venv-* tests/node/node_modules

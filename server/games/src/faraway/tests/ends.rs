@@ -1,0 +1,187 @@
+//! The end of a round and of the game.
+
+use boardwire_kernel::{Episode, Game, testkit};
+
+use super::{VARIANTS, climbing_game, fame, play_on, seat, table};
+use crate::faraway::{Faraway, Phase, Regions, State};
+
+#[test]
+fn the_left_over_leaves_the_game_and_a_new_display_is_revealed() {
+    // FA-4.6, FA-R13: it is public and never seen again.
+    for seats in 2..=6 {
+        let mut gone = Regions::EMPTY;
+        let end = testkit::random_game(&table(seats, "basic"), 9, |episode| {
+            let state = episode.state();
+            let round = usize::from(state.round);
+            if state.phase == Phase::Explore && round > 1 {
+                gone.insert(state.left_over[round - 2]);
+                assert_eq!(gone.len() as usize, round - 1);
+                let revealed = if round < 8 { u32::from(seats) + 1 } else { 0 };
+                assert_eq!(state.display.len(), revealed);
+            }
+            let elsewhere =
+                state.hands.iter().fold(state.deck.union(state.display), |all, &hand| all.union(hand));
+            assert!(gone.intersection(elsewhere).is_empty());
+        });
+        assert!(end.state().left_over.iter().all(|&id| gone.contains(id)));
+    }
+}
+
+#[test]
+fn r3_no_display_is_revealed_for_the_last_round() {
+    // FA-R3: with six seats the deck has one region left then.
+    for (seats, left) in (2..=6).zip([41, 31, 21, 11, 1]) {
+        for variant in VARIANTS {
+            let mut game = Episode::seeded(table(seats, variant), 4);
+            play_on(&mut game, |state| state.round == 8);
+            assert_eq!((game.state().display.len(), game.state().deck.len()), (0, left));
+            play_on(&mut game, |state| state.phase == Phase::Over);
+            assert_eq!(game.state().deck.len(), left);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_taken_in_the_last_round() {
+    // FA-4.3
+    testkit::random_game(&table(4, "basic"), 6, |episode| {
+        let state = episode.state();
+        assert!(state.round < 8 || state.phase != Phase::Take);
+    });
+}
+
+#[test]
+fn after_eight_rounds_every_line_is_full_and_two_regions_are_worth_nothing() {
+    // FA-4.7
+    let end = testkit::random_game(&table(3, "advanced"), 2, |_| {});
+    let state = end.state();
+    for number in 0..3 {
+        assert_eq!((state.line(number).len(), state.hands[number].len()), (8, 2));
+        let mut other = *state;
+        other.hands[number] = Regions::EMPTY;
+        let one = seat(u8::try_from(number).expect("a seat"));
+        assert_eq!(end.game().fame(state, one), end.game().fame(&other, one));
+    }
+}
+
+#[test]
+fn a_sanctuary_is_placed_for_every_climb_and_the_scores_are_the_sums() {
+    // FA-4.7, FA-6.5
+    let game = table(5, "basic");
+    for seed in 0..20 {
+        let end = climbing_game(&game, seed, |_| {});
+        let outcome = end.outcome().expect("over");
+        for number in 0..5 {
+            let line = end.state().line(number);
+            let climbs = line.windows(2).filter(|pair| pair[1] > pair[0]).count();
+            let placed: Vec<u8> = end.state().placed[number].iter().copied().filter(|&id| id > 0).collect();
+            assert_eq!(placed.len(), climbs);
+            assert_eq!(outcome.scores()[number], i32::from(fame(line, &placed).total()));
+        }
+        let best = outcome.scores().iter().max().expect("five scores");
+        let winner = (0..5).find(|&at| outcome.ranks()[at] == 1).expect("a winner");
+        assert_eq!(outcome.scores()[winner], *best, "FA-6.5: the highest total wins");
+    }
+}
+
+/// A finished game of these lines.
+fn finished(lines: &[[u8; 8]]) -> State {
+    let seats = u8::try_from(lines.len()).expect("few");
+    let mut state = *Episode::seeded(table(seats, "basic"), 1).state();
+    state.phase = Phase::Over;
+    state.lines[..lines.len()].copy_from_slice(lines);
+    state
+}
+
+#[test]
+fn r11_the_shortest_region_of_the_line_breaks_ties() {
+    // FA-R11: three lines that pay nothing; 6, 15 and 21 are their shortest regions.
+    let lines =
+        [[41, 59, 15, 33, 28, 51, 40, 50], [32, 44, 6, 63, 8, 67, 36, 42], [23, 55, 62, 60, 47, 21, 26, 53]];
+    for line in &lines {
+        assert_eq!(fame(line, &[]).total(), 0, "{line:?}");
+    }
+    let game = table(3, "basic");
+    let mut state = finished(&lines);
+    // A shorter region in hand is no help.
+    state.hands[0].insert(1);
+    let outcome = game.outcome(&state).expect("over");
+    assert_eq!(outcome.scores(), [0, 0, 0]);
+    assert_eq!(outcome.ranks(), [2, 1, 3], "all places go by the same comparison");
+}
+
+#[test]
+fn every_reachable_position_passes_the_audit_and_others_do_not() {
+    // FA-7.1, FA-7.2, FA-7.3
+    for seats in 2..=6 {
+        for variant in VARIANTS {
+            let game = table(seats, variant);
+            climbing_game(&game, 3, |episode| {
+                assert_eq!(game.audit(episode.state()), Ok(()));
+                for broken in tampered(episode.state()) {
+                    assert!(game.audit(&broken).is_err(), "{broken:?}");
+                }
+            });
+        }
+    }
+}
+
+/// Positions that cannot be: one thing of each kind is wrong.
+fn tampered(state: &State) -> Vec<State> {
+    let change = |change: fn(&mut State)| {
+        let mut state = *state;
+        change(&mut state);
+        state
+    };
+    vec![
+        change(|state| state.round = 0),
+        change(|state| state.round = 200),
+        change(|state| state.turn = 250),
+        change(|state| state.order[0] = 9),
+        change(|state| state.lines[0][7] = 77),
+        change(|state| state.lines[0][0] = state.lines[1][0].max(1)),
+        change(|state| state.hands[0].insert(100)),
+        change(|state| state.deck.insert(0)),
+        change(|state| state.shown.insert(70)),
+        change(|state| state.display.insert(state.deck.lowest().unwrap_or(0))),
+        change(|state| state.left_over[6] = 255),
+        change(|state| state.aside[1] = [200, 3]),
+        change(|state| state.chosen[0] = 99),
+        change(|state| state.placed[1][6] = 99),
+        change(|state| state.dealt[6][0].insert(60)),
+        change(|state| state.owed[0] = 40),
+        change(|state| state.front.insert(63)),
+        change(|state| state.front_block = 77),
+        change(|state| state.sanctuary_deck += 1),
+    ]
+}
+
+#[test]
+fn hands_and_display_have_their_sizes() {
+    // FA-7.2
+    testkit::random_game(&table(4, "basic"), 8, |episode| {
+        let state: &State = episode.state();
+        let hands = [0, 1, 2, 3].map(|at: usize| state.hands[at].len());
+        match state.phase {
+            Phase::Explore => assert_eq!(hands, [3; 4]),
+            _ if state.round == 8 => assert_eq!(hands, [2; 4]),
+            _ => assert!(hands.iter().all(|len| (2..=3).contains(len))),
+        }
+    });
+}
+
+#[test]
+fn a_game_is_never_longer_than_said_and_no_score_above_the_bound() {
+    // FA-7.4
+    for seats in 2..=6 {
+        for (variant, set_aside) in VARIANTS.into_iter().zip([0, 2]) {
+            let game: std::sync::Arc<Faraway> = table(seats, variant);
+            let end = climbing_game(&game, 11, |_| {});
+            let info = game.info();
+            let placed: u32 = end.state().placed.iter().flatten().map(|&id| u32::from(id > 0)).sum();
+            assert_eq!(end.ply(), u32::from(seats) * (8 + 7 + set_aside) + placed);
+            assert_eq!(info.max_plies, u32::from(seats) * (8 + 7 + 7 + set_aside));
+            assert!(info.scores.0 == 0 && info.scores.1 >= 199, "{:?}", info.scores);
+        }
+    }
+}

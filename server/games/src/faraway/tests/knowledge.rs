@@ -1,0 +1,278 @@
+//! Who knows what: pairs of positions that differ in hidden cards only, and what resample draws anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use boardwire_kernel::{Dice, Episode, Game, testkit, testkit::Shown};
+
+use super::{VARIANTS, climbing_game, explore, play, scripted, seat, table};
+use crate::faraway::{Action, Faraway, Phase, State};
+
+/// One field of a seat's view.
+fn field(game: &Faraway, state: &State, number: u8, name: &str) -> Vec<u8> {
+    let layout = &game.info().layout;
+    let mut view = vec![0; layout.bytes()];
+    game.view(state, seat(number), &mut view);
+    let found = layout.with_offsets().find(|(_, field)| field.name == name);
+    let (offset, field) = found.expect("a known field");
+    view[offset..offset + field.bytes()].to_vec()
+}
+
+/// Checks that two positions look alike to all but `owner`, who sees them differ.
+fn only_known_to(game: &Faraway, owner: u8, one: &State, other: &State) {
+    assert_ne!(one, other);
+    for number in 0..game.info().seats {
+        let [one, other] = [one, other].map(|state| Shown::to(game, state, seat(number)));
+        assert_eq!(one == other, number != owner, "to seat {number}");
+    }
+}
+
+fn middle_of(variant: &str, when: impl Fn(&State) -> bool) -> (Arc<Faraway>, State) {
+    let game = table(3, variant);
+    let mut found = None;
+    for seed in 0..20 {
+        testkit::random_game(&game, seed, |episode| {
+            if found.is_none() && when(episode.state()) {
+                found = Some(*episode.state());
+            }
+        });
+    }
+    (game, found.expect("some game comes to such a position"))
+}
+
+#[test]
+fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
+    // FA-5.1: and so are the sizes of the decks and the number of sanctuaries dealt.
+    let (game, state) =
+        middle_of("basic", |state| state.round == 6 && state.phase == Phase::Place && state.turn < 2);
+    for number in 0..3u8 {
+        let seats = [number, (number + 1) % 3, (number + 2) % 3].map(usize::from);
+        let of = |name| field(&game, &state, number, name);
+        assert_eq!(of("lines"), seats.map(|at| state.lines[at]).concat());
+        assert_eq!(of("sanctuaries"), seats.map(|at| state.placed[at]).concat());
+        let display: Vec<u8> = state.display.iter().collect();
+        assert_eq!(of("display")[..display.len()], display);
+        assert_eq!(of("left_over"), state.left_over);
+        let dealt = seats.map(|at| u8::try_from(state.before(at).len()).expect("few"));
+        assert_eq!(of("dealt"), dealt);
+        assert_eq!(of("region_deck"), [u8::try_from(state.deck.len()).expect("few")]);
+        assert_eq!(of("sanctuary_deck"), [state.sanctuary_deck]);
+        let order = state.order[..3].iter().map(|&other| (other + 3 - number) % 3 + 1);
+        assert_eq!(of("order"), order.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_hand_is_its_owners_but_for_what_was_taken_from_the_display() {
+    // FA-5.2
+    let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[]);
+    explore(&mut game, &[6, 1]);
+    play(&mut game, 1, Action::Region(60));
+    let (rules, state) = (Arc::clone(game.game()), *game.state());
+    assert_eq!(field(&rules, &state, 0, "known_hands"), [60, 0, 0]);
+    assert_eq!(field(&rules, &state, 0, "unknown_hands"), [2]);
+    assert_eq!(field(&rules, &state, 1, "hand"), [2, 3, 60, 0, 0]);
+    let mut other = state;
+    assert!(other.hands[1].remove(2) && other.deck.remove(40));
+    other.hands[1].insert(40);
+    other.deck.insert(2);
+    only_known_to(&rules, 1, &state, &other);
+}
+
+#[test]
+fn a_choice_is_hidden_until_all_have_chosen() {
+    // FA-5.3
+    let [one, other] = [15, 49].map(|id| {
+        let mut game = scripted(3, "basic", &[6, 15, 49, 1, 2, 3], &[]);
+        play(&mut game, 0, Action::Region(id));
+        game
+    });
+    only_known_to(one.game(), 0, one.state(), other.state());
+    assert_eq!(field(one.game(), one.state(), 0, "chosen"), [15]);
+    assert_eq!(field(one.game(), one.state(), 0, "hand"), [6, 49, 0, 0, 0]);
+    assert_eq!(field(one.game(), one.state(), 1, "pending"), [1, 1, 0], "that it has chosen is no secret");
+}
+
+#[test]
+fn sanctuaries_dealt_and_returned_are_their_owners() {
+    // FA-5.4
+    let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[20, 7, 11, 12]);
+    explore(&mut game, &[6, 1]);
+    play(&mut game, 1, Action::Region(60));
+    play(&mut game, 0, Action::Region(61));
+    explore(&mut game, &[15, 2]);
+    let rules = Arc::clone(game.game());
+    let swapped = |state: &State| {
+        let mut other = *state;
+        assert!(other.dealt[0][0].remove(12) && other.front.remove(44));
+        other.dealt[0][0].insert(44);
+        other.front.insert(12);
+        other
+    };
+    let state = *game.state();
+    only_known_to(&rules, 0, &state, &swapped(&state));
+    assert_eq!(field(&rules, &state, 0, "found")[..4], [7, 11, 12, 0]);
+    super::play_on(&mut game, |state| state.round == 3);
+    let state = *game.state();
+    only_known_to(&rules, 0, &state, &swapped(&state));
+    let returned = field(&rules, &state, 0, "returned");
+    let known: Vec<_> = (1..).zip(returned).filter(|(_, round)| *round > 0).collect();
+    assert_eq!(known, [(11, 2), (12, 2)]);
+}
+
+#[test]
+fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
+    // FA-5.5
+    let deal = [1, 2, 3, 4, 5, 11, 12, 13, 14, 15];
+    let [one, other] = [[4, 5], [2, 5]].map(|aside| {
+        let mut game = scripted(2, "advanced", &[&deal[..], &[5, 50, 60]].concat(), &[]);
+        for id in aside {
+            play(&mut game, 0, Action::Region(id));
+        }
+        game
+    });
+    only_known_to(one.game(), 0, one.state(), other.state());
+    let mut game = one;
+    assert_eq!(field(game.game(), game.state(), 0, "set_aside"), [4, 5]);
+    play(&mut game, 1, Action::Region(11));
+    play(&mut game, 1, Action::Region(12));
+    let (rules, state) = (Arc::clone(game.game()), *game.state());
+    assert_eq!(field(&rules, &state, 0, "set_aside"), [4, 0], "5 lies in the display");
+    assert_eq!(field(&rules, &state, 1, "set_aside"), [11, 12]);
+    let mut dice = Dice::new(1, 0);
+    for _ in 0..200 {
+        let mut world = state;
+        rules.resample(&mut world, seat(0), &mut dice);
+        assert!(world.deck.contains(4), "seat 0 knows that nobody holds what it set aside");
+        assert!(!world.aside[1].iter().any(|id| [1, 2, 3, 4, 5].contains(id)));
+    }
+}
+
+#[test]
+fn the_order_of_the_decks_is_nobodys() {
+    // FA-5.6: a position holds none; what comes next depends on chance alone.
+    for variant in VARIANTS {
+        let (game, state) =
+            middle_of(variant, |state| state.round == 3 && state.phase == Phase::Take && state.turn == 2);
+        let mut displays = BTreeSet::new();
+        for seed in 0..50 {
+            let mut next = state;
+            let mut chance = boardwire_kernel::Chance::seeded(seed, 2);
+            while next.round == 3 {
+                let active = game.pending(&next).lowest().expect("a turn");
+                let action = game.legal(&next, active).lowest().expect("a choice");
+                boardwire_kernel::apply(&*game, &mut next, active, action.into(), &mut chance)
+                    .expect("legal");
+            }
+            displays.insert(next.display.iter().collect::<Vec<_>>());
+        }
+        assert!(displays.len() > 45, "{} displays from 50 seeds", displays.len());
+    }
+}
+
+/// Everything in a position that is hidden from some seat, or known to one, by name.
+fn things(state: &State, viewer: usize, seats: usize) -> Vec<(&'static str, bool, String)> {
+    let mut things = vec![
+        ("deck of regions", true, format!("{:?}", state.deck)),
+        ("front of the sanctuary deck", true, format!("{:?}", state.front)),
+        ("display", false, format!("{:?}", state.display)),
+        ("shown", false, format!("{:?}", state.shown)),
+        ("lines", false, format!("{:?}", state.lines)),
+        ("placed", false, format!("{:?}", state.placed)),
+        ("own returned or dealt", false, format!("{:?}", state.dealt.map(|round| round[viewer]))),
+        ("own hand", false, format!("{:?}", state.hands[viewer])),
+        ("own choice", false, format!("{:?}", (state.chosen[viewer], state.aside[viewer]))),
+    ];
+    for at in (0..seats).filter(|&at| at != viewer) {
+        let hand = state.hands[at];
+        things.extend([
+            ("hidden hand", true, format!("{:?}", hand.difference(state.shown))),
+            ("known hand", false, format!("{:?}", hand.intersection(state.shown))),
+            ("choice", true, format!("{:?}", state.chosen[at])),
+            ("set aside", true, format!("{:?}", state.aside[at])),
+            ("before others", true, format!("{:?}", state.before(at))),
+            ("returned by others", true, format!("{:?}", state.dealt.map(|round| round[at]))),
+        ]);
+    }
+    things
+}
+
+#[test]
+fn resample_varies_what_is_hidden_and_never_what_is_known() {
+    // FA-5.2, FA-5.3, FA-5.4, FA-5.5
+    let mut dice = Dice::new(77, 0);
+    let mut varied: BTreeMap<&str, u32> = BTreeMap::new();
+    for variant in VARIANTS {
+        let game = table(4, variant);
+        for seed in 0..4 {
+            testkit::random_game(&game, seed, |episode| {
+                let state = episode.state();
+                for viewer in 0..4u8 {
+                    let mut world = *state;
+                    game.resample(&mut world, seat(viewer), &mut dice);
+                    let [is, drawn] = [state, &world].map(|state| things(state, viewer.into(), 4));
+                    for ((name, hidden, is), (_, _, drawn)) in is.iter().zip(&drawn) {
+                        assert!(is == drawn || *hidden, "{name} is known to seat {viewer}");
+                        *varied.entry(name).or_default() += u32::from(is != drawn);
+                    }
+                }
+            });
+        }
+    }
+    for (name, hidden, _) in things(Episode::seeded(table(4, "basic"), 1).state(), 0, 4) {
+        assert_eq!(varied[name] > 20, hidden, "{name} varied {} times", varied[name]);
+    }
+}
+
+#[test]
+fn hidden_hands_are_drawn_evenly() {
+    // FA-5.2: at the start each of the 62 regions seat 0 does not see is as likely in seat 1's hand.
+    let game = table(2, "basic");
+    let state = *Episode::seeded(Arc::clone(&game), 1).state();
+    let mut dice = Dice::new(2, 0);
+    let mut counts = [0u32; 69];
+    for _ in 0..6_200 {
+        let mut world = state;
+        game.resample(&mut world, seat(0), &mut dice);
+        world.hands[1].iter().for_each(|id| counts[usize::from(id)] += 1);
+    }
+    let unseen = state.deck.union(state.hands[1]);
+    assert_eq!(unseen.len(), 62);
+    for (id, count) in (0..).zip(counts) {
+        let even = (210..390).contains(&count);
+        assert!(if unseen.contains(id) { even } else { count == 0 }, "{id}: {count}");
+    }
+}
+
+/// How often each sanctuary was in each deal over many resamples of `state` for seat 0.
+fn deals(game: &Faraway, state: &State, dice: &mut Dice, times: u32) -> Vec<u32> {
+    let mut counts = vec![0; 46 * 42];
+    for _ in 0..times {
+        let mut world = *state;
+        game.resample(&mut world, seat(0), dice);
+        for (at, cards) in world.dealt.iter().flatten().enumerate() {
+            cards.iter().for_each(|id| counts[at * 46 + usize::from(id)] += 1);
+        }
+    }
+    counts
+}
+
+#[test]
+fn resample_forgets_how_returned_sanctuaries_really_lay() {
+    // FA-R1: drawn from the true position or from a position drawn from it, the frequencies are the same.
+    let game = table(6, "basic");
+    let mut dice = Dice::new(4, 0);
+    for seed in 0..3 {
+        let end = climbing_game(&game, seed, |_| {});
+        let state = end.state();
+        let mut world = *state;
+        game.resample(&mut world, seat(0), &mut dice);
+        assert!(state.front_block > 0 && world != *state);
+        let [true_one, drawn] = [state, &world].map(|from| deals(&game, from, &mut dice, 600));
+        for (one, other) in true_one.into_iter().zip(drawn) {
+            // Six standard deviations of the difference.
+            let apart = one.abs_diff(other);
+            assert!(apart * apart <= 36 * (one + other) + 36, "{one} and {other} of 600");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Scoring, quest by quest, and against a second scorer written straight from the catalogue's words.
+
+use boardwire_kernel::{Dice, Game};
+use serde_json::Value;
+
+use super::{catalogue, fame};
+use crate::faraway::Faraway;
+
+#[test]
+fn the_worked_example_scores_25() {
+    // FA-6.1, FA-6.4, FA-6.5
+    let fame = fame(&[27, 14, 29, 38, 50, 13, 57, 26], &[15, 44, 24]);
+    assert_eq!(fame.regions, [4, 8, 2, 0, 0, 2, 0, 0]);
+    assert_eq!(fame.sanctuaries[..3], [4, 5, 0]);
+    assert_eq!(fame.total(), 25);
+}
+
+#[test]
+fn the_line_is_turned_up_from_its_last_region_and_sanctuaries_see_all_of_it() {
+    // FA-6.1: 13 pays 2 a stone; region 2 shows two stones, to the left of what it is played before.
+    assert_eq!(fame(&[13, 2], &[]).regions[0], 4);
+    assert_eq!(fame(&[2, 13], &[]).regions[1], 0);
+    assert_eq!(fame(&[2, 13], &[6]).regions[1], 2, "sanctuaries are visible from the first step");
+    // FA-6.4: sanctuary 31 pays 2 a stone.
+    assert_eq!(fame(&[2, 13], &[31]).sanctuaries[0], 4);
+}
+
+#[test]
+fn a_quest_without_its_prerequisite_pays_nothing() {
+    // FA-6.2: 17 asks for two chimeras and pays 3 a stone; 16, 5 and 8 show one chimera each.
+    assert_eq!(fame(&[17, 16], &[]).regions[0], 0);
+    assert_eq!(fame(&[17, 16, 5], &[]).regions[0], 3);
+    assert_eq!(fame(&[16, 5, 17], &[]).regions[2], 0, "played before it: face down still");
+}
+
+#[test]
+fn every_kind_pays_for_what_is_visible() {
+    // FA-6.3: region 3 a flat 4, 13 per stone, 11 two per clue, 10 three per night.
+    assert_eq!(fame(&[3], &[]).regions[0], 4);
+    assert_eq!(fame(&[13, 2, 4], &[]).regions[0], 6);
+    assert_eq!(fame(&[11, 6, 8], &[7]).regions[0], 6);
+    assert_eq!(fame(&[10, 20, 40, 41], &[]).regions[0], 6);
+}
+
+#[test]
+fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
+    // FA-R4: region 17 with sanctuaries 12 and 17, a chimera each; some region helps itself.
+    assert_eq!(fame(&[17], &[12, 17]).regions[0], 3);
+    let cards = catalogue();
+    let helps = |card: &&crate::faraway::Card| {
+        card.prerequisite.iter().zip(&card.symbols).any(|(need, own)| *need > 0 && own > &0)
+    };
+    for card in cards.regions.iter().filter(helps) {
+        let at = (0..3).find(|&at| card.prerequisite[at] > 0 && card.symbols[at] > 0);
+        let mut visible = card.symbols;
+        for (seen, need) in visible.iter_mut().zip(card.prerequisite) {
+            *seen = (*seen).max(need);
+        }
+        assert!(card.is_met(&visible), "{card}");
+        visible[at.expect("found")] = 0;
+        assert!(!card.is_met(&visible), "{card}");
+    }
+}
+
+#[test]
+fn r5_wonders_are_never_spent() {
+    // FA-R5: two stones and two chimeras serve 46 (2 stones, 1 chimera), 60 (2 and 2) and the stones of 48.
+    assert_eq!(fame(&[46, 60, 48, 1, 23], &[]).regions[..3], [10, 16, 6]);
+}
+
+#[test]
+fn r6_two_biomes_are_added() {
+    // FA-R6: sanctuary 44 pays 1 a forest or desert: forests 1, 4; deserts 2, 6, 9; city 12.
+    assert_eq!(fame(&[1, 4, 2, 6, 9, 12], &[44]).sanctuaries[0], 5);
+}
+
+#[test]
+fn r7_every_complete_set_of_four_biomes_pays() {
+    // FA-R7: sanctuary 45 pays 4 a set; rivers 3 5, cities 12, forests 1 4, deserts 2 6.
+    assert_eq!(fame(&[3, 12, 1, 2], &[45]).sanctuaries[0], 4);
+    assert_eq!(fame(&[3, 5, 12, 1, 4, 2, 6], &[45]).sanctuaries[0], 4);
+    assert_eq!(fame(&[3, 5, 12, 1, 4, 2, 6], &[45, 7]).sanctuaries[0], 8);
+}
+
+#[test]
+fn r8_sanctuaries_of_a_biome_count_as_its_regions_and_grey_ones_for_none() {
+    // FA-R8: sanctuary 15 is a forest and pays 1 a forest; 11 to 14 are forests, 21 is grey.
+    assert_eq!(fame(&[1], &[15, 11, 12, 21]).sanctuaries[0], 4);
+    assert_eq!(fame(&[27], &[7, 19, 21]).regions[0], 3, "1 a city or desert; 27 is a city");
+}
+
+#[test]
+fn r9_a_sanctuary_counts_for_itself() {
+    // FA-R9: alone, 15 sees one forest, 37 its clue, 38 its stone but no night, 28 its stone.
+    for (id, points) in [(15, 1), (37, 1), (38, 0), (28, 1), (29, 1), (30, 1)] {
+        assert_eq!(fame(&[], &[id]).sanctuaries[0], points, "sanctuary {id}");
+    }
+}
+
+#[test]
+fn r10_nights_are_night_regions_and_night_sanctuaries() {
+    // FA-R10: sanctuary 38 pays 1 a night; regions 20 and 40 are nights, 41 is a day; 24 to 26 nights.
+    assert_eq!(fame(&[20, 40, 41], &[38, 24, 25]).sanctuaries[0], 4);
+}
+
+/// The fame of one card, from the catalogue's own words.
+fn plainly(card: &Value, visible: &[&Value]) -> u64 {
+    let number = |card: &Value, path: &str| card.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let sum = |path: &str| visible.iter().map(|card| number(card, path)).sum::<u64>();
+    for wonder in ["stone", "chimera", "thistle"] {
+        if sum(&format!("/wonders/{wonder}")) < number(card, &format!("/prerequisite/{wonder}")) {
+            return 0;
+        }
+    }
+    let of_biome = |biome: &str| visible.iter().filter(|card| card["biome"] == biome).count() as u64;
+    let quest = &card["quest"];
+    let times = match quest["kind"].as_str().expect("a kind") {
+        "none" => 0,
+        "flat" => 1,
+        "per_wonder" => sum(&format!("/wonders/{}", quest["wonder"].as_str().expect("a wonder"))),
+        "per_clue" => sum("/clues"),
+        "per_night" => {
+            let night = |card: &&&Value| card["time"] == "night" || card["night"] == true;
+            visible.iter().filter(night).count() as u64
+        }
+        "per_biome" => {
+            let biomes = quest["biomes"].as_array().expect("a list");
+            biomes.iter().map(|biome| of_biome(biome.as_str().expect("a biome"))).sum()
+        }
+        "per_biome_set" => ["river", "city", "forest", "desert"].map(of_biome).into_iter().min().unwrap_or(0),
+        other => panic!("kind {other}"),
+    };
+    times * number(quest, "/points")
+}
+
+#[test]
+fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
+    // FA-6.3
+    let file: Value = serde_json::from_str(Faraway::TITLE.catalogue).expect("JSON");
+    let mut dice = Dice::new(1, 0);
+    for _ in 0..3_000 {
+        let mut ids = |last: u8, count: u32| -> Vec<u8> {
+            let mut ids: Vec<u8> = (1..=last).collect();
+            dice.shuffle(&mut ids);
+            ids[..count as usize].to_vec()
+        };
+        let line = ids(68, 8);
+        let sanctuaries = ids(45, u32::from(line[0]) % 8);
+        let row = |section: &str, id: u8| file[section][usize::from(id) - 1].clone();
+        let regions: Vec<Value> = line.iter().map(|&id| row("regions", id)).collect();
+        let placed: Vec<Value> = sanctuaries.iter().map(|&id| row("sanctuaries", id)).collect();
+        let got = fame(&line, &sanctuaries);
+        for at in 0..8 {
+            let visible: Vec<&Value> = regions[at..].iter().chain(&placed).collect();
+            assert_eq!(u64::from(got.regions[at]), plainly(&regions[at], &visible), "{line:?}");
+        }
+        let visible: Vec<&Value> = regions.iter().chain(&placed).collect();
+        for (at, card) in placed.iter().enumerate() {
+            assert_eq!(u64::from(got.sanctuaries[at]), plainly(card, &visible), "{sanctuaries:?}");
+        }
+        // FA-6.4: the order of the sanctuaries makes no difference.
+        let turned: Vec<u8> = sanctuaries.iter().rev().copied().collect();
+        assert_eq!(fame(&line, &turned).total(), got.total());
+    }
+}

@@ -1,0 +1,120 @@
+//! The sanctuary deck when it runs round and out.
+
+use std::collections::BTreeSet;
+
+use boardwire_kernel::{Chance, Dice, Episode, Game, apply};
+
+use super::{climbing_game, explore, scripted, seat, table};
+use crate::faraway::turn::block_at;
+use crate::faraway::{Faraway, Phase, Sanctuaries, State};
+
+#[test]
+fn r1_returned_sanctuaries_lie_under_the_deck_in_an_order_nobody_knows() {
+    // FA-R1: blocks are dealt out one after the other; of a block that is begun any card can come first.
+    let game = table(6, "basic");
+    let mut begun = 0;
+    for seed in 0..20 {
+        climbing_game(&game, seed, |episode| {
+            if episode.state().phase == Phase::Explore && episode.pending().len() == 1 {
+                begun += u32::from(deals_evenly_from_a_returned_block(episode));
+            }
+        });
+    }
+    assert!(begun > 5, "only {begun} deals began a returned block and left some of it");
+}
+
+/// Whether the deal to come begins a returned block without ending it; any of its cards can come then.
+fn deals_evenly_from_a_returned_block(episode: &Episode<Faraway>) -> bool {
+    let (game, before) = (episode.game(), episode.state());
+    let last = episode.pending().lowest().expect("one seat owes");
+    let action = game.legal(before, last).lowest().expect("a choice");
+    let (mut came, mut numbers) = (Sanctuaries::EMPTY, BTreeSet::new());
+    let mut block = Sanctuaries::EMPTY;
+    for seed in 0..200 {
+        let mut after = *before;
+        apply(&**game, &mut after, last, action.into(), &mut Chance::seeded(seed, 2)).expect("legal");
+        if after.front_block == before.front_block || after.front.is_empty() {
+            return false;
+        }
+        let (round, place) = block_at(after.front_block);
+        let owner = before.order_of(round, game.info().seats)[usize::from(place)];
+        block = before.returned(round, owner.into());
+        let drawn = block.difference(after.front);
+        numbers.insert(drawn.len());
+        came = came.union(drawn);
+    }
+    assert_eq!((came, numbers.len()), (block, 1));
+    true
+}
+
+#[test]
+fn r1_a_script_gives_the_order_in_which_they_were_returned() {
+    // FA-R1: `records` plays whole games whose returned cards come again in their stated order.
+    let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3], &[20, 7, 11, 12]);
+    explore(&mut game, &[6, 1]);
+    assert_eq!(game.chance().words()[1], 45);
+    game.chance_mut().extend(1, [12, 11]);
+    assert_eq!(game.chance().words()[1], 47);
+}
+
+#[test]
+fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
+    // FA-R2
+    let game = table(6, "basic");
+    let (mut short, mut filled) = (0, 0);
+    for seed in 0..60 {
+        let mut owed = [0; 6];
+        climbing_game(&game, seed, |episode| {
+            let state = episode.state();
+            if let (Phase::Take, 0) = (state.phase, state.turn) {
+                owed = state.owed;
+                short += owed.iter().map(|&owed| u32::from(owed)).sum::<u32>();
+                for place in 0..6 {
+                    in_order(state, place);
+                }
+            }
+            if state.phase == Phase::Place && state.round < 8 {
+                let active = state.active().expect("a turn").index();
+                assert!(!state.before(active).is_empty());
+                assert_eq!(state.owed[active], 0);
+                let due = 1 + game.clues(state, active, state.round);
+                let got = state.before(active).len();
+                assert!(got == u32::from(due) || state.sanctuary_deck == 0);
+                filled += u32::from(owed[active] > 0);
+            }
+        });
+    }
+    assert!(short > 20 && filled > 10, "{short} cards short, {filled} turns filled up");
+}
+
+/// Who comes later in the order is only dealt once those before have all they are due.
+fn in_order(state: &State, place: usize) {
+    let at = usize::from(state.order[place]);
+    let later = || state.order[place + 1..].iter().map(|&other| usize::from(other));
+    if state.owed[at] > 0 {
+        assert!(later().all(|other| state.before(other).is_empty()));
+        assert_eq!(state.sanctuary_deck, 0);
+    }
+}
+
+#[test]
+fn positions_of_a_deck_that_ran_round_obey_the_law_of_resampling() {
+    // FA-5.4, FA-R1: the audit deals the whole history again, so it holds for what resample makes of it.
+    let mut dice = Dice::new(5, 0);
+    for seats in 4..=6 {
+        let game = table(seats, "advanced");
+        for seed in 0..25 {
+            climbing_game(&game, seed, |episode| {
+                for number in 0..seats {
+                    let mut world = *episode.state();
+                    game.resample(&mut world, seat(number), &mut dice);
+                    assert_eq!(game.audit(&world), Ok(()), "seat {number} at ply {}", episode.ply());
+                    let at = usize::from(number);
+                    for round in 0..7 {
+                        assert_eq!(world.dealt[round][at], episode.state().dealt[round][at]);
+                    }
+                }
+            });
+        }
+    }
+}

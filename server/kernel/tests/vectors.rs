@@ -1,0 +1,52 @@
+//! The test vectors of `docs/determinism.md` are what the kernel computes.
+#![expect(clippy::disallowed_methods, reason = "the page is a file")]
+
+use std::path::Path;
+
+use boardwire_kernel::{BitSet, Dice};
+
+/// The rows `| seed | stream | what | result |` of the page.
+fn rows(page: &str) -> Vec<[&str; 4]> {
+    page.lines()
+        .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'))
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter_map(|cells| <[&str; 4]>::try_from(cells).ok())
+        .filter(|cells| cells[0].parse::<u64>().is_ok())
+        .collect()
+}
+
+fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// What the kernel gives for `what`: a kind and its number, as the page writes them.
+fn compute(mut dice: Dice, what: &str) -> String {
+    let (kind, number) = what.split_once(' ').expect("a kind and a number");
+    let number: u8 = number.parse().expect("a small number");
+    match kind {
+        "seed" => list((0..number).map(|_| dice.seed())),
+        "below" => list((0..8).map(|_| dice.below(number.into()))),
+        "draw" => {
+            let mut set: BitSet<2> = (1..=number).collect();
+            list((0..8).map(|_| dice.draw(&mut set)))
+        }
+        "shuffle" => {
+            let mut items: Vec<u8> = (0..number).collect();
+            dice.shuffle(&mut items);
+            list(items)
+        }
+        _ => panic!("no vector is called {kind}"),
+    }
+}
+
+#[test]
+fn the_vectors_of_the_page_are_computed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/determinism.md");
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let rows = rows(&page);
+    assert!(rows.len() >= 8, "{} vectors", rows.len());
+    for [seed, stream, what, result] in rows {
+        let dice = Dice::new(seed.parse().expect("a seed"), stream.parse().expect("a stream"));
+        assert_eq!(compute(dice, what), result, "seed {seed}, stream {stream}, {what}");
+    }
+}

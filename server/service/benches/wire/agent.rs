@@ -1,0 +1,141 @@
+//! An agent that plays one match of Faraway against a random bot, one decision at a time.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use boardwire_api::v1::match_service_client::MatchServiceClient;
+use boardwire_api::v1::{
+    ActRequest, CreateMatchRequest, CreateMatchResponse, JoinMatchRequest, JoinMatchResponse, Observation,
+    ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request, play_response,
+};
+use boardwire_kernel::{ActionSet, BOT_STREAM, Dice};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Streaming};
+
+/// The seed of the match and of the agent's choices.
+const SEED: u64 = 7;
+
+/// How an agent asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// A call for every decision.
+    Unary,
+    /// All decisions on one stream.
+    Stream,
+}
+
+/// What requests go out on.
+enum Line {
+    Unary(MatchServiceClient<Channel>, MetadataValue<Ascii>),
+    Stream(mpsc::Sender<PlayRequest>, Streaming<PlayResponse>),
+}
+
+/// An agent at its seat.
+pub(crate) struct Agent {
+    /// What the server answered when the match was created.
+    pub(crate) created: CreateMatchResponse,
+    /// What it answered when the seat was taken.
+    pub(crate) joined: JoinMatchResponse,
+    /// The latest observation.
+    pub(crate) seen: Observation,
+    line: Line,
+    match_id: String,
+    dice: Dice,
+}
+
+fn with_token<T>(message: T, token: &MetadataValue<Ascii>) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert("authorization", token.clone());
+    request
+}
+
+impl Line {
+    async fn ask(&mut self, request: play_request::Request) -> anyhow::Result<Observation> {
+        use play_request::Request::{Act, Observe, Reset};
+        let seen = match (self, request) {
+            (Self::Unary(client, token), Act(act)) => {
+                client.act(with_token(act, token)).await?.into_inner().observation
+            }
+            (Self::Unary(client, token), Observe(observe)) => {
+                client.observe(with_token(observe, token)).await?.into_inner().observation
+            }
+            (Self::Unary(client, token), Reset(reset)) => {
+                client.reset(with_token(reset, token)).await?.into_inner().observation
+            }
+            (Self::Stream(ask, answers), request) => {
+                ask.send(PlayRequest { request: Some(request) }).await?;
+                match answers.message().await?.and_then(|answer| answer.answer) {
+                    Some(play_response::Answer::Observation(seen)) => Some(seen),
+                    other => bail!("refused on the stream: {other:?}"),
+                }
+            }
+        };
+        seen.context("an answer without an observation")
+    }
+}
+
+impl Agent {
+    /// Creates a match at `address`, takes its remote seat, and looks.
+    pub(crate) async fn join(address: &str, way: Way) -> anyhow::Result<Self> {
+        let endpoint = Endpoint::from_shared(address.to_owned())?.tcp_nodelay(true);
+        let mut client = MatchServiceClient::new(endpoint.connect().await?);
+        let create = CreateMatchRequest {
+            game: "faraway".to_owned(),
+            seats: ["remote", "random"].map(str::to_owned).to_vec(),
+            seed: Some(SEED),
+            ..CreateMatchRequest::default()
+        };
+        let created = client.create_match(create).await?.into_inner();
+        let invitation = created.invitations.first().context("an invitation")?.invitation.clone();
+        let join = JoinMatchRequest { invitation, ..JoinMatchRequest::default() };
+        let joined = client.join_match(join).await?.into_inner();
+        let match_id = created.r#match.as_ref().context("a match")?.id.clone();
+        let token = format!("Bearer {}", joined.token).parse()?;
+        let mut line = match way {
+            Way::Unary => Line::Unary(client, token),
+            Way::Stream => {
+                let (ask, asked) = mpsc::channel(1);
+                let answers = client.play(with_token(ReceiverStream::new(asked), &token)).await?;
+                Line::Stream(ask, answers.into_inner())
+            }
+        };
+        let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
+        let seen = line.ask(play_request::Request::Observe(observe)).await?;
+        Ok(Self { created, joined, seen, line, match_id, dice: Dice::new(SEED, BOT_STREAM) })
+    }
+
+    /// Whether the episode has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.seen.terminated || self.seen.truncated
+    }
+
+    /// Makes a random decision; gives the time its round trip took.
+    pub(crate) async fn act(&mut self) -> anyhow::Result<Duration> {
+        let mask = &self.seen.mask;
+        let mut legal: ActionSet = (0..=u8::MAX)
+            .take(8 * mask.len())
+            .filter(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1)
+            .collect();
+        let act = ActRequest {
+            match_id: self.match_id.clone(),
+            episode: self.seen.episode,
+            decision: self.seen.decision,
+            action: self.dice.draw(&mut legal).into(),
+            wait: true,
+            extras: None,
+        };
+        let start = Instant::now();
+        self.seen = self.line.ask(play_request::Request::Act(act)).await?;
+        Ok(start.elapsed())
+    }
+
+    /// Goes on to the next episode.
+    pub(crate) async fn reset(&mut self) -> anyhow::Result<()> {
+        let reset = ResetRequest { match_id: self.match_id.clone(), wait: true, ..ResetRequest::default() };
+        self.seen = self.line.ask(play_request::Request::Reset(reset)).await?;
+        Ok(())
+    }
+}

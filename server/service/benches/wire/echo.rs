@@ -1,0 +1,143 @@
+//! A server that only moves bytes: it answers every request with what the real server once answered.
+//!
+//! It serves the same protocol with the same transport, and plays no game: the next answer of its tape is
+//! given whatever is asked. So the time against it is what gRPC itself costs for messages of these sizes.
+
+use std::io::Read as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use boardwire_api::v1::match_service_server::{MatchService, MatchServiceServer};
+use boardwire_api::v1::{
+    ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
+    GetMatchRequest, GetMatchResponse, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
+    ListMatchesResponse, Observation, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
+    ResetRequest, ResetResponse, play_request, play_response,
+};
+use boardwire_server::run::{Listener, serve, transport};
+use tokio::net::{TcpListener, UnixListener};
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::agent::{Agent, Way};
+
+/// How many episodes the tape holds.
+const EPISODES: usize = 16;
+
+/// Records a tape at the real server `real`, then serves it on a free port and the Unix socket `path` until
+/// standard input ends.
+pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let router =
+            transport().add_service(MatchServiceServer::new(Echo(Arc::new(Tape::record(real).await?))));
+        let tcp = TcpListener::bind("127.0.0.1:0").await?;
+        println!("listening on {}", tcp.local_addr()?);
+        let unix = Listener::Unix(UnixListener::bind(path)?, path.into());
+        println!("listening on unix:{path}");
+        let never = std::future::pending;
+        tokio::try_join!(serve(router.clone(), Listener::Tcp(tcp), never()), serve(router, unix, never()))?;
+        Ok(())
+    })
+}
+
+/// What the real server answered, in order.
+struct Tape {
+    created: CreateMatchResponse,
+    joined: JoinMatchResponse,
+    answers: Vec<Observation>,
+    next: AtomicUsize,
+}
+
+impl Tape {
+    /// Plays whole episodes: the first answer follows upon the last as one episode does upon another.
+    async fn record(real: &str) -> anyhow::Result<Self> {
+        let mut agent = Agent::join(real, Way::Unary).await?;
+        let mut answers = vec![agent.seen.clone()];
+        for episode in 0..EPISODES {
+            if episode > 0 {
+                agent.reset().await?;
+                answers.push(agent.seen.clone());
+            }
+            while !agent.is_over() {
+                agent.act().await?;
+                answers.push(agent.seen.clone());
+            }
+        }
+        Ok(Self { created: agent.created, joined: agent.joined, answers, next: AtomicUsize::new(0) })
+    }
+
+    fn next(&self) -> Option<Observation> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        Some(self.answers[at % self.answers.len()].clone())
+    }
+
+    fn first(&self) -> Option<Observation> {
+        self.next.store(0, Ordering::Relaxed);
+        self.next()
+    }
+
+    fn answer(&self, asked: &PlayRequest) -> PlayResponse {
+        let seen = match asked.request {
+            Some(play_request::Request::Observe(_)) => self.first(),
+            _ => self.next(),
+        };
+        PlayResponse { answer: seen.map(play_response::Answer::Observation) }
+    }
+}
+
+struct Echo(Arc<Tape>);
+
+type Answer<T> = Result<Response<T>, Status>;
+
+fn unserved<T>() -> Answer<T> {
+    Err(Status::unimplemented("an echo server plays no match"))
+}
+
+#[tonic::async_trait]
+impl MatchService for Echo {
+    type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
+
+    async fn create_match(&self, _: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
+        Ok(Response::new(self.0.created.clone()))
+    }
+
+    async fn join_match(&self, _: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
+        Ok(Response::new(self.0.joined.clone()))
+    }
+
+    async fn observe(&self, _: Request<ObserveRequest>) -> Answer<ObserveResponse> {
+        Ok(Response::new(ObserveResponse { observation: self.0.first() }))
+    }
+
+    async fn act(&self, _: Request<ActRequest>) -> Answer<ActResponse> {
+        Ok(Response::new(ActResponse { observation: self.0.next() }))
+    }
+
+    async fn reset(&self, _: Request<ResetRequest>) -> Answer<ResetResponse> {
+        Ok(Response::new(ResetResponse { observation: self.0.next() }))
+    }
+
+    async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
+        let tape = Arc::clone(&self.0);
+        let answers = request.into_inner().map(move |asked| Ok(tape.answer(&asked?)));
+        Ok(Response::new(Box::pin(answers)))
+    }
+
+    async fn get_match(&self, _: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
+        unserved()
+    }
+
+    async fn list_matches(&self, _: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
+        unserved()
+    }
+
+    async fn close_match(&self, _: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
+        unserved()
+    }
+}

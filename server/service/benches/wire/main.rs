@@ -1,0 +1,38 @@
+//! What playing over the wire costs, against a server that does nothing but move the same bytes.
+//!
+//! `wire` starts the real binary and an [echo server](echo), each a process of its own on a TCP and a Unix
+//! socket, and one agent that makes one decision at a time against each in turn: by single calls and on a
+//! stream. What counts is the ratio of neighbouring blocks, since machines are noisy. `--json` prints a row a
+//! line, for `bench/run`. `wire hold` starts the two servers, prints where they listen, and keeps them until
+//! its standard input ends: for agents in other languages.
+
+mod agent;
+mod echo;
+mod measure;
+mod servers;
+
+use std::io::Read as _;
+
+use servers::Servers;
+
+/// As the binary has it, so that the servers differ in nothing but their work.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["echo", real, path] => echo::run(real, path),
+        ["hold", ..] => hold(),
+        _ => measure::run(words.contains(&"--json")),
+    }
+}
+
+/// Keeps the servers until standard input ends.
+fn hold() -> anyhow::Result<()> {
+    let servers = Servers::start()?;
+    println!("{}", servers.addresses());
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! The two servers under comparison, as processes that end with this one.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+/// A server process.
+pub(crate) struct Server {
+    process: Child,
+    /// Where it listens on TCP: `127.0.0.1:PORT`.
+    pub(crate) tcp: String,
+    /// Where it listens on a Unix socket: `unix:PATH`.
+    pub(crate) unix: String,
+}
+
+/// The real server and the echo server.
+pub(crate) struct Servers {
+    /// `boardwire serve`.
+    pub(crate) real: Server,
+    /// The echo server.
+    pub(crate) echo: Server,
+    _folder: TempDir,
+}
+
+impl Servers {
+    /// Starts both; the echo server learns from the real one what to answer.
+    pub(crate) fn start() -> anyhow::Result<Self> {
+        let folder = TempDir::with_prefix("boardwire-bench-")?;
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_boardwire"));
+        serve.args(["serve", "--exit-with-stdin", "--log-level", "warn", "--listen", "127.0.0.1:0"]);
+        serve.arg("--listen").arg(unix(&folder.path().join("real")));
+        let real = Server::start(serve).context("the real server")?;
+        let mut echo = Command::new(std::env::current_exe()?);
+        echo.arg("echo").arg(format!("http://{}", real.tcp)).arg(folder.path().join("echo"));
+        let echo = Server::start(echo).context("the echo server")?;
+        Ok(Self { real, echo, _folder: folder })
+    }
+
+    /// Where both listen, as JSON.
+    pub(crate) fn addresses(&self) -> serde_json::Value {
+        let of = |server: &Server| serde_json::json!({ "tcp": server.tcp, "unix": server.unix });
+        serde_json::json!({ "real": of(&self.real), "echo": of(&self.echo) })
+    }
+}
+
+fn unix(path: &Path) -> String {
+    format!("unix:{}", path.display())
+}
+
+impl Server {
+    /// Starts a server that prints `listening on ADDRESS` for a TCP and then a Unix socket.
+    fn start(mut command: Command) -> anyhow::Result<Self> {
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut lines = BufReader::new(process.stdout.take().context("it is piped")?).lines();
+        let mut address = || -> anyhow::Result<String> {
+            let line = lines.next().context("it ended before it listened")??;
+            Ok(line.strip_prefix("listening on ").context("no address")?.to_owned())
+        };
+        let (tcp, unix) = (address()?, address()?);
+        Ok(Self { process, tcp, unix })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,238 @@
+//! The server as a client meets it: a real socket, the generated client, a graceful end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
+use boardwire_api::v1::match_service_client::MatchServiceClient;
+use boardwire_api::v1::*;
+use boardwire_games::Registry;
+use boardwire_server::matches::Matches;
+use boardwire_server::run::{Listener, run};
+use boardwire_server::tables::Tables;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::transport::Channel;
+use tonic::{Code, Request};
+use tonic_types::StatusExt as _;
+
+struct Server {
+    channel: Channel,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<anyhow::Result<()>>,
+}
+
+async fn server(limit: usize) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let matches = Arc::new(Matches::new(Tables::new(registry), limit));
+    let (stop, stopped) = oneshot::channel();
+    let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, async {
+        let _ = stopped.await;
+    }));
+    let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it serves");
+    Server { channel, stop, serving }
+}
+
+fn create(seats: &[&str]) -> CreateMatchRequest {
+    CreateMatchRequest {
+        game: "faraway".to_owned(),
+        seats: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        seed: Some(7),
+        ..CreateMatchRequest::default()
+    }
+}
+
+fn with_token<T>(message: T, token: &str) -> Request<T> {
+    let mut request = Request::new(message);
+    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
+    request.metadata_mut().insert("authorization", value);
+    request
+}
+
+fn reason(status: &tonic::Status) -> String {
+    status.get_details_error_info().expect("every status carries ErrorInfo").reason
+}
+
+/// The lowest legal action of a mask.
+fn lowest(mask: &[u8]) -> u32 {
+    let at = mask.iter().position(|&byte| byte != 0).expect("a pending seat has a legal action");
+    u32::try_from(8 * at).expect("few actions") + mask[at].trailing_zeros()
+}
+
+#[tokio::test]
+async fn a_match_is_played_by_single_calls_and_by_a_stream() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let mut ends = Vec::new();
+    for by_stream in [false, true] {
+        let created = client.create_match(create(&["remote", "random"])).await.expect("it is created");
+        let created = created.into_inner();
+        let invitation = created.invitations[0].invitation.clone();
+        let joined = client.join_match(JoinMatchRequest { invitation, ..JoinMatchRequest::default() });
+        let joined = joined.await.expect("it is joined").into_inner();
+        let match_id = created.r#match.expect("a match").id;
+        let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
+        let act = |seen: &Observation| ActRequest {
+            match_id: match_id.clone(),
+            episode: seen.episode,
+            decision: seen.decision,
+            action: lowest(&seen.mask),
+            wait: true,
+            extras: None,
+        };
+        let mut seen = client.observe(with_token(observe, &joined.token)).await;
+        let mut next = seen.as_mut().expect("it is shown").get_ref().observation.clone();
+        if by_stream {
+            let (ask, asked) = tokio::sync::mpsc::channel(1);
+            let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
+            let mut answers =
+                client.play(with_token(asked, &joined.token)).await.expect("it streams").into_inner();
+            while let Some(seen) = next.take_if(|seen| !seen.terminated) {
+                let request = Some(play_request::Request::Act(act(&seen)));
+                ask.send(PlayRequest { request }).await.expect("the stream is open");
+                let answer = answers.message().await.expect("the stream is open").expect("an answer");
+                let Some(play_response::Answer::Observation(seen)) = answer.answer else {
+                    panic!("{answer:?}")
+                };
+                next = Some(seen);
+            }
+        } else {
+            while let Some(seen) = next.take_if(|seen| !seen.terminated) {
+                let answer = client.act(with_token(act(&seen), &joined.token)).await;
+                next = answer.expect("it is legal").into_inner().observation;
+            }
+        }
+        ends.push(next.expect("the last observation"));
+    }
+    assert!(ends[0].outcome.as_ref().is_some_and(|outcome| outcome.scores.len() == 2));
+    assert_eq!(ends[0], ends[1], "a stream and single calls show the same");
+}
+
+#[tokio::test]
+async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let created = client.create_match(create(&["remote", "random"])).await.expect("created").into_inner();
+    let invitation = created.invitations[0].invitation.clone();
+    let joined = client.join_match(JoinMatchRequest { invitation, ..JoinMatchRequest::default() });
+    let joined = joined.await.expect("it is joined").into_inner();
+    let match_id = created.r#match.expect("a match").id;
+    let request = |request| PlayRequest { request };
+    let act = ActRequest { match_id: match_id.clone(), action: 999, ..ActRequest::default() };
+    let observe = ObserveRequest { match_id, ..ObserveRequest::default() };
+    let asked = vec![
+        request(Some(play_request::Request::Act(act))),
+        request(None),
+        request(Some(play_request::Request::Observe(observe))),
+    ];
+    let mut answers = client.play(with_token(tokio_stream::iter(asked), &joined.token)).await;
+    let answers = answers.as_mut().expect("it streams").get_mut();
+    let mut reasons = Vec::new();
+    while let Some(answer) = answers.message().await.expect("the stream does not fail") {
+        reasons.push(match answer.answer.expect("an answer") {
+            play_response::Answer::Error(error) => error.reason,
+            play_response::Answer::Observation(seen) => format!("ply {}", seen.ply),
+        });
+    }
+    assert_eq!(reasons, ["ACTION_OUT_OF_RANGE", "FIELD_INVALID", "ply 1"]);
+}
+
+#[tokio::test]
+async fn requests_repeated_with_the_same_id_create_and_join_once() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let request = CreateMatchRequest { request_id: "a".to_owned(), ..create(&["remote", "random"]) };
+    let one = client.create_match(request.clone()).await.expect("it is created").into_inner();
+    let two = client.create_match(request).await.expect("it is answered again").into_inner();
+    assert_eq!(one, two);
+    let all = client.list_matches(ListMatchesRequest::default()).await.expect("they are listed");
+    assert_eq!(all.get_ref().matches.len(), 1);
+}
+
+#[tokio::test]
+async fn lists_come_in_pages() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    for _ in 0..5 {
+        client.create_match(create(&["remote", "random"])).await.expect("it is created");
+    }
+    let (mut ids, mut page_token) = (Vec::new(), String::new());
+    loop {
+        let request = ListMatchesRequest { page_size: 2, page_token };
+        let page = client.list_matches(request).await.expect("a page").into_inner();
+        assert!(page.matches.len() <= 2);
+        ids.extend(page.matches.into_iter().map(|listed| listed.id));
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(ids.len(), 5);
+    assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]));
+
+    let mut catalog = CatalogServiceClient::new(server.channel.clone());
+    let games = catalog.list_games(ListGamesRequest::default()).await.expect("they are listed").into_inner();
+    assert_eq!(games.games.len(), Registry::IDS.len());
+    let wrong = ListGamesRequest { page_token: "chess".to_owned(), page_size: 0 };
+    let refused = catalog.list_games(wrong).await.expect_err("no such page");
+    assert_eq!(reason(&refused), "FIELD_INVALID");
+}
+
+#[tokio::test]
+async fn a_full_server_says_so_until_a_match_is_closed() {
+    let server = server(1).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let first = client.create_match(create(&["remote", "random"])).await.expect("created").into_inner();
+    let full = client.create_match(create(&["remote", "random"])).await.expect_err("one is the limit");
+    assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "MATCHES_FULL"));
+    let match_id = first.r#match.expect("a match").id;
+    let close = CloseMatchRequest { match_id: match_id.clone() };
+    for _ in 0..2 {
+        let closed = client.close_match(with_token(close.clone(), &first.host_token)).await;
+        let closed = closed.expect("closing is safe to retry").into_inner().r#match.expect("a match");
+        assert_eq!(closed.state(), MatchState::Closed);
+    }
+    client.create_match(create(&["remote", "random"])).await.expect("there is room again");
+    let invitation = first.invitations[0].invitation.clone();
+    let gone = client.join_match(JoinMatchRequest { invitation, ..JoinMatchRequest::default() });
+    assert_eq!(reason(&gone.await.expect_err("it is closed")), "INVITATION_UNKNOWN");
+}
+
+#[tokio::test]
+async fn stopping_answers_whoever_waits_and_ends() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let created = client.create_match(create(&["remote", "remote"])).await.expect("created").into_inner();
+    let mut tokens = Vec::new();
+    for invited in created.invitations {
+        let join = JoinMatchRequest { invitation: invited.invitation, ..JoinMatchRequest::default() };
+        tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
+    }
+    let match_id = created.r#match.expect("a match").id;
+    let observe = ObserveRequest { match_id: match_id.clone(), ..ObserveRequest::default() };
+    let seen = client.observe(with_token(observe, &tokens[0])).await.expect("shown").into_inner();
+    let seen = seen.observation.expect("an observation");
+    let action = lowest(&seen.mask);
+    let act = ActRequest { match_id: match_id.clone(), action, wait: true, ..ActRequest::default() };
+    let waiting = tokio::spawn({
+        let (mut client, token) = (client.clone(), tokens[0].clone());
+        async move { client.act(with_token(act, &token)).await }
+    });
+    // The other seat sees that the choice has been made; its owner now waits.
+    let mut ply = 0;
+    while ply == 0 {
+        let get = GetMatchRequest { match_id: match_id.clone() };
+        ply = client.get_match(get).await.expect("shown").into_inner().r#match.expect("a match").ply;
+        tokio::task::yield_now().await;
+    }
+    server.stop.send(()).expect("it serves");
+    let refused = waiting.await.expect("no panic").expect_err("the server stops");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
+    drop(client);
+    drop(server.channel);
+    let ended = tokio::time::timeout(Duration::from_secs(20), server.serving).await;
+    ended.expect("it ends in time").expect("no panic").expect("it ends well");
+}

@@ -1,0 +1,119 @@
+// What the matches need around them: the real server, agents as processes, and a host.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { Client } from "./client.js";
+import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
+
+/** A path seen from the root of the repository. */
+export function path(relative: string): string {
+  return fileURLToPath(new URL(`../../../${relative}`, import.meta.url));
+}
+
+const BINARY = process.env["BOARDWIRE_BINARY"] ?? path("target/release/boardwire");
+const PYTHON = process.env["BOARDWIRE_PYTHON"] ?? path(".venv/bin/python");
+
+/** The agents, which take the same arguments and print the same lines. */
+export const AGENTS = {
+  typescript: [process.execPath, path("tests/node/dist/agent.js")],
+  python: [PYTHON, path("tests/node/python_agent.py")],
+};
+export type Agent = keyof typeof AGENTS;
+
+/** A server on a free port and on a Unix socket. It ends with its standard input, so with this process too. */
+export interface Server {
+  address: string;
+  socket: string;
+  stop(): Promise<void>;
+}
+
+export async function startServer(): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), "boardwire-"));
+  const listen = ["--listen", "127.0.0.1:0", "--listen", `unix:${join(folder, "socket")}`];
+  const server = spawn(BINARY, ["serve", ...listen, "--exit-with-stdin", "--log-level", "warn"], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = end(server);
+  const lines = createInterface(server.stdout)[Symbol.asyncIterator]();
+  const listening = async (): Promise<string> => {
+    const { value = "" } = await lines.next();
+    const [, address] = /^listening on (.+)$/.exec(value) ?? [];
+    if (address !== undefined) return address;
+    server.kill();
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`${BINARY}, which \`make build\` builds, does not listen: ${await ended}`);
+  };
+  const stop = async (): Promise<void> => {
+    server.stdin.end();
+    const last = setTimeout(() => server.kill("SIGKILL"), 10_000);
+    const how = await ended;
+    clearTimeout(last);
+    rmSync(folder, { recursive: true, force: true });
+    if (how !== "exit code 0") throw new Error(`the server ended with ${how}`);
+  };
+  return { address: await listening(), socket: await listening(), stop };
+}
+
+/** How a process ended. */
+async function end(child: ChildProcess): Promise<string> {
+  try {
+    const [code, signal] = await once(child, "close");
+    return signal === null ? `exit code ${code}` : `signal ${signal}`;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** Lets agents play and gives the lines that each has printed. If one fails, all are ended. */
+export async function letPlay(games: { agent: Agent; args: string[] }[]): Promise<string[][]> {
+  const stop = new AbortController();
+  try {
+    return await Promise.all(games.map(({ agent, args }) => letOnePlay(agent, args, stop.signal)));
+  } finally {
+    stop.abort();
+  }
+}
+
+async function letOnePlay(agent: Agent, args: string[], signal: AbortSignal): Promise<string[]> {
+  const [command, script] = AGENTS[agent] as [string, string];
+  const child = spawn(command, [script, ...args], { signal, stdio: ["ignore", "pipe", "pipe"] });
+  const [how, printed, complaint] = await Promise.all([end(child), text(child.stdout), text(child.stderr)]);
+  if (how !== "exit code 0") throw new Error(`the ${agent} agent ended with ${how}\n${complaint}`);
+  return printed.split("\n").slice(0, -1);
+}
+
+/** A match as its host sees it. */
+export interface Hosted {
+  matchId: string;
+  hostToken: string;
+  invitations: string[];
+  options: Record<string, string>;
+}
+
+export async function createMatch(
+  client: Client, game: string, seats: string[], seed: number,
+): Promise<Hosted> {
+  const created = await client.call(client.match.CreateMatch, { game, seats, seed });
+  const { id: matchId, options } = created.match!;
+  const invitations = created.invitations.map(({ invitation }) => invitation);
+  return { matchId, hostToken: created.hostToken, invitations, options };
+}
+
+/** The token of a seat. */
+export async function joinMatch(client: Client, invitation: string): Promise<string> {
+  return (await client.call(client.match.JoinMatch, { invitation })).token;
+}
+
+export async function closeMatch(client: Client, { matchId, hostToken }: Hosted): Promise<void> {
+  await client.call(client.match.CloseMatch, { matchId }, hostToken);
+}
+
+export async function listGames(client: Client): Promise<Game[]> {
+  return (await client.call(client.catalog.ListGames, {})).games;
+}

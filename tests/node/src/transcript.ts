@@ -1,0 +1,70 @@
+// The transcript of a match, from what each of its agents printed.
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { members, type Client } from "./client.js";
+import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
+import { closeMatch, createMatch, joinMatch, path } from "./house.js";
+
+/**
+ * Puts the decisions of all seats in order, simultaneous ones in seat order.
+ *
+ * Agents cannot know that order: who of two was first is chance. So the same match is played once more, one
+ * decision after the other, the lowest seat that owes one first; it must end as the agents saw it end.
+ */
+export async function transcript(
+  client: Client, game: Game, seed: number, printed: string[][],
+): Promise<string> {
+  const seats = printed.map(() => "remote");
+  const left = printed.map((lines) => [...lines]);
+  const match = await createMatch(client, game.id, seats, seed);
+  const { matchId, hostToken } = match;
+  const options = Object.entries(match.options).map(([name, value]) => `${name}=${value}`).sort();
+  const lines = [
+    `game ${game.id} rules ${game.rulesVersion} seats ${seats.length} seed ${seed}`,
+    ["options", ...options].join(" "),
+    "policy first",
+  ];
+  const tokens = await Promise.all(match.invitations.map((invitation) => joinMatch(client, invitation)));
+  for (let episode = 0; left[0]!.length > 0; episode++) {
+    if (episode > 0) await client.call(client.match.Reset, { matchId }, hostToken);
+    lines.push(`episode ${episode}`);
+    let seen = (await client.call(client.match.Observe, { matchId }, tokens[0])).observation!;
+    while (!seen.terminated && !seen.truncated) {
+      const [seat] = members(Uint8Array.of(seen.pending)) as [number];
+      const line = left[seat]!.shift() ?? "";
+      const [of, decision, action] = line.split(" ").map(Number);
+      assert.equal(of, episode, `seat ${seat} owes a decision in episode ${episode}, but has printed: ${line}`);
+      const act = { matchId, episode, decision: decision!, action: action! };
+      seen = (await client.call(client.match.Act, act, tokens[seat])).observation!;
+      lines.push(`${seat} ${line.slice(line.indexOf(" ") + 1)}`);
+    }
+    const { scores = [], ranks = [] } = seen.outcome ?? {};
+    const over = `over scores ${scores.join(" ")} ranks ${ranks.join(" ")}`;
+    for (const rest of left) assert.equal(rest.shift(), `${episode} ${over}`);
+    lines.push(over);
+  }
+  assert.deepEqual(left.flat(), [], "nobody has decided more than was due");
+  await closeMatch(client, match);
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+const golden = (game: string) => path(`tests/golden/${game}/match.transcript.txt`);
+
+export function writeGolden(game: string, found: string): void {
+  mkdirSync(dirname(golden(game)), { recursive: true });
+  writeFileSync(golden(game), found);
+}
+
+/** Expects the transcript to be the golden, byte for byte. */
+export function assertGolden(game: string, found: string): void {
+  const file = golden(game);
+  const bless = "BOARDWIRE_BLESS=1 npm test writes it";
+  if (!existsSync(file)) assert.fail(`${file} is missing: ${bless}`);
+  const expected = readFileSync(file, "utf8");
+  if (found === expected) return;
+  const [ours, theirs] = [found.split("\n"), expected.split("\n")];
+  const at = ours.findIndex((line, i) => line !== theirs[i]);
+  assert.fail(`${file}:${at + 1}: expected ${theirs[at]}, found ${ours[at]}; if it should change, ${bless}`);
+}

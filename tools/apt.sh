@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs Debian packages that a test or the set-up needs, or says which are missing and why it cannot.
+set -euo pipefail
+if ! command -v apt-get >/dev/null; then
+    echo "make: please install: $* (this is no Debian system, so it cannot be done for you)" >&2
+    exit 1
+fi
+run=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "make: please install as root: apt-get install $*" >&2; exit 1; }
+    run=(sudo)
+fi
+echo "installing $*" >&2
+"${run[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${run[@]}" apt-get install -qq -y --no-install-recommends "$@" >/dev/null
