@@ -45,7 +45,6 @@ test-rust: | check-tools
 
 test-python: build
 	cd client-py && ../$(PYTHON) -m pytest -q
-	$(PYTHON) -m pytest -q tests/python
 
 test-node: build
 	tools/need-node.sh

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
 from typing import Any
@@ -72,3 +74,22 @@ def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert client.games()
+
+
+SPY = """
+import importlib.abc, os, sys
+os.environ.pop("GRPC_ENABLE_FORK_SUPPORT", None)
+
+class Spy(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "grpc":
+            print(os.environ.get("GRPC_ENABLE_FORK_SUPPORT"))
+
+sys.meta_path.insert(0, Spy())
+import boardwire
+"""
+
+
+def test_grpcio_is_told_of_forks_before_it_is_imported() -> None:
+    told = subprocess.run([sys.executable, "-c", SPY], capture_output=True, text=True, check=True)
+    assert told.stdout == "1\n"

@@ -6,19 +6,19 @@ grpcio is kept below this module: callers hand in and get messages, and catch `B
 from __future__ import annotations
 
 import os
-import queue
 import threading
-import time
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
+
+# A forked process opens channels of its own, but in versions of grpcio that leave this off by default the
+# library itself does not survive the fork. No other module imports grpcio before this one.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from ._errors import BoardwireError, ConnectionLost, error
-from .v1 import catalog_pb2_grpc, match_service_pb2_grpc, observation_pb2
-from .v1 import match_service_pb2 as pb
+from .v1 import catalog_pb2_grpc, match_service_pb2_grpc
 
 #: The largest message either way, as the server has it.
 MESSAGE_BYTES = 64 * 1024 * 1024
@@ -27,7 +27,7 @@ KEEPALIVE_MS = 20_000
 
 #: What was opened before a fork: ending it here would wait for threads that did not come along, and speak
 #: on the parent's connection.
-_inherited: list[object] = []
+inherited: list[object] = []
 
 _Req = TypeVar("_Req", contravariant=True)
 _Res = TypeVar("_Res", covariant=True)
@@ -35,9 +35,6 @@ _Res = TypeVar("_Res", covariant=True)
 
 class _Unary(Protocol[_Req, _Res]):
     def __call__(self, request: _Req, timeout: float, metadata: Any) -> _Res: ...
-
-
-SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest
 
 
 class Stubs:
@@ -84,7 +81,7 @@ class Connection:
         if self._pid != os.getpid():
             # Another thread may have held the lock at the fork.
             self._lock = threading.Lock()
-            _inherited.append(self._stubs)
+            inherited.append(self._stubs)
             self._stubs = None
         with self._lock:
             if self._stubs is None:
@@ -131,149 +128,6 @@ class Connection:
         if self._stubs is not None and self._pid == os.getpid():
             self._stubs.channel.close()
             self._stubs = None
-
-
-class PlayStream:
-    """One seat's `Play` stream: a request, its answer, and so on.
-
-    The stream opens at the first request of each process, and again after it broke.
-    """
-
-    def __init__(self, connection: Connection, token: str) -> None:
-        """Nothing is sent yet."""
-        self._connection = connection
-        self._token = token
-        self._pid = 0
-        self._requests: queue.SimpleQueue[pb.PlayRequest | None] = queue.SimpleQueue()
-        self._answers: Iterator[pb.PlayResponse] | None = None
-        self._watch = Watch()
-        self._finalizer: weakref.finalize[..., Any] | None = None
-
-    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
-        """Sends a request and waits for its answer.
-
-        Raises:
-            BoardwireError: The request was refused, or the stream broke.
-        """
-        if self._answers is None or self._pid != os.getpid():
-            self._open()
-        assert self._answers is not None
-        self._watch.arm(timeout)
-        self._requests.put(_play_request(request))
-        try:
-            answer = next(self._answers)
-        except StopIteration:
-            self.close()
-            message = "the server ended the stream; the next call opens another"
-            raise error("UNAVAILABLE", "", message) from None
-        except grpc.RpcError as status:
-            expired = self._watch.expired
-            self.close()
-            if expired:
-                raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout:g} s") from None
-            raise self._connection.failure(status) from None
-        except BaseException:
-            # An interrupt: the answer is still to come, and must not be taken for the next one.
-            self.close()
-            raise
-        self._watch.disarm()
-        if answer.HasField("error"):
-            refusal = answer.error
-            raise error(_code_name(refusal.code), refusal.reason, refusal.message, refusal.metadata)
-        return answer.observation
-
-    def _open(self) -> None:
-        if self._pid != os.getpid():
-            _inherited.append(self._answers)
-        self._pid = os.getpid()
-        requests = self._requests = queue.SimpleQueue()
-        call = self._connection.stubs.match.Play(iter(requests.get, None), metadata=bearer(self._token))
-        self._answers = call
-        self._watch = Watch(call.cancel)
-        self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests, call.cancel)
-
-    def close(self) -> None:
-        """Ends the stream; the next request opens another."""
-        self._watch.disarm()
-        if self._finalizer is not None:
-            self._finalizer()
-        self._answers = None
-
-
-def _hang_up(
-    pid: int, requests: queue.SimpleQueue[pb.PlayRequest | None], cancel: Callable[[], object]
-) -> None:
-    if pid == os.getpid():
-        requests.put(None)
-        cancel()
-
-
-class Watch:
-    """The time by which a streamed answer is due: grpcio cannot await one with a timeout."""
-
-    def __init__(self, cancel: Callable[[], object] = lambda: None) -> None:
-        """Calls `cancel` when it is overdue."""
-        self.cancel = cancel
-        self.due = float("inf")
-        self.expired = False
-
-    def arm(self, seconds: float) -> None:
-        """Expects the answer within so many seconds."""
-        self.expired = False
-        self.due = time.monotonic() + seconds
-        _watchman.on_duty().see(self)
-
-    def disarm(self) -> None:
-        """Expects nothing."""
-        self.due = float("inf")
-
-
-class _Watchman:
-    """Cancels overdue calls: one thread a process, asleep until the earliest is due."""
-
-    def __init__(self) -> None:
-        self._pid = os.getpid()
-        self._condition = threading.Condition()
-        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
-        self._wake = 0.0
-        self._thread: threading.Thread | None = None
-
-    def on_duty(self) -> _Watchman:
-        if self._pid != os.getpid():
-            self.__init__()  # type: ignore[misc]
-        return self
-
-    def see(self, watch: Watch) -> None:
-        with self._condition:
-            self._watches.add(watch)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._patrol, name="boardwire-deadlines", daemon=True)
-                self._thread.start()
-            elif watch.due < self._wake:
-                self._condition.notify()
-
-    def _patrol(self) -> None:
-        with self._condition:
-            while True:
-                now = time.monotonic()
-                for watch in list(self._watches):
-                    if watch.due <= now:
-                        watch.disarm()
-                        watch.expired = True
-                        watch.cancel()
-                self._wake = min((watch.due for watch in self._watches), default=float("inf"))
-                self._condition.wait(None if self._wake == float("inf") else self._wake - now)
-
-
-_watchman = _Watchman()
-
-
-def _play_request(request: SeatRequest) -> pb.PlayRequest:
-    if isinstance(request, pb.ActRequest):
-        return pb.PlayRequest(act=request)
-    if isinstance(request, pb.ObserveRequest):
-        return pb.PlayRequest(observe=request)
-    return pb.PlayRequest(reset=request)
 
 
 def bearer(token: str) -> tuple[tuple[str, str], ...]:
@@ -324,7 +178,8 @@ def _options(target: str) -> list[tuple[str, str | int]]:
     return options
 
 
-def _code_name(code: int) -> str:
+def code_name(code: int) -> str:
+    """The name of a status code given as its number."""
     for known in grpc.StatusCode:
         if known.value[0] == code:
             return known.name

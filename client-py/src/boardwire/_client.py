@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar
 
-import grpc
-
 from . import _convert
 from ._channel import Connection, check_target
 from ._seat import WAIT_SECONDS, Seat, fetch_match
@@ -20,6 +18,7 @@ from .v1 import catalog_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
+    import grpc
     from typing_extensions import Self
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.

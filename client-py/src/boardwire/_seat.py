@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, SupportsIndex
 
 from . import _convert
-from ._channel import Connection, PlayStream, SeatRequest
+from ._channel import Connection
 from ._errors import ActionOutOfRange
 from ._spec import GameSpec
+from ._stream import PlayStream, SeatRequest
 from ._types import MatchInfo, Observation
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2

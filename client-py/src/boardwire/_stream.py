@@ -1,0 +1,164 @@
+"""A seat's `Play` stream, and the time by which each of its answers is due."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+
+from ._channel import Connection, bearer, code_name, inherited
+from ._errors import error
+from .v1 import match_service_pb2 as pb
+from .v1 import observation_pb2
+
+#: What a seat can ask for.
+SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest
+
+
+class PlayStream:
+    """One seat's `Play` stream: a request, its answer, and so on.
+
+    The stream opens at the first request of each process, and again after it broke.
+    """
+
+    def __init__(self, connection: Connection, token: str) -> None:
+        """Nothing is sent yet."""
+        self._connection = connection
+        self._token = token
+        self._pid = 0
+        self._requests: queue.SimpleQueue[pb.PlayRequest | None] = queue.SimpleQueue()
+        self._answers: Iterator[pb.PlayResponse] | None = None
+        self._watch = Watch()
+        self._finalizer: weakref.finalize[..., Any] | None = None
+
+    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+        """Sends a request and waits for its answer.
+
+        Raises:
+            BoardwireError: The request was refused, or the stream broke.
+        """
+        if self._answers is None or self._pid != os.getpid():
+            self._open()
+        assert self._answers is not None
+        self._watch.arm(timeout)
+        self._requests.put(_play_request(request))
+        try:
+            answer = next(self._answers)
+        except StopIteration:
+            self.close()
+            message = "the server ended the stream; the next call opens another"
+            raise error("UNAVAILABLE", "", message) from None
+        except grpc.RpcError as status:
+            expired = self._watch.expired
+            self.close()
+            if expired:
+                raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout:g} s") from None
+            raise self._connection.failure(status) from None
+        except BaseException:
+            # An interrupt: the answer is still to come, and must not be taken for the next one.
+            self.close()
+            raise
+        self._watch.disarm()
+        if answer.HasField("error"):
+            refusal = answer.error
+            raise error(code_name(refusal.code), refusal.reason, refusal.message, refusal.metadata)
+        return answer.observation
+
+    def _open(self) -> None:
+        if self._pid != os.getpid():
+            inherited.append(self._answers)
+        self._pid = os.getpid()
+        requests = self._requests = queue.SimpleQueue()
+        call = self._connection.stubs.match.Play(iter(requests.get, None), metadata=bearer(self._token))
+        self._answers = call
+        self._watch = Watch(call.cancel)
+        self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests, call.cancel)
+
+    def close(self) -> None:
+        """Ends the stream; the next request opens another."""
+        self._watch.disarm()
+        if self._finalizer is not None:
+            self._finalizer()
+        self._answers = None
+
+
+def _hang_up(
+    pid: int, requests: queue.SimpleQueue[pb.PlayRequest | None], cancel: Callable[[], object]
+) -> None:
+    if pid == os.getpid():
+        requests.put(None)
+        cancel()
+
+
+class Watch:
+    """The time by which a streamed answer is due: grpcio cannot await one with a timeout."""
+
+    def __init__(self, cancel: Callable[[], object] = lambda: None) -> None:
+        """Calls `cancel` when it is overdue."""
+        self.cancel = cancel
+        self.due = float("inf")
+        self.expired = False
+
+    def arm(self, seconds: float) -> None:
+        """Expects the answer within so many seconds."""
+        self.expired = False
+        self.due = time.monotonic() + seconds
+        _watchman.on_duty().see(self)
+
+    def disarm(self) -> None:
+        """Expects nothing."""
+        self.due = float("inf")
+
+
+class _Watchman:
+    """Cancels overdue calls: one thread a process, asleep until the earliest is due."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._condition = threading.Condition()
+        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
+        self._wake = 0.0
+        self._thread: threading.Thread | None = None
+
+    def on_duty(self) -> _Watchman:
+        if self._pid != os.getpid():
+            self.__init__()  # type: ignore[misc]
+        return self
+
+    def see(self, watch: Watch) -> None:
+        with self._condition:
+            self._watches.add(watch)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._patrol, name="boardwire-deadlines", daemon=True)
+                self._thread.start()
+            elif watch.due < self._wake:
+                self._condition.notify()
+
+    def _patrol(self) -> None:
+        with self._condition:
+            while True:
+                now = time.monotonic()
+                for watch in list(self._watches):
+                    if watch.due <= now:
+                        watch.disarm()
+                        watch.expired = True
+                        watch.cancel()
+                self._wake = min((watch.due for watch in self._watches), default=float("inf"))
+                self._condition.wait(None if self._wake == float("inf") else self._wake - now)
+
+
+_watchman = _Watchman()
+
+
+def _play_request(request: SeatRequest) -> pb.PlayRequest:
+    if isinstance(request, pb.ActRequest):
+        return pb.PlayRequest(act=request)
+    if isinstance(request, pb.ObserveRequest):
+        return pb.PlayRequest(observe=request)
+    return pb.PlayRequest(reset=request)
