@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -195,14 +196,16 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("ShuttingDown")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect() as doomed:
-        _, seat, seen = begun(doomed, "remote")
-        seat.act(legal(seen), wait=False)
+    with boardwire.connect() as doomed, ThreadPoolExecutor() as threads:
+        match, seat, seen = begun(doomed, "remote")
+        waiting = threads.submit(seat.act, legal(seen), wait=True)
+        while match.info().ply == 0:
+            pass  # The call has arrived when its choice is made; then it waits for the other seat.
         server = doomed._server
         assert server is not None
         assert server._process.stdin is not None
         server._process.stdin.close()
-        seat.observe(wait=True)
+        waiting.result()
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:

@@ -78,22 +78,26 @@ class PlayStream:
         call = self._connection.stubs.match.Play(iter(requests.get, None), metadata=bearer(self._token))
         self._answers = call
         self._watch = Watch(call.cancel)
-        self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests, call.cancel)
+        self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests)
 
     def close(self) -> None:
         """Ends the stream; the next request opens another."""
         self._watch.disarm()
         if self._finalizer is not None:
             self._finalizer()
+        if self._answers is not None and self._pid == os.getpid():
+            self._watch.cancel()
         self._answers = None
 
 
-def _hang_up(
-    pid: int, requests: queue.SimpleQueue[pb.PlayRequest | None], cancel: Callable[[], object]
-) -> None:
+def _hang_up(pid: int, requests: queue.SimpleQueue[pb.PlayRequest | None]) -> None:
+    """Tells the server that nothing more is asked.
+
+    The garbage collector may call this at any moment, also while grpcio holds a lock: no more is done here
+    than to put into a queue that is made for it.
+    """
     if pid == os.getpid():
         requests.put(None)
-        cancel()
 
 
 class Watch:

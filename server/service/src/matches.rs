@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use boardwire_kernel::Seat;
+use tokio::sync::watch;
 
 use crate::arbiter::{Arbiter, Role, Settings};
 use crate::error::ServiceError;
@@ -20,6 +21,7 @@ pub struct Matches {
     tables: Tables,
     limit: usize,
     inner: Mutex<Inner>,
+    stopped: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -28,14 +30,13 @@ struct Inner {
     closed: VecDeque<Arc<Arbiter>>,
     invitations: BTreeMap<String, (Arc<Arbiter>, Seat)>,
     creations: VecDeque<(String, Arc<Arbiter>)>,
-    stopped: bool,
 }
 
 impl Matches {
     /// Holds up to `limit` open matches of the games of `tables`.
     #[must_use]
     pub fn new(tables: Tables, limit: usize) -> Self {
-        Self { tables, limit, inner: Mutex::default() }
+        Self { tables, limit, inner: Mutex::default(), stopped: watch::Sender::new(false) }
     }
 
     /// The games served.
@@ -60,7 +61,7 @@ impl Matches {
         settings: Settings,
     ) -> Result<Arc<Arbiter>, ServiceError> {
         let mut inner = self.lock();
-        if inner.stopped {
+        if *self.stopped.borrow() {
             return Err(ServiceError::ShuttingDown);
         }
         if !request.is_empty()
@@ -150,8 +151,17 @@ impl Matches {
 
     /// Ends all matches, tells whoever waits, and lets nobody create another.
     pub fn stop(&self) {
-        let mut inner = self.lock();
-        inner.stopped = true;
+        let inner = self.lock();
+        self.stopped.send_replace(true);
         inner.open.values().for_each(|arbiter| arbiter.end(ServiceError::ShuttingDown));
+    }
+
+    /// Resolves when the server stops.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopped = self.stopped.subscribe();
+        async move {
+            // An error means that the matches are gone, and the server with them.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        }
     }
 }

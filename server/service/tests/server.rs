@@ -228,7 +228,12 @@ async fn stopping_answers_whoever_waits_and_ends() {
         ply = client.get_match(get).await.expect("shown").into_inner().r#match.expect("a match").ply;
         tokio::task::yield_now().await;
     }
+    // A stream on which nothing is asked must not keep the server.
+    let (_ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
+    let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
+    let mut idle = client.play(with_token(asked, &tokens[1])).await.expect("it streams").into_inner();
     server.stop.send(()).expect("it serves");
+    assert_eq!(idle.message().await.expect("the stream ends well"), None);
     let refused = waiting.await.expect("no panic").expect_err("the server stops");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
     drop(client);

@@ -10,7 +10,7 @@ use boardwire_api::v1::{
     ResetResponse, match_service_server::MatchService, play_request, play_response,
 };
 use boardwire_bots::UnknownBot;
-use tokio_stream::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{page_size, token};
@@ -99,7 +99,8 @@ impl MatchService for MatchPlane {
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
         let matches = Arc::clone(&self.0);
         let token = token(request.metadata()).ok_or(ServiceError::MissingToken)?.to_owned();
-        let answers = request.into_inner().then(move |asked| {
+        let asked = request.into_inner().take_until(matches.stopped());
+        let answers = asked.then(move |asked| {
             let (matches, token) = (Arc::clone(&matches), token.clone());
             async move { Ok(answer(&matches, &token, asked?).await) }
         });
@@ -125,6 +126,7 @@ fn player(seat: usize, name: &str) -> Result<Player, ServiceError> {
     })
 }
 
+#[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
 async fn observe(
     matches: &Matches,
     token: Option<&str>,
@@ -135,6 +137,12 @@ async fn observe(
     arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
 }
 
+#[tracing::instrument(
+    level = "debug",
+    skip_all,
+    err(level = "debug"),
+    fields(match_id = asked.match_id, episode = asked.episode, decision = asked.decision, seat)
+)]
 async fn act(
     matches: &Matches,
     token: Option<&str>,
@@ -142,11 +150,13 @@ async fn act(
 ) -> Result<Observation, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
+    tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     arbiter.act(seat, decision)?;
     arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
 }
 
+#[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
 async fn reset(
     matches: &Matches,
     token: Option<&str>,
