@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 import boardwire
-from boardwire._channel import Stubs
+from boardwire._channel import Stubs, bearer
 from boardwire.v1 import match_service_pb2 as pb
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
@@ -196,13 +197,19 @@ def _(client: boardwire.Client) -> None:
 @provokes("ShuttingDown")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
-        _, seat, seen = begun(doomed, "remote")
+        match, seat, seen = begun(doomed, "remote")
         seat.act(legal(seen), wait=False)
-        server = doomed._server
+        connection, server = doomed._connection, doomed._server
+        request = pb.ObserveRequest(match_id=match.id, wait=True)
+        waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
+        # Answered on the same connection, so the server has the call before it by now.
+        match.info()
         assert server is not None
         assert server._process.stdin is not None
         server._process.stdin.close()
-        seat.observe(wait=True)
+        status = waiting.exception()
+        assert isinstance(status, grpc.RpcError)
+        raise connection.failure(status)
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:
