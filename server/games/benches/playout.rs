@@ -26,8 +26,17 @@ struct Row {
     game: &'static str,
     seats: u8,
     view_bytes: usize,
-    /// Decisions a second of every run, ascending.
-    runs: Vec<u64>,
+    /// Decisions a second of every run.
+    by_clock: Vec<u64>,
+    /// Decisions a second spent on a core; empty where the system does not tell.
+    on_core: Vec<u64>,
+}
+
+/// What one run found.
+struct Run {
+    decisions: u128,
+    passed: u128,
+    on_core: Option<u128>,
 }
 
 fn main() {
@@ -41,22 +50,22 @@ fn main() {
 }
 
 fn print(row: &Row, json: bool) {
-    let Row { game, seats, view_bytes, runs } = row;
-    let median = runs[runs.len() / 2];
-    if json {
-        let row = serde_json::json!({
-            "row": format!("engine {game} {seats} seats"),
-            "figure": median,
-            "unit": "decisions/s",
-            "quartiles": [runs[runs.len() / 4], runs[runs.len() * 3 / 4]],
-            "view_bytes": view_bytes,
-        });
-        println!("{row}");
-    } else {
-        let (least, most) = (runs[0], runs[runs.len() - 1]);
-        println!(
-            "{game:15} {seats} seats {median:9} decisions/s ({least} to {most}), view {view_bytes} bytes"
-        );
+    let Row { game, seats, view_bytes, by_clock, on_core } = row;
+    for (what, runs) in [("", by_clock), (", on core", on_core)] {
+        let mut runs = runs.clone();
+        runs.sort_unstable();
+        let quartile = |number: usize| runs.get(runs.len() * number / 4);
+        let (Some(low), Some(figure), Some(high)) = (quartile(1), quartile(2), quartile(3)) else { continue };
+        let (row, unit) = (format!("engine {game} {seats} seats{what}"), "decisions/s");
+        if json {
+            let quartiles = [low, high];
+            let row = serde_json::json!({
+                "row": row, "figure": figure, "quartiles": quartiles, "unit": unit, "view_bytes": view_bytes,
+            });
+            println!("{row}");
+        } else {
+            println!("{row:36} {figure:9} {unit} ({low} to {high}), view {view_bytes} bytes");
+        }
     }
 }
 
@@ -78,22 +87,35 @@ fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> Row {
     let game = Arc::new(game);
     let mut seeds = 0..;
     // The first run warms up and is not counted.
-    let mut runs: Vec<u64> = (0..=RUNS).map(|_| run(&game, &mut seeds)).skip(1).collect();
-    runs.sort_unstable();
-    Row { game: G::TITLE.id, seats, view_bytes: game.info().layout.bytes(), runs }
+    let runs: Vec<Run> = (0..=RUNS).map(|_| run(&game, &mut seeds)).skip(1).collect();
+    let rate = |decisions: u128, nanos: u128| u64::try_from(decisions * 1_000_000_000 / nanos.max(1));
+    Row {
+        game: G::TITLE.id,
+        seats,
+        view_bytes: game.info().layout.bytes(),
+        by_clock: runs.iter().filter_map(|run| rate(run.decisions, run.passed).ok()).collect(),
+        on_core: runs.iter().filter_map(|run| rate(run.decisions, run.on_core?).ok()).collect(),
+    }
 }
 
-/// Plays whole games for a while; gives the decisions a second.
-fn run<G: Game>(game: &Arc<G>, seeds: &mut impl Iterator<Item = u64>) -> u64 {
+/// Nanoseconds this thread has spent on a core, where Linux tells.
+fn spent_on_core() -> Option<u128> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().next()?.parse().ok()
+}
+
+/// Plays whole games for a while.
+fn run<G: Game>(game: &Arc<G>, seeds: &mut impl Iterator<Item = u64>) -> Run {
     let mut view = vec![0; game.info().layout.bytes()];
     let mut mask = vec![0; game.info().actions.mask_bytes()];
-    let (mut decisions, start) = (0_u128, Instant::now());
+    let (mut decisions, before, start) = (0, spent_on_core(), Instant::now());
     loop {
         let seed = seeds.next().expect("there are seeds enough");
         decisions += u128::from(play(game, seed, &mut view, &mut mask));
         let passed = start.elapsed();
         if passed >= RUN {
-            return u64::try_from(decisions * 1_000_000_000 / passed.as_nanos()).unwrap_or(u64::MAX);
+            let on_core = spent_on_core().zip(before).map(|(after, before)| after - before);
+            return Run { decisions, passed: passed.as_nanos(), on_core };
         }
     }
 }

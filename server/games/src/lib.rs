@@ -5,6 +5,7 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod faraway;
+pub mod rauha;
 mod record;
 mod registry;
 
@@ -13,4 +14,5 @@ pub use registry::Visitor;
 
 registry::games! {
     faraway: Faraway,
+    rauha: Rauha,
 }

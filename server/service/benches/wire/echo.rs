@@ -72,12 +72,12 @@ impl Tape {
         Ok(Self { created: agent.created, joined: agent.joined, answers, next: AtomicUsize::new(0) })
     }
 
-    fn next(&self) -> Option<Observation> {
+    fn next(&self) -> Observation {
         let at = self.next.fetch_add(1, Ordering::Relaxed);
-        Some(self.answers[at % self.answers.len()].clone())
+        self.answers[at % self.answers.len()].clone()
     }
 
-    fn first(&self) -> Option<Observation> {
+    fn first(&self) -> Observation {
         self.next.store(0, Ordering::Relaxed);
         self.next()
     }
@@ -87,7 +87,7 @@ impl Tape {
             Some(play_request::Request::Observe(_)) => self.first(),
             _ => self.next(),
         };
-        PlayResponse { answer: seen.map(play_response::Answer::Observation) }
+        PlayResponse { answer: Some(play_response::Answer::Observation(seen)) }
     }
 }
 
@@ -112,15 +112,15 @@ impl MatchService for Echo {
     }
 
     async fn observe(&self, _: Request<ObserveRequest>) -> Answer<ObserveResponse> {
-        Ok(Response::new(ObserveResponse { observation: self.0.first() }))
+        Ok(Response::new(ObserveResponse { observation: Some(self.0.first()) }))
     }
 
     async fn act(&self, _: Request<ActRequest>) -> Answer<ActResponse> {
-        Ok(Response::new(ActResponse { observation: self.0.next() }))
+        Ok(Response::new(ActResponse { observation: Some(self.0.next()) }))
     }
 
     async fn reset(&self, _: Request<ResetRequest>) -> Answer<ResetResponse> {
-        Ok(Response::new(ResetResponse { observation: self.0.next() }))
+        Ok(Response::new(ResetResponse { observation: Some(self.0.next()) }))
     }
 
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {

@@ -1,0 +1,160 @@
+//! The compiled-in catalogue, and catalogues that cannot be.
+
+use boardwire_kernel::{Game, Loaded};
+use serde_json::{Value, json};
+
+use super::Rauha;
+use super::record_cases::put;
+use crate::rauha::pieces::{Biome, Effect};
+
+fn text() -> Value {
+    serde_json::from_str(Rauha::TITLE.catalogue).expect("JSON")
+}
+
+/// Where a catalogue so spoiled is refused.
+fn refused(spoil: impl FnOnce(&mut Value)) -> String {
+    let mut catalogue = text();
+    spoil(&mut catalogue);
+    match Rauha::catalogue(&catalogue.to_string()) {
+        Ok(_) => "accepted".into(),
+        Err(error) => error.place,
+    }
+}
+
+#[test]
+fn the_box_holds_what_the_rules_say() {
+    let loaded = Loaded::read::<Rauha>(Rauha::TITLE.catalogue).expect("valid");
+    let cards = &loaded.value.biomes[1..=80];
+    for age in [1, 2] {
+        let of_age = || cards.iter().filter(|card| card.age == age);
+        assert_eq!(of_age().count(), 40);
+        for kind in 0..4 {
+            assert_eq!(of_age().filter(|card| card.types >> kind & 1 == 1).count(), 12);
+        }
+        for animal in 0..3 {
+            let symbols: u8 = of_age().map(|card| card.animals[animal]).sum();
+            assert_eq!(symbols, if age == 1 { 12 } else { 17 });
+        }
+    }
+    let kinds = |matches: &dyn Fn(&Biome) -> bool| cards.iter().filter(|card| matches(card)).count();
+    assert_eq!(kinds(&|card| matches!(card.effect, Effect::PointsPer(..))), 26);
+    assert_eq!(kinds(&|card| matches!(card.effect, Effect::Score(_))), 17);
+    assert_eq!(kinds(&|card| matches!(card.effect, Effect::Gain(_))), 13);
+    assert_eq!(kinds(&|card| matches!(card.effect, Effect::None)), 13);
+    assert_eq!(kinds(&|card| matches!(card.effect, Effect::BuySpore { .. })), 7);
+    assert_eq!(kinds(&|card| matches!(card.effect, Effect::BuyPoints { .. })), 4);
+    assert_eq!(kinds(&|card| card.cells.count_ones() < 9), 18);
+    assert_eq!(kinds(&|card| card.cost > 0), 35);
+    assert_eq!(kinds(&|card| card.cost == 0 && card.cells.count_ones() == 9), 27);
+    assert_eq!(kinds(&|card| card.types.count_ones() == 2), 16);
+    assert_eq!(Rauha::provenance(&loaded.value).len(), 5);
+}
+
+#[test]
+fn wrong_counts_are_refused() {
+    let pop = |path: &'static str| {
+        move |catalogue: &mut Value| {
+            catalogue.pointer_mut(path).and_then(Value::as_array_mut).expect("a list").pop();
+        }
+    };
+    assert_eq!(refused(pop("/biomes")), "biomes");
+    assert_eq!(refused(pop("/entities")), "entities");
+    assert_eq!(refused(pop("/track")), "track");
+    assert_eq!(refused(pop("/boards/B")), "boards.B");
+    assert_eq!(refused(pop("/water_scoring/points")), "water_scoring.points");
+    assert_eq!(refused(|catalogue| catalogue["biomes"][12]["copies"] = json!(2)), "biomes[12].copies");
+    assert_eq!(
+        refused(|catalogue| catalogue["deal"]["cards_per_satellite"] = json!(5)),
+        "deal.cards_per_satellite"
+    );
+    assert_eq!(
+        refused(|catalogue| catalogue["components"]["biome_cards"]["age2"] = json!(41)),
+        "components.biome_cards.age2"
+    );
+    assert_eq!(
+        refused(|catalogue| catalogue["deal"]["by_players"]["3"]["used_per_age"] = json!(25)),
+        "deal.by_players.3.used_per_age"
+    );
+}
+
+#[test]
+fn unknown_effects_and_their_values_are_refused() {
+    let effect = |effect: Value| refused(move |catalogue| catalogue["biomes"][12]["effect"] = effect);
+    assert_eq!(effect(json!({ "kind": "steal", "crystals": 2 })), "biomes[12].effect.kind");
+    assert_eq!(effect(json!({ "kind": "passive_water", "water": 2 })), "biomes[12].effect.kind");
+    assert_eq!(effect(json!({ "kind": "gain" })), "biomes[12].effect.crystals");
+    assert_eq!(effect(json!({ "kind": "gain", "crystals": 2, "points": 1 })), "biomes[12].effect.points");
+    assert_eq!(effect(json!({ "kind": "gain", "crystals": -2 })), "biomes[12].effect.crystals");
+    assert_eq!(
+        effect(json!({ "kind": "points_per", "per": "desert", "points": 1 })),
+        "biomes[12].effect.per"
+    );
+    assert_eq!(effect(json!({ "kind": "buy_spore", "cost": 2, "spores": 2 })), "biomes[12].effect.spores");
+    assert_eq!(
+        refused(|catalogue| catalogue["entities"][6]["effect"] = json!({ "kind": "wash" })),
+        "entities[6].effect.kind"
+    );
+    assert_eq!(
+        refused(|catalogue| catalogue["boards"]["A"][3]["effect"] = json!({ "kind": "wash" })),
+        "boards.A[3].effect.kind"
+    );
+}
+
+#[test]
+fn duplicates_are_refused() {
+    assert_eq!(refused(|catalogue| catalogue["biomes"][12]["id"] = json!(11)), "biomes[12].id");
+    assert_eq!(refused(|catalogue| catalogue["biomes"][12]["id"] = json!(80)), "biomes[12].id");
+    assert_eq!(refused(|catalogue| catalogue["biomes"][12]["code"] = json!("A1-01")), "biomes[12].code");
+    assert_eq!(refused(|catalogue| catalogue["boards"]["B"][2]["id"] = json!(111)), "boards.B[2].id");
+    assert_eq!(refused(|catalogue| catalogue["entities"][2]["id"] = json!(1)), "entities[2].id");
+    assert_eq!(refused(|catalogue| catalogue["entities"][2]["key"] = json!("maa")), "entities[2].key");
+    assert_eq!(
+        refused(|catalogue| catalogue["entities"][2]["called_by"] = json!({ "animal": "land" })),
+        "entities[2].called_by"
+    );
+    assert_eq!(refused(|catalogue| catalogue["biomes"][1]["cells"] = json!([6, 6])), "biomes[1].cells[1]");
+    assert_eq!(
+        refused(|catalogue| catalogue["biomes"][1]["types"] = json!(["crystal", "crystal"])),
+        "biomes[1].types[1]"
+    );
+}
+
+#[test]
+fn values_out_of_range_are_refused() {
+    let bad = [
+        ("/biomes/1/cells", json!([6, 9]), "biomes[1].cells[1]"),
+        ("/biomes/1/cells", json!([]), "biomes[1].cells"),
+        ("/biomes/0/cells", json!([1]), "biomes[0].cells"),
+        ("/biomes/5/age", json!(2), "biomes[5].age"),
+        ("/biomes/5/types", json!(["desert"]), "biomes[5].types[0]"),
+        ("/biomes/5/types", json!([]), "biomes[5].types"),
+        ("/biomes/5/animals", json!(["bird"]), "biomes[5].animals[0]"),
+        ("/biomes/5/water", json!(1), "biomes[5].water"),
+        ("/biomes/5/cost", json!(99), "biomes[5].cost"),
+        ("/entities/2/name", json!("cell 4"), "entities[2].name"),
+        ("/track/4/cells", json!([0, 1, 3]), "track[4].cells"),
+        ("/track/6/satellite", json!("moon"), "track[6].satellite"),
+        ("/track/3/kind", json!("turn"), "track[3].kind"),
+        ("/track/8/age", json!(1), "track[8].age"),
+        ("/water_scoring/points/0", json!(1), "water_scoring.points[0]"),
+    ];
+    for (pointer, value, place) in bad {
+        assert_eq!(refused(|catalogue| put(catalogue, pointer, value)), place);
+    }
+}
+
+#[test]
+fn what_is_not_a_catalogue_is_refused_with_its_place() {
+    assert_eq!(refused(|catalogue| catalogue["schema_version"] = json!(2)), "schema_version");
+    let broken = Rauha::catalogue("{\n  \"schema_version\": }").expect_err("broken");
+    assert_eq!(broken.place, "line 2 column 21");
+    for spoil in [
+        |catalogue: &mut Value| catalogue["biomes"][3]["colour"] = json!("red"),
+        |catalogue: &mut Value| catalogue["biomes"][3]["cost"] = json!("three"),
+        |catalogue: &mut Value| {
+            catalogue["biomes"][3].as_object_mut().expect("a row").remove("cells");
+        },
+    ] {
+        assert!(refused(spoil).starts_with("line "), "serde says where and what");
+    }
+}

@@ -1,0 +1,210 @@
+//! Setup, track and draft.
+
+use boardwire_kernel::{Chance, Game, Seat, SeatSet, testkit};
+
+use super::Scene;
+use crate::rauha::Rauha;
+use crate::rauha::action::Action;
+use crate::rauha::pieces::Side;
+use crate::rauha::rules::Rules;
+use crate::rauha::state::{Phase, State};
+
+#[test]
+fn two_to_five_seats_begin_on_the_same_side_with_four_crystals() {
+    // RA-1.1 RA-1.2
+    assert_eq!(Rauha::TITLE.seats, 2..=5);
+    for (side, first) in [("A", 81), ("B", 90)] {
+        for seats in 2..=5 {
+            let game = testkit::table::<Rauha>(seats, &[("side", side)]);
+            let state = game.deal(&mut Chance::seeded(3, 3));
+            for board in &state.boards[..usize::from(seats)] {
+                assert_eq!(board.cells, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|cell| first + cell));
+                assert_eq!((board.crystals, board.points(), board.spores), (4, 0, 0));
+                assert_eq!(board.entities, 0);
+            }
+        }
+    }
+    let default = testkit::table::<Rauha>(2, &[]);
+    assert_eq!(default.info().options.word("side"), "A", "side A is suggested first");
+}
+
+#[test]
+fn the_first_leader_is_drawn_from_a_stream_of_its_own() {
+    // RA-1.3
+    let game = testkit::table::<Rauha>(3, &[]);
+    for leader in 0..3 {
+        let mut chance = Chance::scripted([(0..12).collect(), vec![], vec![leader]]);
+        let state = game.deal(&mut chance);
+        assert_eq!((state.leader, state.first), (leader, leader));
+    }
+    let leaders: std::collections::BTreeSet<u8> =
+        (0..40).map(|seed| Scene::opening(3, seed).state.leader).collect();
+    assert_eq!(leaders.len(), 3);
+}
+
+#[test]
+fn satellites_lie_between_neighbours() {
+    // RA-1.4
+    for seats in 2..=5 {
+        for seat in Seat::all(seats) {
+            let star = Rules::satellite(seat, Side::Star, seats);
+            let moon = Rules::satellite(seat, Side::Moon, seats);
+            assert_eq!(star, seat.index());
+            assert_eq!(moon, seat.clockwise(1, seats).index());
+            assert_ne!(star, moon, "also with two seats");
+            let rules = &testkit::table::<Rauha>(seats, &[]).rules;
+            let number = |satellite: usize| u8::try_from(satellite).expect("small");
+            assert_eq!(rules.reader(number(star), Side::Star), seat);
+            assert_eq!(rules.reader(number(moon), Side::Moon), seat);
+        }
+    }
+}
+
+#[test]
+fn the_ages_are_decks_of_forty_different_cards() {
+    // RA-1.5
+    let scene = Scene::opening(5, 9);
+    let [first, second] = scene.rules().ages;
+    assert_eq!((first.len(), second.len()), (40, 40));
+    assert!(first.intersection(second).is_empty());
+    assert_eq!(scene.state.undealt.intersection(second), second, "Age 2 is untouched at first");
+    assert_eq!(scene.state.undealt.len(), 60);
+}
+
+#[test]
+fn the_track_has_four_rounds_of_three_turns_and_a_scoring() {
+    // RA-2.1
+    let scene = Scene::opening(2, 1);
+    let track = &scene.rules().track;
+    let columns = [0b001_001_001, 0b010_010_010, 0b100_100_100];
+    let rows = [0b000_000_111, 0b000_111_000, 0b111_000_000];
+    let lines = |round: usize| [0, 1, 2].map(|turn| track[4 * round + turn].line);
+    assert_eq!(lines(0), columns);
+    assert_eq!(lines(1), rows);
+    assert_eq!(lines(2), [columns[2], columns[1], columns[0]]);
+    assert_eq!(lines(3), [rows[2], rows[1], rows[0]]);
+    let sides: Vec<Side> = track.iter().filter(|stop| !stop.is_scoring()).map(|stop| stop.side).collect();
+    let (moon, star) = (Side::Moon, Side::Star);
+    assert_eq!(sides, [moon, star, moon, star, moon, star, moon, star, moon, star, moon, star]);
+    let corners: Vec<usize> = (0..16).filter(|&stop| track[stop].is_scoring()).collect();
+    assert_eq!(corners, [3, 7, 11, 15]);
+    for cell in 0..9 {
+        let times = track.iter().filter(|stop| stop.line >> cell & 1 == 1).count();
+        assert_eq!(times, 4, "each cell's row and column come up twice each");
+    }
+}
+
+#[test]
+fn each_round_deals_four_cards_of_its_age_on_each_satellite() {
+    // RA-2.2 RA-8.3
+    let mut scene = Scene::opening(3, 5);
+    let mut left = [40, 40];
+    for round in 1..=4u8 {
+        assert_eq!((scene.state.round(), scene.state.turn()), (round, 1));
+        let age = usize::from((round - 1) / 2);
+        left[age] -= 12;
+        let counts = scene.rules().counts(&scene.state);
+        assert_eq!(counts.undealt, left, "nothing goes back into a deck");
+        assert_eq!(counts.pack, 4);
+        for pack in &scene.state.packs[usize::from(round - 1)][..3] {
+            assert!(pack.iter().all(|&card| scene.rules().ages[age].contains(card)));
+        }
+        for _ in 0..3 {
+            scene.idle_turn();
+        }
+        while scene.state.is_scoring() && scene.state.phase == Phase::Activate {
+            let actor = scene.rules().actor(&scene.state).number();
+            scene.act(actor, Action::End);
+        }
+    }
+    assert_eq!(scene.state.phase, Phase::Over);
+}
+
+#[test]
+fn cards_are_dealt_satellite_by_satellite_from_the_stream_of_their_age() {
+    // RA-2.2
+    let game = testkit::table::<Rauha>(2, &[]);
+    let dealt = [8, 5, 3, 1, 40, 39, 38, 37];
+    let mut chance = Chance::scripted([dealt.to_vec(), vec![], vec![1]]);
+    let state = game.deal(&mut chance);
+    assert_eq!(state.packs[0][..2], [[1, 3, 5, 8], [37, 38, 39, 40]]);
+    assert_eq!((chance.fault(), chance.words()), (None, vec![0, 0, 0]));
+}
+
+#[test]
+fn all_draft_at_once_from_the_satellite_of_the_notch() {
+    // RA-3.1
+    let mut scene = Scene::opening(3, 2);
+    assert_eq!(scene.game.pending(&scene.state), SeatSet::all(3));
+    for seat in Seat::all(3) {
+        let moon = scene.state.packs[0][seat.clockwise(1, 3).index()];
+        assert_eq!(scene.rules().hand(&scene.state, seat), moon);
+        let legal = scene.game.legal(&scene.state, seat);
+        assert!(legal.iter().eq(moon.iter().map(|card| card - 1)));
+    }
+    scene.act(1, Action::Draft { card: scene.state.packs[0][2][3] });
+    assert_eq!(scene.game.pending(&scene.state).iter().map(Seat::number).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(scene.state.phase, Phase::Draft, "nothing happens before all have chosen");
+}
+
+#[test]
+fn packs_shrink_and_change_hands_and_the_last_card_goes_to_the_black_hole() {
+    // RA-3.2 RA-3.3
+    let mut scene = Scene::opening(3, 4);
+    let dealt = scene.state.packs[0];
+    let hand = |scene: &Scene, seat: u8| scene.rules().hand(&scene.state, Seat::new(seat)).to_vec();
+    assert_eq!(hand(&scene, 0), dealt[1], "the moon of seat 0");
+    assert_eq!(scene.rules().counts(&scene.state).black_hole, 0);
+    scene.idle_turn();
+    assert_eq!(hand(&scene, 1), dealt[1][1..], "the star of seat 1 is the moon of seat 0");
+    assert_eq!(scene.rules().counts(&scene.state).black_hole, 3);
+    scene.idle_turn();
+    assert_eq!(hand(&scene, 0), dealt[1][2..], "turn 3 goes back to the first reader");
+    scene.draft_lowest();
+    let counts = scene.rules().counts(&scene.state);
+    assert_eq!((counts.pack, counts.black_hole), (0, 6 + 3), "three cards were left over");
+}
+
+#[test]
+fn r17_a_draft_choice_is_final() {
+    // RA-R17
+    let mut scene = Scene::opening(2, 2);
+    let pack = scene.rules().hand(&scene.state, Seat::new(0)).to_vec();
+    scene.act(0, Action::Draft { card: pack[0] });
+    assert!(scene.game.legal(&scene.state, Seat::new(0)).is_empty());
+    assert!(scene.try_act(0, Action::Draft { card: pack[1] }).is_err());
+}
+
+#[test]
+fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
+    // RA-4.1 RA-4.2
+    let mut scene = Scene::opening(3, 2);
+    scene.state.leader = 2;
+    scene.state.first = 2;
+    scene.draft_lowest();
+    for (done, seat) in [(0, 2), (1, 0), (2, 1)] {
+        assert_eq!((scene.state.done, scene.state.phase), (done, Phase::Main));
+        assert_eq!(scene.game.pending(&scene.state), SeatSet::only(Seat::new(seat)));
+        scene.act(seat, Action::TakeCrystals);
+        assert_eq!(scene.game.pending(&scene.state), SeatSet::only(Seat::new(seat)), "steps 2 to 4 in a row");
+        if seat == 0 {
+            // Column 0 of side A ends in a desert that gives a point: the lead changes.
+            scene.activate(0, 6);
+            assert_eq!(scene.state.leader, 0);
+        }
+        scene.act(seat, Action::End);
+    }
+    assert_eq!((scene.state.stop, scene.state.first), (2, 0), "the new leader goes first in the next turn");
+}
+
+#[test]
+fn every_avatar_moves_on_when_all_have_finished() {
+    // RA-4.3
+    let mut scene = Scene::opening(2, 2);
+    for stop in 1..=3 {
+        assert_eq!(scene.state.stop, stop);
+        scene.idle_turn();
+    }
+    assert_eq!(scene.state.stop, 5, "a corner where nothing can be activated passes by itself");
+    assert_eq!(State::turn_number(scene.state.round(), scene.state.turn()), 3);
+}

@@ -1,0 +1,47 @@
+//! The end of the game.
+
+use super::Scene;
+use crate::rauha::action::Action;
+use crate::rauha::scoring::sources_of;
+use crate::rauha::state::Phase;
+
+/// The fourth scoring, seat 0 still having something to activate and nobody else.
+fn last() -> Scene {
+    let mut scene = Scene::at(3, 16, Phase::Activate);
+    scene.spores(0, &[1]);
+    scene
+}
+
+#[test]
+fn most_points_win_after_the_fourth_scoring() {
+    // RA-9.1
+    let mut scene = last();
+    scene.points(0, 10).points(1, 30).points(2, 20);
+    assert!(scene.outcome().is_none());
+    scene.activate(0, 1);
+    let outcome = scene.outcome().expect("over");
+    assert_eq!((outcome.scores(), outcome.ranks()), (&[11, 30, 20][..], &[3, 1, 2][..]));
+    assert_eq!(scene.state.stop, 16);
+}
+
+#[test]
+fn equal_seats_share_the_victory_whatever_else_they_have() {
+    // RA-9.1 RA-9.2
+    let mut scene = last();
+    scene.points(0, 30).points(1, 30).points(2, 20).crystals(1, 90).hold(2, &["vuori"]);
+    scene.act(0, Action::End);
+    let outcome = scene.outcome().expect("over");
+    assert_eq!(outcome.ranks(), [1, 1, 3]);
+    assert_eq!(outcome.scores(), [30, 30, 23], "VUORI is worth its water only: 2 more sources, 3 points");
+}
+
+#[test]
+fn points_go_on_beyond_a_lap() {
+    // RA-9.2
+    let mut scene = last();
+    scene.points(0, 299).activate(0, 1);
+    assert_eq!(scene.total(0), 300);
+    let lines = sources_of(&scene.state.boards[0]);
+    assert_eq!(lines.iter().map(|line| line.points).sum::<i32>(), 300);
+    assert_eq!(lines[1].points, 1, "the Spore of the scoring");
+}

@@ -1,0 +1,210 @@
+//! Tests of Rauha, by clause of `docs/rules/rauha.md` where one is tested.
+
+mod activation;
+mod bots;
+mod catalogue;
+mod draft;
+mod end;
+mod entities;
+mod knowledge;
+mod placing;
+mod play;
+mod record_cases;
+mod record_games;
+mod scoring;
+
+use std::sync::Arc;
+
+use boardwire_kernel::{Chance, Game, Outcome, Rejection, Seat, apply, testkit};
+
+use super::Rauha;
+use super::action::Action;
+use super::pieces::mask;
+use super::rules::Rules;
+use super::state::{Board, Phase, State};
+
+/// A position set up by hand; what happens in it goes through the kernel's door.
+struct Scene {
+    game: Arc<Rauha>,
+    state: State,
+    chance: Chance,
+}
+
+/// Catalogue ids of nine cells: `SIDE_A` is what is printed on side A.
+const SIDE_A: [u8; 9] = [100, 101, 102, 103, 104, 105, 106, 107, 108];
+
+const fn seat(number: u8) -> usize {
+    number as usize
+}
+
+fn id(written: u8) -> u8 {
+    match written {
+        0..=79 => written + 1,
+        100..=108 => written - 100 + 81,
+        _ => written - 110 + 90,
+    }
+}
+
+impl Scene {
+    /// An opening position.
+    fn opening(seats: u8, seed: u64) -> Self {
+        let game: Arc<Rauha> = testkit::table(seats, &[]);
+        let mut chance = Chance::seeded(seed, 3);
+        let state = game.deal(&mut chance);
+        Self { game, state, chance }
+    }
+
+    /// A stop at which seat 0 goes first and leads, with printed boards of side A and nobody keeping a card.
+    fn at(seats: u8, stop: u8, phase: Phase) -> Self {
+        let mut scene = Self::opening(seats, 1);
+        scene.state.stop = stop;
+        scene.state.phase = phase;
+        scene.state.first = 0;
+        scene.state.leader = 0;
+        scene.state.kept = [0; 5];
+        for round in 1..scene.state.round() {
+            let age = scene.rules().ages[usize::from(round / 2)];
+            for satellite in 0..seat(seats) {
+                let mut pack = [0; 4];
+                pack.fill_with(|| {
+                    let card = scene.state.undealt.intersection(age).lowest().expect("forty cards");
+                    scene.state.undealt.remove(card);
+                    card
+                });
+                scene.state.packs[usize::from(round)][satellite] = pack;
+            }
+        }
+        scene
+    }
+
+    /// Seat 0 has the card in hand and is to place or discard it.
+    fn keeping(seats: u8, stop: u8, card: u8) -> Self {
+        let mut scene = Self::at(seats, stop, Phase::Main);
+        scene.state.kept[0] = id(card);
+        scene
+    }
+
+    fn rules(&self) -> &Rules {
+        &self.game.rules
+    }
+
+    fn board(&mut self, number: u8) -> &mut Board {
+        &mut self.state.boards[seat(number)]
+    }
+
+    fn cells(&mut self, number: u8, cells: [u8; 9]) -> &mut Self {
+        self.board(number).cells = cells.map(id);
+        self
+    }
+
+    fn crystals(&mut self, number: u8, crystals: u16) -> &mut Self {
+        self.board(number).crystals = crystals;
+        self
+    }
+
+    fn points(&mut self, number: u8, points: u16) -> &mut Self {
+        self.board(number).gained = [points, 0, 0, 0];
+        self
+    }
+
+    fn spores(&mut self, number: u8, cells: &[u8]) -> &mut Self {
+        self.board(number).spores = mask(cells);
+        self
+    }
+
+    fn hold(&mut self, number: u8, keys: &[&str]) -> &mut Self {
+        for key in keys {
+            let entity = self.entity(key);
+            self.board(number).entities |= 1 << entity;
+        }
+        self
+    }
+
+    fn entity(&self, key: &str) -> u8 {
+        let entities = &self.game.catalogue.value.entities;
+        let found = (0..).zip(entities).find(|(_, entity)| entity.key == key);
+        found.expect("an Entity").0
+    }
+
+    /// The keys of the Entities of a seat, by number and so in alphabetical order.
+    fn held(&self, number: u8) -> Vec<&str> {
+        let held = self.state.boards[seat(number)].entities;
+        let entities = (0..).zip(&self.game.catalogue.value.entities);
+        let held = entities.filter(|(entity, _)| held >> entity & 1 == 1);
+        held.map(|(_, entity)| entity.key.as_str()).collect()
+    }
+
+    fn is_legal(&self, number: u8, action: Action) -> bool {
+        let index = self.game.encode(action);
+        self.game.legal(&self.state, Seat::new(number)).contains(index)
+    }
+
+    fn try_act(&mut self, number: u8, action: Action) -> Result<(), Rejection> {
+        let index = self.game.encode(action).into();
+        apply(&*self.game, &mut self.state, Seat::new(number), index, &mut self.chance)
+    }
+
+    fn act(&mut self, number: u8, action: Action) -> &mut Self {
+        let done = self.try_act(number, action);
+        assert_eq!(done, Ok(()), "{action:?} of seat {number}");
+        self
+    }
+
+    fn place(&mut self, number: u8, cell: u8) -> &mut Self {
+        self.act(number, Action::Place { cell })
+    }
+
+    fn activate(&mut self, number: u8, cell: u8) -> &mut Self {
+        self.act(number, Action::ActivateCell { cell })
+    }
+
+    fn call(&mut self, number: u8, key: &str) -> &mut Self {
+        let entity = self.entity(key);
+        self.act(number, Action::ActivateEntity { entity })
+    }
+
+    fn may_activate(&self, number: u8, cell: u8) -> bool {
+        self.is_legal(number, Action::ActivateCell { cell })
+    }
+
+    fn may_call(&self, number: u8, key: &str) -> bool {
+        let entity = self.entity(key);
+        self.is_legal(number, Action::ActivateEntity { entity })
+    }
+
+    fn total(&self, number: u8) -> u16 {
+        self.state.boards[seat(number)].points()
+    }
+
+    fn purse(&self, number: u8) -> u16 {
+        self.state.boards[seat(number)].crystals
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.game.outcome(&self.state)
+    }
+
+    /// Every seat drafts the lowest card of its pack.
+    fn draft_lowest(&mut self) -> &mut Self {
+        for seat in Seat::all(self.rules().seats) {
+            let card = self.rules().hand(&self.state, seat)[0];
+            self.act(seat.number(), Action::Draft { card });
+        }
+        self
+    }
+
+    /// Every seat drafts its lowest card and takes crystals for it, activating nothing.
+    fn idle_turn(&mut self) -> &mut Self {
+        let stop = self.state.stop;
+        self.draft_lowest();
+        while self.state.stop == stop {
+            let actor = self.rules().actor(&self.state).number();
+            let action = match self.state.phase {
+                Phase::Main => Action::TakeCrystals,
+                _ => Action::End,
+            };
+            self.act(actor, action);
+        }
+        self
+    }
+}

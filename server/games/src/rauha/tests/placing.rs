@@ -1,0 +1,97 @@
+//! Step 2: placing and discarding.
+
+use boardwire_kernel::{Game, Seat};
+
+use super::{SIDE_A, Scene, id};
+use crate::rauha::action::Action;
+use crate::rauha::state::Phase;
+
+fn places(scene: &Scene) -> Vec<u8> {
+    (0..9).filter(|&cell| scene.is_legal(0, Action::Place { cell })).collect()
+}
+
+#[test]
+fn a_card_goes_on_any_cell_for_its_cost_or_on_its_own_cells() {
+    // RA-5.1
+    let mut scene = Scene::keeping(2, 1, 0);
+    scene.crystals(0, 2);
+    assert_eq!(places(&scene), [0, 1, 2, 3, 4, 5, 6, 7, 8], "card 0 costs 2 crystals");
+    scene.place(0, 8);
+    assert_eq!((scene.purse(0), scene.state.boards[0].cells[8]), (0, id(0)));
+    let mut scene = Scene::keeping(2, 1, 0);
+    scene.crystals(0, 1);
+    assert!(places(&scene).is_empty());
+    let mut scene = Scene::keeping(2, 1, 11);
+    scene.crystals(0, 0);
+    assert_eq!(places(&scene), [2, 3, 8], "card 11 is free and bound to cells");
+    let mut scene = Scene::keeping(2, 1, 33);
+    scene.crystals(0, 0);
+    assert_eq!(places(&scene).len(), 9, "card 33 is free");
+}
+
+#[test]
+fn a_covered_card_is_gone_and_a_spore_stays() {
+    // RA-5.2
+    let mut scene = Scene::keeping(2, 1, 33);
+    let mut cells = SIDE_A;
+    cells[4] = 25;
+    scene.cells(0, cells).spores(0, &[4]);
+    scene.place(0, 4);
+    assert_eq!(scene.state.boards[0].cells[4], id(33));
+    assert!(!scene.state.boards.iter().any(|board| board.cells.contains(&id(25))));
+    assert_eq!(scene.state.boards[0].spores, 1 << 4);
+}
+
+#[test]
+fn a_discard_for_crystals_is_always_legal_and_gives_four() {
+    // RA-5.3
+    let mut scene = Scene::keeping(2, 1, 69);
+    scene.crystals(0, 0).spores(0, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let legal = scene.game.encode(Action::TakeCrystals);
+    let choices = scene.game.legal(&scene.state, Seat::new(0));
+    assert_eq!(choices.iter().collect::<Vec<_>>(), [legal]);
+    scene.act(0, Action::TakeCrystals);
+    assert_eq!(scene.purse(0), 4);
+    assert_eq!(scene.state.kept[0], 0);
+}
+
+#[test]
+fn a_discard_for_a_spore_needs_a_cell_without_one() {
+    // RA-5.4
+    let mut scene = Scene::keeping(2, 1, 0);
+    scene.spores(0, &[0, 1, 2, 3, 5, 6, 7]);
+    let free: Vec<u8> = (0..9).filter(|&cell| scene.is_legal(0, Action::TakeSpore { cell })).collect();
+    assert_eq!(free, [4, 8]);
+    scene.act(0, Action::TakeSpore { cell: 8 });
+    assert_eq!(scene.state.boards[0].spores, 0b1_1110_1111);
+    assert_eq!(scene.purse(0), 4, "it costs nothing and gives no crystals");
+}
+
+#[test]
+fn nobody_can_pass_step_2() {
+    // RA-5.5
+    let scene = Scene::keeping(2, 1, 0);
+    assert!(!scene.is_legal(0, Action::End));
+    assert_eq!(scene.state.phase, Phase::Main);
+}
+
+#[test]
+fn r6_a_spore_may_lie_on_a_desert_and_counts() {
+    // RA-R6
+    let mut scene = Scene::keeping(2, 1, 33);
+    scene.act(0, Action::TakeSpore { cell: 2 });
+    assert_eq!(scene.state.boards[0].spores, 1 << 2, "cell 2 of side A is a desert without effect");
+    let mut scene = Scene::at(2, 4, Phase::Activate);
+    scene.hold(0, &["maa"]).spores(0, &[2]).call(0, "maa");
+    assert_eq!(scene.total(0), 1);
+}
+
+#[test]
+fn r19_a_card_that_cannot_be_paid_or_placed_is_discarded() {
+    // RA-R19
+    let mut scene = Scene::keeping(2, 1, 69);
+    scene.crystals(0, 6);
+    assert!(places(&scene).is_empty(), "card 69 costs 7");
+    assert!(scene.is_legal(0, Action::TakeCrystals));
+    assert!(scene.is_legal(0, Action::TakeSpore { cell: 0 }));
+}

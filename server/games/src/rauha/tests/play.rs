@@ -1,0 +1,137 @@
+//! What holds from ply to ply of random games.
+
+use std::sync::Arc;
+
+use boardwire_kernel::{Game, Seat, testkit};
+
+use super::{Rauha, SIDE_A, Scene};
+use crate::rauha::state::{Phase, State};
+
+#[test]
+fn spores_stay_points_never_fall_and_each_seat_keeps_twelve_cards() {
+    // RA-5.2 RA-9.2
+    for seats in 2..=5 {
+        for seed in 0..30 {
+            let game: Arc<Rauha> = testkit::table(seats, &[("side", "B")]);
+            let mut before: Option<State> = None;
+            let mut kept = 0;
+            testkit::random_game(&game, seed, |episode| {
+                let state = *episode.state();
+                if let Some(before) = before {
+                    for (old, new) in before.boards.iter().zip(&state.boards) {
+                        assert_eq!(old.spores & !new.spores, 0, "a Spore never disappears");
+                        assert!(new.points() >= old.points(), "points never fall");
+                    }
+                }
+                if state.phase == Phase::Main
+                    && before.is_none_or(|before| before.phase != Phase::Main || before.done != state.done)
+                {
+                    kept += 1;
+                }
+                before = Some(state);
+            });
+            assert_eq!(kept, 12 * u32::from(seats));
+        }
+    }
+}
+
+#[test]
+fn audits_notice_what_cannot_be() {
+    let sound = |spoil: &dyn Fn(&mut State)| {
+        let mut scene = Scene::opening(3, 1);
+        scene.draft_lowest();
+        assert_eq!(scene.game.audit(&scene.state), Ok(()));
+        spoil(&mut scene.state);
+        scene.game.audit(&scene.state)
+    };
+    let broken: [&dyn Fn(&mut State); 18] = [
+        &|state| state.stop = 0,
+        &|state| state.stop = 17,
+        &|state| state.leader = 3,
+        &|state| state.done = 4,
+        &|state| state.phase = Phase::Between,
+        &|state| state.phase = Phase::Over,
+        &|state| state.undealt.insert(127),
+        &|state| state.packs[0][0][0] = state.packs[0][1][0],
+        &|state| state.packs[3][0][0] = 50,
+        &|state| state.kept[1] = 0,
+        &|state| state.boards[4].crystals = 1,
+        &|state| state.boards[0].cells[0] = 99,
+        &|state| state.boards[0].cells[0] = 1,
+        &|state| state.boards[0].spores = 1 << 9,
+        &|state| (state.boards[0].entities, state.boards[1].entities) = (1, 1),
+        &|state| state.fresh = 1,
+        &|state| state.boards[0].gained = [u16::MAX; 4],
+        &|state| state.boards[0].placed = u16::MAX,
+    ];
+    for (number, spoil) in broken.into_iter().enumerate() {
+        assert!(sound(spoil).is_err(), "spoiled position {number}");
+    }
+}
+
+#[test]
+fn no_bytes_from_outside_make_the_engine_panic() {
+    let game: Arc<Rauha> = testkit::table(3, &[]);
+    let mut dice = boardwire_kernel::Dice::new(5, 0);
+    let mut accepted = 0;
+    testkit::random_game(&game, 8, |episode| {
+        let bytes = borsh::to_vec(episode.state()).expect("memory");
+        for _ in 0..20 {
+            let mut bytes = bytes.clone();
+            let at = dice.below(u32::try_from(bytes.len()).expect("small")) as usize;
+            bytes[at] = u8::try_from(dice.below(256)).expect("a byte");
+            let Ok(state) = borsh::from_slice::<State>(&bytes) else {
+                continue;
+            };
+            if game.audit(&state).is_err() {
+                continue;
+            }
+            accepted += 1;
+            let mut chance = boardwire_kernel::Chance::seeded(1, 3);
+            let mut view = vec![0; game.info().layout.bytes()];
+            for seat in Seat::all(3) {
+                game.view(&state, seat, &mut view);
+                assert_eq!(game.info().layout.check(&view), Ok(()));
+                let mut world = state;
+                game.resample(&mut world, seat, &mut dice);
+                game.estimate(&world, seat);
+                for action in game.legal(&state, seat) {
+                    let mut next = state;
+                    let done = boardwire_kernel::apply(&*game, &mut next, seat, action.into(), &mut chance);
+                    assert_eq!(done, Ok(()));
+                }
+            }
+        }
+    });
+    assert!(accepted > 0, "some changed bytes are another sound position");
+}
+
+#[test]
+fn the_view_names_what_is_possible_and_what_is_used() {
+    let mut scene = Scene::at(2, 8, Phase::Activate);
+    scene.cells(0, SIDE_A).spores(0, &[1, 5, 8]).crystals(0, 2);
+    let field = |scene: &Scene, name: &str| {
+        let info = scene.game.info();
+        let (at, field) = info.layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
+        let mut view = vec![0; info.layout.bytes()];
+        scene.game.view(&scene.state, Seat::new(1), &mut view);
+        view[at..at + field.bytes()].to_vec()
+    };
+    assert_eq!(field(&scene, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 3], "2: no crystals for it now");
+    scene.activate(0, 8);
+    assert_eq!(field(&scene, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 1]);
+    assert_eq!(field(&scene, "acting"), [2], "seat 0 is the next but one of seat 1's round");
+}
+
+#[test]
+fn the_sizes_on_the_page_are_those_of_the_layout() {
+    for seats in 2..=5 {
+        let info = testkit::table::<Rauha>(seats, &[]).info().clone();
+        assert_eq!(info.layout.bytes(), 165 + 24 * usize::from(seats - 2));
+        assert_eq!(info.actions.count(), 125);
+        assert_eq!(info.max_plies, 233 * u32::from(seats));
+        let most = |name| info.layout.fields.iter().find(|field| field.name == name).map(|field| field.max);
+        assert_eq!((most("crystals"), most("points"), most("water")), (Some(460), Some(3708), Some(29)));
+        assert_eq!(info.scores, (0, 3708));
+    }
+}
