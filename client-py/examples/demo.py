@@ -67,7 +67,7 @@ def play_match(
 def main() -> None:
     """Plays and reports."""
     parser = argparse.ArgumentParser(description="Plays every game between agents in Python over gRPC.")
-    parser.add_argument("--matches", type=int, default=20, help="matches of each game and seat count")
+    parser.add_argument("--matches", type=int, default=40, help="matches of each game and seat count")
     parser.add_argument("--address", help="a running server; a private one when left out")
     arguments = parser.parse_args()
     with boardwire.connect(arguments.address) as client:

@@ -50,6 +50,14 @@ def test_every_status_is_mapped_and_no_grpc_error_escapes(code: grpc.StatusCode)
     assert "words" in caught.value.message
 
 
+def test_a_deadline_is_one_whichever_side_notices_it_first() -> None:
+    connection = Connection("fake:1")
+    for code, words in (("CANCELLED", "Timeout expired"), ("DEADLINE_EXCEEDED", "Deadline Exceeded")):
+        failure = connection.failure(FakeStatus(grpc.StatusCode[code], words))
+        assert type(failure) is boardwire.CallTimeout
+        assert failure.code == "DEADLINE_EXCEEDED"
+
+
 def test_details_become_reason_and_metadata() -> None:
     def answer(request: object) -> object:
         raise FakeStatus(grpc.StatusCode.NOT_FOUND, "no chess", "GAME_UNKNOWN", {"game": "chess"})

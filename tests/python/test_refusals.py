@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 import boardwire
-from boardwire._channel import Stubs
+from boardwire._channel import Stubs, bearer
 from boardwire.v1 import match_service_pb2 as pb
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
@@ -196,16 +197,20 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("ShuttingDown")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect() as doomed, ThreadPoolExecutor() as threads:
+    with boardwire.connect() as doomed:
         match, seat, seen = begun(doomed, "remote")
-        waiting = threads.submit(seat.act, legal(seen), wait=True)
-        while match.info().ply == 0:
-            pass  # The call has arrived when its choice is made; then it waits for the other seat.
-        server = doomed._server
+        seat.act(legal(seen), wait=False)
+        connection, server = doomed._connection, doomed._server
+        request = pb.ObserveRequest(match_id=match.id, wait=True)
+        waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
+        # Answered on the same connection, so the server has the call before it by now.
+        match.info()
         assert server is not None
         assert server._process.stdin is not None
         server._process.stdin.close()
-        waiting.result()
+        status = waiting.exception()
+        assert isinstance(status, grpc.RpcError)
+        raise connection.failure(status)
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:

@@ -25,6 +25,9 @@ MESSAGE_BYTES = 64 * 1024 * 1024
 #: The server allows a ping every 10 seconds.
 KEEPALIVE_MS = 20_000
 
+# The server knows a call's deadline, and may be faster to end it.
+_SERVER_SIDE_TIMEOUT = "CANCELLED", "Timeout expired"
+
 #: What was opened before a fork: ending it here would wait for threads that did not come along, and speak
 #: on the parent's connection.
 inherited: list[object] = []
@@ -115,6 +118,8 @@ class Connection:
     def failure(self, status: grpc.RpcError) -> BoardwireError:
         """The exception for a failed call."""
         code, message, reason, metadata = read_status(status)
+        if (code, message) == _SERVER_SIDE_TIMEOUT:
+            code = "DEADLINE_EXCEEDED"
         if code == "UNAVAILABLE" and not reason:
             why = self._epitaph() or message
             message = (
