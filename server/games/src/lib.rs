@@ -4,10 +4,13 @@
 //! `catalogues/`, and the two lines below: its `mod` and its row.
 #![deny(clippy::float_arithmetic)]
 
+pub mod golden_compass;
 mod record;
 mod registry;
 
 pub use record::{Difference, LineError, Recorded, Replayed, Scorer};
 pub use registry::Visitor;
 
-registry::games! {}
+registry::games! {
+    golden_compass: GoldenCompass,
+}

@@ -1,0 +1,539 @@
+//! What a seat may know, as byte fields.
+
+use boardwire_kernel::{Field, Meaning, Seat, ViewLayout, ViewWriter};
+
+use super::GoldenCompass;
+use super::catalogue::Catalogue;
+use super::limits::{COLLECTING, HAND, PLACING, SEATS, TOKENS};
+use super::memory::{SEEN, TABLE};
+use super::state::{Aim, Kind, State, Step, bits};
+
+/// The largest stamp or age of a hidden card: there is at most one a hidden place.
+const MOST_RETURNS: u16 = ((SEATS - 1) * HAND) as u16;
+
+/// What is to be decided, by code.
+const DECISIONS: [&str; 22] = [
+    "keep an ally",
+    "red or light blue",
+    "action",
+    "who takes the airship",
+    "whose dust",
+    "whose cards",
+    "whose token",
+    "whose compass tiles",
+    "back of the token",
+    "option",
+    "pay or decline",
+    "card to pay",
+    "card just drawn to discard",
+    "card over the hand limit",
+    "steps",
+    "token to lay out",
+    "set or end of turn",
+    "card of a set",
+    "airship: cards or tile",
+    "card for the airship",
+    "truth tile",
+    "none: the game is over",
+];
+
+const SETS: [&str; 6] = ["none", "pair", "triplet", "spies", "wild pair", "short triplet"];
+
+fn decision(step: Step) -> u8 {
+    match step {
+        Step::Keep => 0,
+        Step::Colour => 1,
+        Step::Action => 2,
+        Step::Target(Aim::Airship) => 3,
+        Step::Target(Aim::Dust) => 4,
+        Step::Target(Aim::Cards(_)) => 5,
+        Step::Target(Aim::Token) => 6,
+        Step::Target(Aim::Compass(_)) => 7,
+        Step::Back { .. } => 8,
+        Step::Choose { .. } => 9,
+        Step::Cost(_) => 10,
+        Step::Pay { .. } => 11,
+        Step::Drop { .. } => 12,
+        Step::Limit => 13,
+        Step::Steps { .. } => 14,
+        Step::Lay => 15,
+        Step::Sets => 16,
+        Step::Fill(_) => 17,
+        Step::Airship => 18,
+        Step::Ransom { .. } => 19,
+        Step::Truth { .. } => 20,
+        Step::Over => 21,
+    }
+}
+
+/// The words for a decision.
+pub(super) fn decision_words(step: Step) -> &'static str {
+    DECISIONS[usize::from(decision(step))]
+}
+
+/// Kind of the set begun by code, and its daemon or symbol plus 1.
+fn set_begun(step: Step) -> [u8; 2] {
+    match step {
+        Step::Fill(begun) => match begun.kind {
+            Kind::Pair(daemon) => [1, daemon + 1],
+            Kind::Triplet(symbol) => [2, symbol + 1],
+            Kind::Spies => [3, 0],
+            Kind::Wild => [4, 0],
+            Kind::Short(symbol) => [5, symbol + 1],
+        },
+        _ => [0; 2],
+    }
+}
+
+fn size(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// Places of hidden things as words: the table, then seats from the viewer on.
+fn places(seats: u8) -> Vec<String> {
+    let name = |place: u8| match place {
+        0 => "at its city or gone".to_owned(),
+        1 => "the viewer's".to_owned(),
+        left => format!("with seat +{}", left - 1),
+    };
+    let words = |mask: u16| {
+        let parts: Vec<_> = (0..=seats)
+            .filter(|place| mask >> place & 1 == 1)
+            .map(name)
+            .collect();
+        if parts.is_empty() {
+            "nowhere".to_owned()
+        } else {
+            parts.join(" or ")
+        }
+    };
+    (0..2u16 << seats).map(words).collect()
+}
+
+fn token_codes(catalogue: &Catalogue, seats: u8) -> Vec<String> {
+    let mut codes = places(seats);
+    for seat in 0..seats {
+        for city in &catalogue.cities[COLLECTING..] {
+            codes.push(format!("laid out by seat +{seat} in {}", city.name));
+        }
+    }
+    codes
+}
+
+fn holder_codes(seats: u8) -> Vec<String> {
+    let words = |mask: u16| {
+        let parts: Vec<_> = (1..seats).filter(|left| mask >> (left - 1) & 1 == 1).collect();
+        let parts: Vec<_> = parts.iter().map(|left| format!("seat +{left}")).collect();
+        if parts.is_empty() {
+            "none".to_owned()
+        } else {
+            parts.join(" or ")
+        }
+    };
+    (0..1u16 << (seats - 1)).map(words).collect()
+}
+
+/// Places a hand has for a moment.
+fn room(catalogue: &Catalogue) -> usize {
+    usize::from(catalogue.hand_limit + catalogue.gain())
+}
+
+/// The layout of a view at a table of `seats`.
+#[expect(clippy::too_many_lines, reason = "one table, a field a row")]
+pub(super) fn layout(catalogue: &Catalogue, seats: u8) -> ViewLayout {
+    let all = u16::from(seats);
+    let others = all - 1;
+    let hand = size(room(catalogue));
+    let decks = catalogue.decks[usize::from(seats)];
+    let copies: u16 = catalogue
+        .cards
+        .iter()
+        .map(|card| u16::from(card.count * decks))
+        .sum();
+    let values = size(catalogue.tiles.len());
+    let tiles = catalogue
+        .tiles
+        .iter()
+        .map(|tile| u16::from(tile.1))
+        .max()
+        .unwrap_or(0);
+    let tokens = size(catalogue.tokens.len());
+    let slots = catalogue
+        .cities
+        .iter()
+        .map(|city| u16::from(city.slots))
+        .max()
+        .unwrap_or(0);
+    let (compass, dust) = (u16::from(catalogue.compass), u16::from(catalogue.dust));
+    let symbols = catalogue
+        .characters
+        .iter()
+        .map(|card| u16::from(card.magisterium))
+        .max()
+        .unwrap_or(0);
+    let ids = size(catalogue.daemons.len().max(catalogue.symbols.len()));
+    let field = |name, shape: &[u16], max, meaning, doc| Field {
+        name,
+        shape: shape.to_vec(),
+        max,
+        meaning,
+        doc,
+    };
+    let count = |name, shape: &[u16], max, doc| field(name, shape, max, Meaning::Count, doc);
+    let seat = |name, shape: &[u16], doc| field(name, shape, all, Meaning::Seat, doc);
+    let id = |name, shape: &[u16], table, rows: usize, doc| {
+        field(name, shape, size(rows), Meaning::Id { table }, doc)
+    };
+    let code = |name, shape: &[u16], names: Vec<String>, doc| {
+        field(name, shape, size(names.len()) - 1, Meaning::Code { names }, doc)
+    };
+    let words = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let cards = |name, shape: &[u16], doc| id(name, shape, "cards", catalogue.cards.len(), doc);
+    let characters =
+        |name, shape: &[u16], doc| id(name, shape, "characters", catalogue.characters.len(), doc);
+    let fields = vec![
+        code("decision", &[], words(&DECISIONS), "What is to be decided."),
+        seat(
+            "chooser",
+            &[],
+            "Who decides; none while all keep allies, and at the end.",
+        ),
+        count("period", &[], 3, "The period, from 1."),
+        seat("first", &[], "First seat of the period."),
+        seat("active", &[], "Whose turn it is."),
+        count(
+            "turn",
+            &[],
+            u16::MAX,
+            "Turns of the whole game, from 1; 65535 and more are alike.",
+        ),
+        count(
+            "still",
+            &[],
+            1000,
+            "Turns in a row without a step; 1000 and more are alike.",
+        ),
+        count(
+            "lyra",
+            &[],
+            catalogue.steps().into(),
+            "Lyra's steps from the start.",
+        ),
+        id(
+            "axis",
+            &[],
+            "axes",
+            catalogue.axes.len(),
+            "Where the needle points.",
+        ),
+        seat("airship", &[], "Who holds the airship."),
+        cards("hand", &[hand], "The viewer's Lyra cards, ascending."),
+        count("hand_sizes", &[all], hand, "Lyra cards in hand, by seat."),
+        count("draw_pile", &[], copies, "Cards in the draw pile."),
+        count(
+            "copies",
+            &[copies],
+            2 + MOST_RETURNS,
+            "Every copy of every card type, by type, ascending in a type: 0 on the discard pile, 1 in a hand and \
+             known, else hidden; a hidden card is in no hand place whose number in hidden_places is less.",
+        ),
+        count(
+            "hidden_places",
+            &[others, hand],
+            2 + MOST_RETURNS,
+            "Hand places of each opponent whose card may be unknown, ascending: 0 none, else the largest number \
+             in copies a card there can have.",
+        ),
+        cards(
+            "taken_cards",
+            &[others * hand],
+            "Cards taken from the viewer's hand and still in another, ascending.",
+        ),
+        code(
+            "taken_holders",
+            &[others * hand],
+            holder_codes(seats),
+            "Who may hold each of taken_cards.",
+        ),
+        characters(
+            "dealt",
+            &[2],
+            "The viewer's two characters, until allies are shown.",
+        ),
+        code(
+            "kept",
+            &[all],
+            words(&["not yet", "the first, or another seat's choice", "the second"]),
+            "Who has kept an ally; which, only to the viewer.",
+        ),
+        characters("allies", &[all], "Allies by seat."),
+        count("magisterium", &[all], 2 * symbols, "Magisterium values by seat."),
+        characters("under", &[], "The card under the viewer's ally."),
+        characters("passed", &[], "The card the viewer passed to the left."),
+        count("supply", &[all], compass, "Compass tiles not in use, by seat."),
+        count(
+            "compass",
+            &[all],
+            compass,
+            "Compass tiles on the objective, by seat.",
+        ),
+        count("dust", &[all], dust, "Dust tiles by seat."),
+        count("dust_supply", &[], dust, "Dust tiles in the supply."),
+        count(
+            "truth",
+            &[all, values],
+            tiles,
+            "Truth tiles by seat and value, rows of the table tiles.",
+        ),
+        count(
+            "backs",
+            &[all, size(COLLECTING)],
+            slots,
+            "Unplaced tokens by seat and city of their back.",
+        ),
+        count(
+            "lying",
+            &[size(COLLECTING)],
+            slots,
+            "Tokens still lying at each of the first four cities.",
+        ),
+        count(
+            "circles",
+            &[size(PLACING)],
+            slots,
+            "Tokens laid out in each city of the last period.",
+        ),
+        code(
+            "tokens",
+            &[tokens],
+            token_codes(catalogue, seats),
+            "Where each token is or may be; equal ones ascending.",
+        ),
+        count("bag", &[values], tiles, "Truth tiles in the bag, by value."),
+        count("open", &[values], tiles, "Open truth tiles, by value."),
+        count("passages", &[], catalogue.passages.into(), "Passage tiles drawn."),
+        seat("gave_up", &[], "Who gave up a truth tile for the airship."),
+        seat("order", &[all], "Seats in the order of the draft."),
+        code("set", &[], words(&SETS), "The set being put together."),
+        count("set_of", &[], ids, "Its daemon or symbol, from 1."),
+        count("due", &[], 255, "Cards or tiles still due, or the most steps."),
+        seat("victim", &[], "Who is being robbed of a token."),
+        id(
+            "effect",
+            &[],
+            "effects",
+            catalogue.ops.len(),
+            "The effect being decided on.",
+        ),
+        cards(
+            "fresh",
+            &[catalogue.looked_at().into()],
+            "The viewer's cards just drawn of which some must go.",
+        ),
+        count(
+            "rights",
+            &[2],
+            255,
+            "Wild pairs and short triplets the active seat may still play in this turn.",
+        ),
+    ];
+    ViewLayout { fields }
+}
+
+impl GoldenCompass {
+    pub(super) fn write_view(&self, s: &State, viewer: u8, out: &mut [u8]) {
+        let mut w = ViewWriter::new(out);
+        self.write_course(s, viewer, &mut w);
+        self.write_cards(s, viewer, &mut w);
+        self.write_board(s, viewer, &mut w);
+        self.write_tokens(s, viewer, &mut w);
+        self.write_draft(s, viewer, &mut w);
+        self.write_choice(s, viewer, &mut w);
+        w.finish();
+    }
+
+    /// A seat from the viewer's place: the viewer is 1.
+    fn relative(&self, viewer: u8, seat: u8) -> u8 {
+        (seat + self.seats - viewer) % self.seats + 1
+    }
+
+    /// The same for a seat plus 1, where 0 is none.
+    fn relative_to(&self, viewer: u8, seat: u8) -> u8 {
+        seat.checked_sub(1).map_or(0, |seat| self.relative(viewer, seat))
+    }
+
+    fn round(&self, viewer: u8) -> impl Iterator<Item = u8> + use<> {
+        Seat::new(viewer).round(self.seats).map(Seat::number)
+    }
+
+    fn put_seats(&self, w: &mut ViewWriter, viewer: u8, value: impl Fn(u8) -> u8) {
+        self.round(viewer).for_each(|seat| w.put(value(seat)));
+    }
+
+    fn write_course(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
+        w.put(decision(s.step));
+        w.put(s.chooser().map_or(0, |seat| self.relative(viewer, seat)));
+        w.put(s.period + 1);
+        w.put(self.relative(viewer, s.first));
+        w.put(self.relative(viewer, s.active));
+        w.put_wide(u16::try_from(s.turn).unwrap_or(u16::MAX));
+        w.put_wide(s.still.min(1000));
+        w.put(s.lyra);
+        w.put(if s.turn > 0 { s.axis + 1 } else { 0 });
+        w.put(self.relative_to(viewer, s.airship));
+    }
+
+    fn write_cards(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
+        let room = room(self.catalogue());
+        let memory = &s.memory[usize::from(viewer)];
+        w.put_ids(s.place(viewer).hand.as_slice().iter().map(|card| card + 1), room);
+        self.put_seats(w, viewer, |seat| s.place(seat).hand.len());
+        w.put(s.deck_len);
+        for (block, &discard) in self.blocks.iter().zip(&s.discard) {
+            let stamps = memory.stamps(*block);
+            let hidden = stamps.iter().take_while(|&&stamp| stamp != SEEN).count();
+            let known = stamps.len() - hidden - usize::from(discard);
+            (0..discard).for_each(|_| w.put(0));
+            (0..known).for_each(|_| w.put(1));
+            stamps[..hidden].iter().for_each(|stamp| w.put(stamp + 2));
+        }
+        for seat in self.round(viewer).skip(1) {
+            w.put_ids(
+                memory.ages[usize::from(seat)]
+                    .as_slice()
+                    .iter()
+                    .map(|age| age + 2),
+                room,
+            );
+        }
+        let places = room * (usize::from(self.seats) - 1);
+        w.put_ids(memory.taken().iter().map(|taken| taken.card + 1), places);
+        let turned = |holders: u8| self.turn_mask(holders, viewer) >> 1;
+        w.put_ids(memory.taken().iter().map(|taken| turned(taken.holders)), places);
+    }
+
+    /// A mask of seats turned so that bit 0 is the viewer.
+    fn turn_mask(&self, mask: u8, viewer: u8) -> u8 {
+        let all = (1u8 << self.seats) - 1;
+        (mask >> viewer | mask << (self.seats - viewer)) & all
+    }
+
+    fn write_board(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
+        let left = (viewer + 1) % self.seats;
+        w.put_all(&s.place(viewer).dealt);
+        self.put_seats(w, viewer, |seat| {
+            let kept = s.place(seat).kept;
+            if seat == viewer { kept } else { kept.min(1) }
+        });
+        self.put_seats(w, viewer, |seat| s.place(seat).ally);
+        self.put_seats(w, viewer, |seat| self.magisterium(s, seat));
+        w.put(s.place(viewer).under);
+        w.put(s.place(left).under);
+        self.put_seats(w, viewer, |seat| s.place(seat).supply);
+        self.put_seats(w, viewer, |seat| s.place(seat).compass);
+        self.put_seats(w, viewer, |seat| s.place(seat).dust);
+        w.put(s.dust);
+        let values = self.catalogue().tiles.len();
+        self.round(viewer)
+            .for_each(|seat| w.put_all(&s.place(seat).truth[..values]));
+    }
+
+    fn write_tokens(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
+        let ones = |mask: u32| u8::try_from(mask.count_ones()).unwrap_or(0);
+        let cities = &self.catalogue().cities;
+        for seat in self.round(viewer) {
+            let tokens = s.place(seat).tokens;
+            cities[..COLLECTING]
+                .iter()
+                .for_each(|city| w.put(ones(tokens & city.tokens)));
+        }
+        (0..COLLECTING).for_each(|city| w.put(self.lying(s, city)));
+        s.circles.iter().for_each(|&circle| w.put(ones(circle)));
+        let mut codes = [0; TOKENS];
+        let count = self.catalogue().tokens.len();
+        let places = &s.memory[usize::from(viewer)].tokens;
+        for (code, &places) in codes.iter_mut().zip(&places[..count]) {
+            *code = self.turn_mask(places & (TABLE - 1), viewer) << 1 | u8::from(places & TABLE != 0);
+        }
+        for seat in 0..self.seats {
+            for token in bits(s.place(seat).laid) {
+                let city = u8::from(s.circles[1] >> token & 1 == 1);
+                let first = (2 << self.seats) + 2 * (self.relative(viewer, seat) - 1);
+                codes[usize::from(token)] = first + city;
+            }
+        }
+        self.sort_alike(&mut codes);
+        w.put_all(&codes[..count]);
+    }
+
+    /// Puts the codes of equal tokens in ascending order: which of them is which says nothing.
+    fn sort_alike(&self, codes: &mut [u8; TOKENS]) {
+        for token in 0..self.alike.len() {
+            let mut at = token;
+            while let Some(before) = self.alike[at] {
+                let before = usize::from(before);
+                if codes[before] <= codes[at] {
+                    break;
+                }
+                codes.swap(before, at);
+                at = before;
+            }
+        }
+    }
+
+    fn write_draft(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
+        let values = self.catalogue().tiles.len();
+        w.put_all(&s.bag[..values]);
+        w.put_all(&s.open[..values]);
+        w.put(s.drawn_passages);
+        w.put(self.relative_to(viewer, s.gave_up));
+        let drafting = matches!(s.step, Step::Truth { .. });
+        for &seat in &s.order[..usize::from(self.seats)] {
+            w.put(if drafting { self.relative(viewer, seat) } else { 0 });
+        }
+    }
+
+    fn write_choice(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
+        w.put_all(&set_begun(s.step));
+        w.put(self.due(s));
+        w.put(match s.step {
+            Step::Back { victim } => self.relative(viewer, victim),
+            _ => 0,
+        });
+        w.put(s.op);
+        let fresh = if viewer == s.active {
+            s.fresh.as_slice()
+        } else {
+            &[]
+        };
+        w.put_ids(
+            fresh.iter().map(|card| card + 1),
+            self.catalogue().looked_at().into(),
+        );
+        w.put_all(&[s.wild, s.short]);
+    }
+
+    /// Cards or tiles still due, or the most steps.
+    pub(super) fn due(&self, s: &State) -> u8 {
+        match s.step {
+            Step::Cost(left) | Step::Pay { left } | Step::Drop { left } => left,
+            Step::Ransom { left } | Step::Truth { left, .. } => left,
+            Step::Fill(begun) => begun.left,
+            Step::Steps { max } => max,
+            Step::Limit => s.own().hand.len() - self.catalogue().hand_limit,
+            Step::Target(Aim::Cards(count) | Aim::Compass(count)) => count,
+            Step::Airship => self.ransom(s, s.airship - 1),
+            _ => 0,
+        }
+    }
+
+    /// Tokens still lying at one of the first four cities.
+    pub(super) fn lying(&self, s: &State, city: usize) -> u8 {
+        let gone = s.lyra > self.catalogue().cities[city].spaces.1;
+        if gone {
+            0
+        } else {
+            u8::try_from(s.piles[city].count_ones()).unwrap_or(0)
+        }
+    }
+}
