@@ -55,8 +55,8 @@ impl GoldenCompass {
         s.deck_len += std::mem::take(&mut s.discard_len);
     }
 
-    /// `seat` puts a card on the discard pile; `fresh` if it is one of those just drawn.
-    pub(super) fn discard(&self, s: &mut State, seat: u8, card: u8, fresh: bool) {
+    /// `seat` puts a card on the discard pile, one of so many `fresh` ones just drawn, or any.
+    pub(super) fn discard(&self, s: &mut State, seat: u8, card: u8, fresh: u8) {
         s.place_mut(seat).hand.remove(card);
         s.discard[usize::from(card)] += 1;
         s.discard_len += 1;
@@ -76,7 +76,7 @@ impl GoldenCompass {
         for viewer in 0..self.seats {
             let memory = &mut s.memory[usize::from(viewer)];
             if viewer == thief {
-                memory.saw_card_leave(victim, card, self.blocks[usize::from(card)], false);
+                memory.saw_card_leave(victim, card, self.blocks[usize::from(card)], 0);
             } else if viewer == victim {
                 memory.lost_card(thief, card);
             } else {

@@ -135,24 +135,29 @@ impl Memory {
         self.ages[usize::from(seat)].insert(self.returns);
     }
 
-    /// An opponent showed a card and no longer has it; `fresh` if it had just drawn it.
-    pub(super) fn saw_card_leave(&mut self, seat: u8, card: u8, block: Block, fresh: bool) {
-        let ages = &mut self.ages[usize::from(seat)];
-        if fresh {
-            ages.remove(self.returns);
-            return self.uncover(block, self.returns);
-        }
-        if let Some(entry) = self.recall(seat, card) {
-            if !entry.is_certain(seat) && ages_len(&self.ages, seat) > 0 {
-                self.ages[usize::from(seat)].take(0);
+    /// An opponent showed a card and no longer has it.
+    ///
+    /// `fresh` is 0, or says that it was one of so many cards it has just drawn.
+    pub(super) fn saw_card_leave(&mut self, seat: u8, card: u8, block: Block, fresh: u8) {
+        let at = usize::from(seat);
+        if fresh == 0 {
+            if let Some(entry) = self.recall(seat, card) {
+                if !entry.is_certain(seat) && self.ages[at].len() > 0 {
+                    self.ages[at].take(0);
+                }
+                return;
             }
-            return;
         }
-        let ages = &mut self.ages[usize::from(seat)];
-        let newest = ages.as_slice().last().copied().unwrap_or(self.returns);
         let first = self.stamps[block.range()][0];
-        if let Some(at) = ages.as_slice().iter().position(|&age| age >= first) {
-            ages.take(at);
+        let ages = self.ages[at].as_slice();
+        let newest = ages.last().copied().unwrap_or(self.returns);
+        let from = if fresh == 0 {
+            0
+        } else {
+            ages.len().saturating_sub(fresh.into())
+        };
+        if let Some(place) = ages[from..].iter().position(|&age| age >= first) {
+            self.ages[at].take(from + place);
         }
         self.uncover(block, newest);
     }
@@ -260,8 +265,4 @@ impl Memory {
             }
         }
     }
-}
-
-fn ages_len(ages: &[Cards; SEATS], seat: u8) -> u8 {
-    ages[usize::from(seat)].len()
 }

@@ -71,7 +71,7 @@ impl GoldenCompass {
     pub(super) fn settle_airship(&self, s: &mut State, seat: u8, action: Action, chance: &mut Chance) {
         let left = match (s.step, action) {
             (Step::Ransom { left }, Action::Card(card)) => {
-                self.discard(s, seat, card, false);
+                self.discard(s, seat, card, 0);
                 left - 1
             }
             (_, Action::PayCards) => self.ransom(s, seat),

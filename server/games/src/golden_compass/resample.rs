@@ -11,19 +11,37 @@
 use boardwire_kernel::{BitSet, Dice};
 
 use super::GoldenCompass;
-use super::limits::{CARD_TYPES, CARDS, COLLECTING, SEATS};
+use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, SEATS};
 use super::memory::{Memory, SEEN, TABLE, Taken};
 use super::state::{Cards, State, Step, bits};
+
+/// Worlds drawn before giving up on a seat that is being asked for a card of a set: it must have a choice.
+/// One in some thousands has, at the worst.
+const MOST_TRIES: u32 = 1_000_000;
 
 impl GoldenCompass {
     pub(super) fn redraw(&self, s: &mut State, viewer: u8, dice: &mut Dice) {
         self.redraw_characters(s, viewer, dice);
-        let copies = self.redraw_cards(s, viewer, dice);
+        for _ in 0..MOST_TRIES {
+            self.redraw_cards(s, viewer, dice);
+            if self.can_go_on(s, viewer) {
+                break;
+            }
+        }
+        let copies = s.memory[usize::from(viewer)].stamps;
         for city in 0..COLLECTING {
             self.redraw_tokens(s, viewer, city, dice);
         }
         for seat in (0..self.seats).filter(|&seat| seat != viewer) {
             self.remake_memory(s, viewer, seat, &copies);
+        }
+    }
+
+    /// Whether the hand drawn for a seat that is being asked for a card of a set leaves it the choice it has.
+    fn can_go_on(&self, s: &State, viewer: u8) -> bool {
+        match s.step {
+            Step::Fill(begun) if s.active != viewer => self.has_choice(s, begun),
+            _ => true,
         }
     }
 
@@ -67,14 +85,15 @@ impl GoldenCompass {
         s.unseen = pile;
     }
 
-    /// Fills hands and draw pile; returns the hidden copies with their stamps as the viewer remembers them.
-    fn redraw_cards(&self, s: &mut State, viewer: u8, dice: &mut Dice) -> [u8; CARDS] {
+    /// Fills hands and draw pile.
+    fn redraw_cards(&self, s: &mut State, viewer: u8, dice: &mut Dice) {
         let memory = s.memory[usize::from(viewer)];
         let mut hands = [Cards::default(); SEATS];
         let mut ages = memory.ages;
         self.settle_taken(s, viewer, &memory, &mut hands, &mut ages, dice);
         let mut pool = Pool::new(self, &memory);
-        let mut last = [Cards::default(); SEATS];
+        // Cards of the active seat, the newest first.
+        let mut newest = [0; HAND];
         for age in 0..=memory.returns {
             pool.open(age);
             for seat in self.others(viewer) {
@@ -82,8 +101,9 @@ impl GoldenCompass {
                 for _ in 0..here {
                     let card = pool.draw(dice);
                     hands[usize::from(seat)].insert(card);
-                    if age == memory.returns {
-                        last[usize::from(seat)].insert(card);
+                    if seat == s.active {
+                        newest.rotate_right(1);
+                        newest[0] = card;
                     }
                 }
             }
@@ -93,20 +113,8 @@ impl GoldenCompass {
         }
         s.deck = pool.rest();
         if s.active != viewer && s.fresh.len() > 0 {
-            s.fresh = self.some_of(last[usize::from(s.active)], s.fresh.len(), dice);
+            s.fresh = newest[..usize::from(s.fresh.len())].iter().copied().collect();
         }
-        memory.stamps
-    }
-
-    /// So many of `cards`, at random: those just drawn are among the newest.
-    fn some_of(&self, cards: Cards, count: u8, dice: &mut Dice) -> Cards {
-        let mut left = cards;
-        let mut some = Cards::default();
-        for _ in 0..count.min(cards.len()) {
-            let at = dice.below(left.len().into());
-            some.insert(left.take(at as usize));
-        }
-        some
     }
 
     /// Gives the cards taken from the viewer to somebody who may hold them.

@@ -76,7 +76,7 @@ impl GoldenCompass {
 
     /// Puts a card into a set.
     pub(super) fn put(&self, s: &mut State, begun: Begun, card: u8) -> Begun {
-        self.discard(s, s.active, card, false);
+        self.discard(s, s.active, card, 0);
         Begun {
             left: begun.left - 1,
             own: begun.own || !self.faces[usize::from(card)].is_joker,
@@ -137,7 +137,7 @@ impl GoldenCompass {
     }
 
     /// Whether more than one choice of card types completes a set.
-    fn has_choice(&self, s: &State, begun: Begun) -> bool {
+    pub(super) fn has_choice(&self, s: &State, begun: Begun) -> bool {
         let left = usize::from(begun.left);
         // Ways to choose so many cards of the types seen so far, jokers apart; 2 stands for more.
         let mut ways = [0u8; HAND + 1];

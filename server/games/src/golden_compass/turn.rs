@@ -87,12 +87,13 @@ impl GoldenCompass {
                 self.fill(s, begun, chance)
             }
             Step::Pay { left } => {
-                self.discard(s, s.active, card, false);
+                self.discard(s, s.active, card, 0);
                 (left > 1).then(|| Step::Pay { left: left - 1 })
             }
             Step::Drop { left } => {
+                let fresh = s.fresh.len();
                 s.fresh.remove(card);
-                self.discard(s, s.active, card, true);
+                self.discard(s, s.active, card, fresh);
                 if left > 1 {
                     return Some(Step::Drop { left: left - 1 });
                 }
@@ -100,7 +101,7 @@ impl GoldenCompass {
                 None
             }
             _ => {
-                self.discard(s, s.active, card, false);
+                self.discard(s, s.active, card, 0);
                 None
             }
         }
