@@ -1,1 +1,3 @@
+//! The rules, clause by clause, and the recorded games.
 
+mod records;
