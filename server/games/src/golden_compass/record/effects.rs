@@ -167,7 +167,7 @@ impl Replayer<'_> {
                 for name in &cards {
                     let card = self.lexicon.card(name).ok();
                     let rank = card.and_then(|card| hand.as_slice().iter().position(|&held| held == card));
-                    rank.iter().for_each(|&at| drop(hand.take(at)));
+                    let _ = rank.map(|at| hand.take(at));
                     let rank = rank
                         .and_then(|rank| u8::try_from(rank).ok())
                         .unwrap_or(IMPOSSIBLE);

@@ -4,7 +4,7 @@ use super::super::GoldenCompass;
 use super::super::limits::COLLECTING;
 use super::super::state::{State, bits};
 use super::names::Lexicon;
-use super::script::{Effect, Names, Reshuffle, Setup, Snapshot};
+use super::script::{Names, Reshuffle, Setup, Snapshot};
 
 impl GoldenCompass {
     /// The engine's table in the words of a recorded game.
@@ -241,16 +241,5 @@ impl<'a> Told<'a> {
         self.deck = deck.to_vec();
         self.discard.clear();
         self.settle();
-    }
-
-    /// A record with what its fields tell, as far as they fit the table.
-    pub(super) fn drawn(&mut self, seat: u8, told: &Effect) -> Effect {
-        let count = told.drawn.as_ref().map_or(0, Vec::len);
-        let (drawn, reshuffle) = self.draw(seat, count, told.reshuffle.as_ref());
-        Effect {
-            drawn: Some(drawn),
-            reshuffle,
-            ..told.clone()
-        }
     }
 }
