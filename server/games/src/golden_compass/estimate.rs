@@ -29,9 +29,14 @@ impl GoldenCompass {
         if s.step == Step::Over {
             return points;
         }
-        let kept = place.kept.checked_sub(1).map(|kept| place.dealt[usize::from(kept)]);
+        let kept = place
+            .kept
+            .checked_sub(1)
+            .map(|kept| place.dealt[usize::from(kept)]);
         let ally = usize::from(kept.unwrap_or(place.ally));
-        let symbols = ally.checked_sub(1).map_or(0, |id| self.catalogue().characters[id].magisterium);
+        let symbols = ally
+            .checked_sub(1)
+            .map_or(0, |id| self.catalogue().characters[id].magisterium);
         let airship = if s.airship == seat + 1 { AIRSHIP } else { 0 };
         points
             + self.token_hopes(s, seat)
@@ -61,7 +66,11 @@ impl GoldenCompass {
 
     fn token_worth(&self, token: u8) -> i32 {
         let token = &self.catalogue().tokens[usize::from(token)];
-        if token.alethiometer { 600 } else { i32::from(token.value) * 100 }
+        if token.alethiometer {
+            600
+        } else {
+            i32::from(token.value) * 100
+        }
     }
 
     /// Compass tiles on the objective buy an early draft.
@@ -79,7 +88,11 @@ impl GoldenCompass {
         let hand = s.place(seat).hand.as_slice();
         let mut worth = CARD * i32::try_from(hand.len().min(6)).unwrap_or(0);
         for &card in hand {
-            worth += if self.faces[usize::from(card)].is_joker { JOKER } else { 0 };
+            worth += if self.faces[usize::from(card)].is_joker {
+                JOKER
+            } else {
+                0
+            };
         }
         for pair in hand.windows(2) {
             let (a, b) = (self.faces[usize::from(pair[0])], self.faces[usize::from(pair[1])]);
@@ -95,7 +108,11 @@ impl GoldenCompass {
             return 0;
         }
         let action = match s.step {
-            Step::Action => self.blue_actions(s).map(|action| self.action_hope(s, action)).max().unwrap_or(0),
+            Step::Action => self
+                .blue_actions(s)
+                .map(|action| self.action_hope(s, action))
+                .max()
+                .unwrap_or(0),
             Step::Sets => 0,
             Step::Target(_) | Step::Choose { .. } | Step::Cost(_) | Step::Lay | Step::Back { .. } => 120,
             Step::Fill(begun) => return self.set_hope(s, begun.kind) + 2 * CARD,
@@ -125,7 +142,10 @@ impl GoldenCompass {
     fn set_hope(&self, s: &State, kind: Kind) -> i32 {
         match kind {
             Kind::Pair(_) | Kind::Wild if self.places_tokens(s) => {
-                let best = bits(s.own().tokens).map(|token| self.token_worth(token)).max().unwrap_or(0);
+                let best = bits(s.own().tokens)
+                    .map(|token| self.token_worth(token))
+                    .max()
+                    .unwrap_or(0);
                 best / 2 - 2 * CARD * self.time_left(s) / 100
             }
             Kind::Pair(_) | Kind::Wild => 270 - 2 * CARD,

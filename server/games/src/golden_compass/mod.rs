@@ -115,6 +115,8 @@ pub struct GoldenCompass {
     weights: u32,
     faces: Vec<Face>,
     blocks: Vec<Block>,
+    /// Lyra cards in play.
+    copies: usize,
     /// Of every token, the one before it that equals it.
     alike: Vec<Option<u8>>,
 }
@@ -251,6 +253,10 @@ impl Game for GoldenCompass {
             faces: faces(catalogue),
             blocks: blocks(catalogue, seats),
             alike: alike(catalogue),
+            copies: blocks(catalogue, seats)
+                .iter()
+                .map(|block| usize::from(block.len))
+                .sum(),
             loaded,
         })
     }

@@ -4,7 +4,7 @@ use boardwire_kernel::{BitSet, Chance};
 
 use super::action::Action;
 use super::limits::{PERIODS, SEATS, TILE_VALUES};
-use super::state::{Program, State, Step};
+use super::state::{Place, Program, State, Step};
 use super::{GoldenCompass, streams};
 
 impl GoldenCompass {
@@ -44,7 +44,11 @@ impl GoldenCompass {
 
     /// The symbols on the ally of `seat` and on the card under it.
     pub(super) fn magisterium(&self, s: &State, seat: u8) -> u8 {
-        let place = s.place(seat);
+        self.symbols(s.place(seat))
+    }
+
+    /// The symbols on both cards of a place.
+    pub(super) fn symbols(&self, place: &Place) -> u8 {
         let symbols = |card: u8| match card.checked_sub(1) {
             Some(id) => self.catalogue().characters[usize::from(id)].magisterium,
             None => 0,

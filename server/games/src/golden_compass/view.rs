@@ -1,12 +1,12 @@
 //! What a seat may know, as byte fields.
 
-use boardwire_kernel::{Field, Meaning, Seat, ViewLayout, ViewWriter};
+use boardwire_kernel::{Field, Meaning, ViewLayout, ViewWriter};
 
 use super::GoldenCompass;
 use super::catalogue::Catalogue;
 use super::limits::{COLLECTING, HAND, PLACING, SEATS, TOKENS};
-use super::memory::{SEEN, TABLE};
-use super::state::{Aim, Kind, State, Step, bits};
+use super::memory::TABLE;
+use super::state::{Aim, Kind, Place, State, Step, bits};
 
 /// The largest stamp or age of a hidden card: there is at most one a hidden place.
 const MOST_RETURNS: u16 = ((SEATS - 1) * HAND) as u16;
@@ -234,8 +234,8 @@ pub(super) fn layout(catalogue: &Catalogue, seats: u8) -> ViewLayout {
             "copies",
             &[copies],
             2 + MOST_RETURNS,
-            "Every copy of every card type, by type, ascending in a type: 0 on the discard pile, 1 in a hand and \
-             known, else hidden; a hidden card is in no hand place whose number in hidden_places is less.",
+            "Every copy of every card type, by type: first those hidden, ascending, each in no hand place whose \
+             number in hidden_places is less; then 1 for each in a hand and known, 0 for each discarded.",
         ),
         count(
             "hidden_places",
@@ -354,7 +354,11 @@ impl GoldenCompass {
 
     /// A seat from the viewer's place: the viewer is 1.
     fn relative(&self, viewer: u8, seat: u8) -> u8 {
-        (seat + self.seats - viewer) % self.seats + 1
+        if seat >= viewer {
+            seat - viewer + 1
+        } else {
+            seat + self.seats - viewer + 1
+        }
     }
 
     /// The same for a seat plus 1, where 0 is none.
@@ -362,12 +366,16 @@ impl GoldenCompass {
         seat.checked_sub(1).map_or(0, |seat| self.relative(viewer, seat))
     }
 
+    /// All seats, the viewer first.
     fn round(&self, viewer: u8) -> impl Iterator<Item = u8> + use<> {
-        Seat::new(viewer).round(self.seats).map(Seat::number)
+        (viewer..self.seats).chain(0..viewer)
     }
 
-    fn put_seats(&self, w: &mut ViewWriter, viewer: u8, value: impl Fn(u8) -> u8) {
-        self.round(viewer).for_each(|seat| w.put(value(seat)));
+    fn put_seats(&self, w: &mut ViewWriter, viewer: u8, value: impl Fn(&Place) -> u8, s: &State) {
+        let seats = usize::from(self.seats);
+        let values = std::array::from_fn::<u8, SEATS, _>(|seat| value(&s.places[seat]));
+        w.put_all(&values[usize::from(viewer)..seats]);
+        w.put_all(&values[..usize::from(viewer)]);
     }
 
     fn write_course(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
@@ -387,16 +395,14 @@ impl GoldenCompass {
         let room = room(self.catalogue());
         let memory = &s.memory[usize::from(viewer)];
         w.put_ids(s.place(viewer).hand.as_slice().iter().map(|card| card + 1), room);
-        self.put_seats(w, viewer, |seat| s.place(seat).hand.len());
+        self.put_seats(w, viewer, |place| place.hand.len(), s);
         w.put(s.deck_len);
+        let mut copies = memory.stamps.map(|stamp| stamp.wrapping_add(2));
         for (block, &discard) in self.blocks.iter().zip(&s.discard) {
-            let stamps = memory.stamps(*block);
-            let hidden = stamps.iter().take_while(|&&stamp| stamp != SEEN).count();
-            let known = stamps.len() - hidden - usize::from(discard);
-            (0..discard).for_each(|_| w.put(0));
-            (0..known).for_each(|_| w.put(1));
-            stamps[..hidden].iter().for_each(|stamp| w.put(stamp + 2));
+            let end = usize::from(block.start) + usize::from(block.len);
+            copies[end - usize::from(discard)..end].fill(0);
         }
+        w.put_all(&copies[..self.copies]);
         for seat in self.round(viewer).skip(1) {
             w.put_ids(
                 memory.ages[usize::from(seat)]
@@ -421,17 +427,17 @@ impl GoldenCompass {
     fn write_board(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
         let left = (viewer + 1) % self.seats;
         w.put_all(&s.place(viewer).dealt);
-        self.put_seats(w, viewer, |seat| {
-            let kept = s.place(seat).kept;
-            if seat == viewer { kept } else { kept.min(1) }
-        });
-        self.put_seats(w, viewer, |seat| s.place(seat).ally);
-        self.put_seats(w, viewer, |seat| self.magisterium(s, seat));
+        w.put(s.place(viewer).kept);
+        self.round(viewer)
+            .skip(1)
+            .for_each(|seat| w.put(s.place(seat).kept.min(1)));
+        self.put_seats(w, viewer, |place| place.ally, s);
+        self.put_seats(w, viewer, |place| self.symbols(place), s);
         w.put(s.place(viewer).under);
         w.put(s.place(left).under);
-        self.put_seats(w, viewer, |seat| s.place(seat).supply);
-        self.put_seats(w, viewer, |seat| s.place(seat).compass);
-        self.put_seats(w, viewer, |seat| s.place(seat).dust);
+        self.put_seats(w, viewer, |place| place.supply, s);
+        self.put_seats(w, viewer, |place| place.compass, s);
+        self.put_seats(w, viewer, |place| place.dust, s);
         w.put(s.dust);
         let values = self.catalogue().tiles.len();
         self.round(viewer)

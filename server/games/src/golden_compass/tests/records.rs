@@ -63,7 +63,10 @@ fn a_record_with_one_thing_altered_is_never_accepted() {
     let game: Value = serde_json::from_str(line).expect("a recorded game");
     let mut paths = Vec::new();
     leaves(&game["log"], "/log", &mut paths);
-    let words: BTreeSet<&str> = paths.iter().filter_map(|path| game.pointer(path)?.as_str()).collect();
+    let words: BTreeSet<&str> = paths
+        .iter()
+        .filter_map(|path| game.pointer(path)?.as_str())
+        .collect();
     let words: Vec<_> = words.into_iter().collect();
     let mut dice = Dice::new(5, 0);
     let count = u32::try_from(paths.len()).expect("a line has few values");
@@ -74,7 +77,10 @@ fn a_record_with_one_thing_altered_is_never_accepted() {
         *leaf = altered(leaf, &mut dice, &words);
         let (was, is) = (game.pointer(path), changed.pointer(path));
         let played = replay(&changed.to_string());
-        assert!(!matches!(played, Ok(Replayed::Same { .. })), "{path}: {was:?} became {is:?}");
+        assert!(
+            !matches!(played, Ok(Replayed::Same { .. })),
+            "{path}: {was:?} became {is:?}"
+        );
     }
 }
 
@@ -95,7 +101,10 @@ fn an_event_too_many_too_few_or_misplaced_is_never_accepted() {
                 _ => log.swap(at, at + 1),
             }
             let played = replay(&changed.to_string());
-            assert!(!matches!(played, Ok(Replayed::Same { .. })), "change {change} of event {at}");
+            assert!(
+                !matches!(played, Ok(Replayed::Same { .. })),
+                "change {change} of event {at}"
+            );
         }
     }
 }
@@ -117,7 +126,13 @@ fn no_line_makes_the_replay_panic() {
         }
         let _ = replay(&String::from_utf8_lossy(&bytes));
     }
-    for line in ["", "{}", "[]", r#"{"id":"a","players":9,"log":[]}"#, r#"{"id":"a","players":2,"log":[1]}"#] {
+    for line in [
+        "",
+        "{}",
+        "[]",
+        r#"{"id":"a","players":9,"log":[]}"#,
+        r#"{"id":"a","players":2,"log":[1]}"#,
+    ] {
         assert!(replay(line).is_err(), "{line}");
     }
 }
