@@ -26,7 +26,7 @@ impl GoldenCompass {
     }
 
     fn check_ranges(&self, s: &State) -> Check {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         holds(usize::from(s.period) < PERIODS, "there is no such period")?;
         holds(
             s.first < self.seats && s.active < self.seats,
@@ -106,11 +106,11 @@ impl GoldenCompass {
             sum(&s.discard) == u32::from(s.discard_len),
             "the discard pile is miscounted",
         )?;
-        let limit = self.catalogue().hand_limit;
+        let limit = self.printed().hand_limit;
         for seat in 0..self.seats {
             let gaining = seat == s.active && matches!(s.step, Step::Limit | Step::Drop { .. });
             let most = if gaining {
-                limit + self.catalogue().gain()
+                limit + self.printed().gain()
             } else {
                 limit
             };
@@ -128,7 +128,7 @@ impl GoldenCompass {
     }
 
     fn check_tokens(&self, s: &State) -> Check {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         let sets = s
             .places
             .iter()
@@ -158,7 +158,7 @@ impl GoldenCompass {
     }
 
     fn check_tiles(&self, s: &State) -> Check {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         for value in 0..TILE_VALUES {
             let taken: u32 = s.places.iter().map(|place| u32::from(place.truth[value])).sum();
             let here = taken + u32::from(s.bag[value]) + u32::from(s.open[value]);
@@ -194,7 +194,7 @@ impl GoldenCompass {
     }
 
     fn check_characters(&self, s: &State) -> Check {
-        let characters = &self.catalogue().characters;
+        let characters = &self.printed().characters;
         let mut all = s.unseen;
         let mut count = all.len();
         for place in &s.places {
@@ -226,7 +226,7 @@ impl GoldenCompass {
 
     /// The step asks for something that can be chosen.
     fn check_step(&self, s: &State) -> Check {
-        let (catalogue, lists) = (self.catalogue(), self.catalogue().options.len());
+        let (catalogue, lists) = (self.printed(), self.printed().options.len());
         let sound = match s.step {
             Step::Keep => s.places[..usize::from(self.seats)]
                 .iter()
@@ -293,7 +293,7 @@ impl GoldenCompass {
             holder.map_or(if laid { 0 } else { TABLE }, |seat| 1 << seat)
         };
         for token in bits(
-            self.catalogue()
+            self.printed()
                 .cities
                 .iter()
                 .fold(0, |all, city| all | city.tokens),

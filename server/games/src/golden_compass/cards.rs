@@ -87,7 +87,7 @@ impl GoldenCompass {
 
     /// The active seat takes an unseen token from the current city.
     pub(super) fn take_token(&self, s: &mut State, chance: &mut Chance) {
-        let Some(city) = self.catalogue().current_city(s.period, s.lyra) else {
+        let Some(city) = self.printed().current_city(s.period, s.lyra) else {
             return;
         };
         let pile = &mut s.piles[usize::from(city)];
@@ -100,7 +100,7 @@ impl GoldenCompass {
 
     /// The active seat takes a random token with the back of `city` from `victim`.
     pub(super) fn steal_token(&self, s: &mut State, victim: u8, city: u8, chance: &mut Chance) {
-        let backs = self.catalogue().cities[usize::from(city)].tokens;
+        let backs = self.printed().cities[usize::from(city)].tokens;
         let token = draw_token(s.place(victim).tokens & backs, streams::STOLEN_TOKENS, chance);
         let thief = s.active;
         s.place_mut(victim).tokens &= !(1 << token);
@@ -111,8 +111,8 @@ impl GoldenCompass {
     /// The active seat lays out a token in the current city, for all to see.
     pub(super) fn lay_token(&self, s: &mut State, kind: u8) {
         let seat = s.active;
-        let city = self.catalogue().current_city(s.period, s.lyra);
-        let like = |&id: &u8| self.catalogue().tokens[usize::from(id)].kind == kind;
+        let city = self.printed().current_city(s.period, s.lyra);
+        let like = |&id: &u8| self.printed().tokens[usize::from(id)].kind == kind;
         let token = bits(s.own().tokens).find(like);
         let (Some(city), Some(token)) = (city, token) else {
             return;
@@ -128,7 +128,7 @@ impl GoldenCompass {
 
     /// Those of `seen` know which token moved, the others only its back.
     fn token_moved(&self, s: &mut State, token: u8, from: u8, to: u8, seen: &[u8]) {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         let city = catalogue.tokens[usize::from(token)].city;
         for viewer in 0..self.seats {
             let memory = &mut s.memory[usize::from(viewer)];

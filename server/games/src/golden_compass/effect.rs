@@ -29,7 +29,7 @@ impl GoldenCompass {
 
     /// Whether a token can be taken from the current city.
     pub(super) fn can_take_token(&self, s: &State) -> bool {
-        let city = self.catalogue().current_city(s.period, s.lyra);
+        let city = self.printed().current_city(s.period, s.lyra);
         city.is_some_and(|city| s.piles.get(usize::from(city)).is_some_and(|&pile| pile != 0))
     }
 
@@ -40,18 +40,18 @@ impl GoldenCompass {
     }
 
     fn has_circle(&self, s: &State) -> bool {
-        let city = self.catalogue().current_city(s.period, s.lyra);
+        let city = self.printed().current_city(s.period, s.lyra);
         city.is_some_and(|city| {
-            let slots = self.catalogue().cities[usize::from(city)].slots;
+            let slots = self.printed().cities[usize::from(city)].slots;
             self.places_tokens(s) && s.circles[Self::circle(city)].count_ones() < slots.into()
         })
     }
 
     /// The light-blue actions on offer, besides giving the action up.
     pub(super) fn blue_actions(&self, s: &State) -> impl Iterator<Item = Action> {
-        let blue = self.catalogue().axes[usize::from(s.axis)].blue;
+        let blue = self.printed().axes[usize::from(s.axis)].blue;
         let offered = move |symbol: Blue| blue == symbol || blue == Blue::FreeChoice;
-        let ally = self.catalogue().characters[usize::from(s.own().ally) - 1].list;
+        let ally = self.printed().characters[usize::from(s.own().ally) - 1].list;
         [
             (
                 Action::Alethiometer,
@@ -78,7 +78,7 @@ impl GoldenCompass {
     /// Whether a list of effects can change something, `spent` cards being promised to earlier costs.
     pub(super) fn is_list_possible(&self, s: &State, list: (u8, u8), spent: u8) -> bool {
         for at in list.0..list.1 {
-            match self.catalogue().ops[usize::from(at)] {
+            match self.printed().ops[usize::from(at)] {
                 Op::Spend(count) => {
                     let spent = spent.saturating_add(count);
                     return s.own().hand.len() >= spent && self.is_list_possible(s, (at + 1, list.1), spent);
@@ -111,7 +111,7 @@ impl GoldenCompass {
 
     /// The options of a choice that are possible, counted from 0.
     pub(super) fn options(&self, s: &State, first: u8, count: u8, spent: u8) -> BitSet<1> {
-        let list = |option: u8| self.catalogue().options[usize::from(first + option)];
+        let list = |option: u8| self.printed().options[usize::from(first + option)];
         (0..count)
             .filter(|&option| self.is_list_possible(s, list(option), spent))
             .collect()
@@ -119,7 +119,7 @@ impl GoldenCompass {
 
     /// Carries out the next effect, as far as a choice: the step that asks for it.
     pub(super) fn run(&self, s: &mut State, at: u8, chance: &mut Chance) -> Option<Step> {
-        let op = self.catalogue().ops[usize::from(at)];
+        let op = self.printed().ops[usize::from(at)];
         if let Op::Spend(count) = op {
             // A cost is asked only if it can be paid for something; else its list ends.
             if s.own().hand.len() >= count && self.is_list_possible(s, s.program.rest(), count) {
@@ -168,12 +168,12 @@ impl GoldenCompass {
     /// Carries out a light-blue action: the step that asks for a choice, if any.
     pub(super) fn act(&self, s: &mut State, action: Action) -> Option<Step> {
         match action {
-            Action::Alethiometer => lay_compass(s, self.catalogue().action_compass),
+            Action::Alethiometer => lay_compass(s, self.printed().action_compass),
             Action::Magisterium => return Some(Step::Target(Aim::Airship)),
             Action::Dust => return take_dust(s),
             Action::Ally => {
                 let ally = usize::from(s.own().ally) - 1;
-                s.program.push(self.catalogue().characters[ally].list);
+                s.program.push(self.printed().characters[ally].list);
             }
             _ => {}
         }
@@ -206,7 +206,7 @@ impl GoldenCompass {
 
     /// The cities whose backs `victim` holds.
     pub(super) fn backs(&self, s: &State, victim: u8) -> BitSet<1> {
-        let city = |token: u8| self.catalogue().tokens[usize::from(token)].city;
+        let city = |token: u8| self.printed().tokens[usize::from(token)].city;
         bits(s.place(victim).tokens).map(city).collect()
     }
 }

@@ -36,7 +36,7 @@ impl GoldenCompass {
         let ally = usize::from(kept.unwrap_or(place.ally));
         let symbols = ally
             .checked_sub(1)
-            .map_or(0, |id| self.catalogue().characters[id].magisterium);
+            .map_or(0, |id| self.printed().characters[id].magisterium);
         let airship = if s.airship == seat + 1 { AIRSHIP } else { 0 };
         points
             + self.token_hopes(s, seat)
@@ -53,7 +53,7 @@ impl GoldenCompass {
         if !self.places_tokens(s) {
             return 100;
         }
-        let [_, before, end] = self.catalogue().objectives;
+        let [_, before, end] = self.printed().objectives;
         100 * i32::from(end - s.lyra) / i32::from(end - before)
     }
 
@@ -65,7 +65,7 @@ impl GoldenCompass {
     }
 
     fn token_worth(&self, token: u8) -> i32 {
-        let token = &self.catalogue().tokens[usize::from(token)];
+        let token = &self.printed().tokens[usize::from(token)];
         if token.alethiometer {
             600
         } else {

@@ -122,7 +122,7 @@ pub struct GoldenCompass {
 }
 
 impl GoldenCompass {
-    fn catalogue(&self) -> &Catalogue {
+    fn printed(&self) -> &Catalogue {
         &self.loaded.value
     }
 
@@ -159,8 +159,7 @@ impl GoldenCompass {
             Step::Drop { .. } => s.fresh.types().iter().for_each(|card| offer(Action::Card(card))),
             Step::Steps { max } => (0..=max).for_each(|steps| offer(Action::Steps(steps))),
             Step::Lay => {
-                let kinds =
-                    bits(s.own().tokens).map(|token| self.catalogue().tokens[usize::from(token)].kind);
+                let kinds = bits(s.own().tokens).map(|token| self.printed().tokens[usize::from(token)].kind);
                 kinds.for_each(|kind| offer(Action::Token(kind)));
             }
             Step::Sets => {

@@ -10,7 +10,7 @@ use super::{GoldenCompass, streams};
 impl GoldenCompass {
     /// Deals two characters to every seat, from the first seat on.
     pub(super) fn begin_period(&self, s: &mut State, chance: &mut Chance) {
-        let characters = (0u8..).zip(&self.catalogue().characters);
+        let characters = (0u8..).zip(&self.printed().characters);
         let mut pile: BitSet<1> = characters
             .filter(|(_, card)| card.period == s.period)
             .map(|(id, _)| id)
@@ -50,7 +50,7 @@ impl GoldenCompass {
     /// The symbols on both cards of a place.
     pub(super) fn symbols(&self, place: &Place) -> u8 {
         let symbols = |card: u8| match card.checked_sub(1) {
-            Some(id) => self.catalogue().characters[usize::from(id)].magisterium,
+            Some(id) => self.printed().characters[usize::from(id)].magisterium,
             None => 0,
         };
         symbols(place.ally) + symbols(place.under)
@@ -58,7 +58,7 @@ impl GoldenCompass {
 
     /// The cards the holder of the airship would pay.
     pub(super) fn ransom(&self, s: &State, seat: u8) -> u8 {
-        self.magisterium(s, seat) + self.catalogue().ransom
+        self.magisterium(s, seat) + self.printed().ransom
     }
 
     pub(super) fn begin_scoring(&self, s: &mut State, chance: &mut Chance) {
@@ -96,7 +96,7 @@ impl GoldenCompass {
     fn draw_tiles(&self, s: &mut State, chance: &mut Chance) {
         let last = usize::from(s.period) == PERIODS - 1;
         let mut open = 0;
-        while open < self.catalogue().tiles_drawn {
+        while open < self.printed().tiles_drawn {
             let tiles: u32 = s.bag.iter().map(|&count| u32::from(count)).sum();
             let passages = if last { u32::from(s.passages) } else { 0 };
             let rank = chance.below(streams::TRUTH, tiles + passages);
@@ -137,7 +137,7 @@ impl GoldenCompass {
     fn draft_from(&self, s: &mut State, place: u8, chance: &mut Chance) {
         for place in place..self.seats {
             let gave_up = s.gave_up == s.order[usize::from(place)] + 1;
-            let left = self.catalogue().tiles_each - u8::from(gave_up);
+            let left = self.printed().tiles_each - u8::from(gave_up);
             if left > 0 {
                 s.step = Step::Truth { place, left };
                 return;

@@ -71,7 +71,7 @@ impl GoldenCompass {
         if s.places[0].ally == 0 {
             return;
         }
-        let symbols = |id: u8| self.catalogue().characters[usize::from(id)].magisterium;
+        let symbols = |id: u8| self.printed().characters[usize::from(id)].magisterium;
         for seat in self.others(viewer).filter(hidden) {
             pile.insert(s.place(seat).under - 1);
         }
@@ -149,7 +149,7 @@ impl GoldenCompass {
 
     /// Gives the tokens of one city that the viewer cannot see to the places they may be in.
     fn redraw_tokens(&self, s: &mut State, viewer: u8, city: usize, dice: &mut Dice) {
-        let all = self.catalogue().cities[city].tokens;
+        let all = self.printed().cities[city].tokens;
         let places = s.memory[usize::from(viewer)].tokens;
         let hidden = |token: &u8| {
             !matches!(places[usize::from(*token)], 0) && s.place(viewer).tokens >> token & 1 == 0
@@ -195,7 +195,7 @@ impl GoldenCompass {
         let old = s.memory[usize::from(seat)];
         let known = s.memory[usize::from(viewer)];
         let cards = self.blocks.iter().map(|block| usize::from(block.len)).sum();
-        let mut new = Memory::new(cards, self.catalogue().tokens.len());
+        let mut new = Memory::new(cards, self.printed().tokens.len());
         new.returns = known.returns;
         // What the viewer took from this seat, both know.
         for entry in old.taken().iter().filter(|entry| entry.is_certain(viewer)) {
@@ -223,7 +223,7 @@ impl GoldenCompass {
                 };
             }
         }
-        for (id, place) in new.tokens[..self.catalogue().tokens.len()].iter_mut().enumerate() {
+        for (id, place) in new.tokens[..self.printed().tokens.len()].iter_mut().enumerate() {
             *place = self.remake_place(s, viewer, seat, old.tokens[id], id);
         }
         s.memory[usize::from(seat)] = new;

@@ -39,7 +39,7 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
 impl GoldenCompass {
     /// The opening position.
     pub(super) fn deal_all(&self, chance: &mut Chance) -> State {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         let first = u8::try_from(chance.below(streams::FIRST, self.seats.into())).unwrap_or(0);
         let mut s = self.empty(first);
         for seat in 0..self.seats {
@@ -52,7 +52,7 @@ impl GoldenCompass {
 
     /// The board before anything is dealt.
     fn empty(&self, first: u8) -> State {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         let mut deck = [0; CARD_TYPES];
         for (place, block) in deck.iter_mut().zip(&self.blocks) {
             *place = block.len;
@@ -104,7 +104,7 @@ impl GoldenCompass {
 
     /// The points of a seat as the board lies (11).
     pub(super) fn points(&self, s: &State, seat: u8) -> Points {
-        let (catalogue, place) = (self.catalogue(), s.place(seat));
+        let (catalogue, place) = (self.printed(), s.place(seat));
         let tiles = catalogue.tiles.iter().zip(place.truth);
         let owned = i32::from(u8::try_from((place.tokens | place.laid).count_ones()).unwrap_or(0));
         let laid = bits(place.laid).map(|token| &catalogue.tokens[usize::from(token)]);

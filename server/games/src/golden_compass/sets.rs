@@ -99,7 +99,7 @@ impl GoldenCompass {
 
     fn resolve(&self, s: &mut State, kind: Kind, chance: &mut Chance) -> Option<Step> {
         match kind {
-            Kind::Triplet(_) | Kind::Short(_) => lay_compass(s, self.catalogue().triplet_compass),
+            Kind::Triplet(_) | Kind::Short(_) => lay_compass(s, self.printed().triplet_compass),
             Kind::Spies => return Some(Step::Target(Aim::Token)),
             Kind::Pair(_) | Kind::Wild if self.places_tokens(s) => return Some(Step::Lay),
             Kind::Pair(_) | Kind::Wild => self.take_token(s, chance),

@@ -25,7 +25,7 @@ impl GoldenCompass {
     }
 
     fn text_course(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         let period = &catalogue.periods[usize::from(s.period)];
         writeln!(
             out,
@@ -89,7 +89,7 @@ impl GoldenCompass {
     fn card_names(&self, cards: &[u8]) -> String {
         let names: Vec<_> = cards
             .iter()
-            .map(|&card| self.catalogue().cards[usize::from(card)].name.as_str())
+            .map(|&card| self.printed().cards[usize::from(card)].name.as_str())
             .collect();
         if names.is_empty() {
             "none".to_owned()
@@ -102,7 +102,7 @@ impl GoldenCompass {
         let Some(id) = id.checked_sub(1) else {
             return "none".into();
         };
-        let card = &self.catalogue().characters[usize::from(id)];
+        let card = &self.printed().characters[usize::from(id)];
         format!("{} ({} symbols: {})", card.name, card.magisterium, card.text)
     }
 
@@ -149,7 +149,7 @@ impl GoldenCompass {
             writeln!(out, "  tokens: {}", self.token_names(place.tokens))?;
         } else {
             writeln!(out, "  cards: {}", place.hand.len())?;
-            let backs = self.catalogue().cities[..COLLECTING].iter();
+            let backs = self.printed().cities[..COLLECTING].iter();
             let backs = backs.map(|city| (&city.name, (place.tokens & city.tokens).count_ones()));
             let backs: Vec<_> = backs
                 .filter(|(_, count)| *count > 0)
@@ -174,7 +174,7 @@ impl GoldenCompass {
     /// Names in the order of kinds, so that they do not tell equal tokens apart.
     fn token_names(&self, tokens: u32) -> String {
         let tokens: Vec<_> = bits(tokens)
-            .map(|token| &self.catalogue().tokens[usize::from(token)])
+            .map(|token| &self.printed().tokens[usize::from(token)])
             .collect();
         let mut names: Vec<_> = tokens
             .iter()
@@ -191,7 +191,7 @@ impl GoldenCompass {
 
     fn tile_names(&self, counts: &[u8]) -> String {
         let tiles = self
-            .catalogue()
+            .printed()
             .tiles
             .iter()
             .zip(counts)
@@ -207,7 +207,7 @@ impl GoldenCompass {
     }
 
     fn text_board(&self, s: &State, out: &mut dyn Write) -> Result {
-        let catalogue = self.catalogue();
+        let catalogue = self.printed();
         write!(
             out,
             "board: draw pile {}, dust {}, tokens lying",
@@ -304,7 +304,7 @@ impl GoldenCompass {
     fn text_tokens(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
         let places = &s.memory[usize::from(viewer)].tokens;
         let mut lines: Vec<(u8, u8)> = Vec::new();
-        for (token, &places) in self.catalogue().tokens.iter().zip(places) {
+        for (token, &places) in self.printed().tokens.iter().zip(places) {
             if places != 0 && places & (TABLE | 1 << viewer) == 0 {
                 lines.push((token.kind, places));
             }
@@ -315,7 +315,7 @@ impl GoldenCompass {
                 .filter(|seat| places >> seat & 1 == 1)
                 .map(|seat| seat.to_string())
                 .collect();
-            let name = &self.catalogue().tokens[usize::from(kind)].name;
+            let name = &self.printed().tokens[usize::from(kind)].name;
             writeln!(out, "known token: {name}, with seat {}", seats.join(" or "))?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::{GoldenCompass, streams};
 impl GoldenCompass {
     /// The current objective, in steps from the start.
     pub(super) fn objective(&self, s: &State) -> u8 {
-        self.catalogue().objectives[usize::from(s.period)]
+        self.printed().objectives[usize::from(s.period)]
     }
 
     /// Whether tokens are laid out in this period, not taken.
@@ -22,7 +22,7 @@ impl GoldenCompass {
     pub(super) fn begin_turn(&self, s: &mut State, chance: &mut Chance) {
         let mut left = chance.below(streams::WHEEL, self.weights);
         s.axis = 0;
-        for (axis, row) in (0u8..).zip(&self.catalogue().axes) {
+        for (axis, row) in (0u8..).zip(&self.printed().axes) {
             s.axis = axis;
             if left < row.weight {
                 break;
@@ -41,7 +41,7 @@ impl GoldenCompass {
         let next = match (s.step, action) {
             (_, Action::Red) => {
                 s.red = true;
-                let count = self.catalogue().axes[usize::from(s.axis)].draw;
+                let count = self.printed().axes[usize::from(s.axis)].draw;
                 self.draw(s, s.active, count, chance, |_| ());
                 None
             }
@@ -57,7 +57,7 @@ impl GoldenCompass {
             }
             (Step::Choose { first, .. }, Action::Choose(option)) => {
                 s.program
-                    .push(self.catalogue().options[usize::from(first + option)]);
+                    .push(self.printed().options[usize::from(first + option)]);
                 None
             }
             (Step::Cost(left), Action::Pay) => Some(Step::Pay { left }),
@@ -115,7 +115,7 @@ impl GoldenCompass {
                 s.step = step;
                 return;
             }
-            if s.own().hand.len() > self.catalogue().hand_limit {
+            if s.own().hand.len() > self.printed().hand_limit {
                 s.step = Step::Limit; // R9: after every single gain.
                 return;
             }
@@ -123,7 +123,7 @@ impl GoldenCompass {
                 s.op = op + 1;
                 next = self.run(s, op, chance);
             } else if s.red {
-                let advance = self.catalogue().axes[usize::from(s.axis)].advance;
+                let advance = self.printed().axes[usize::from(s.axis)].advance;
                 self.advance_lyra(s, advance);
                 return self.end_turn(s, chance);
             } else {

@@ -392,7 +392,7 @@ impl GoldenCompass {
     }
 
     fn write_cards(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        let room = room(self.catalogue());
+        let room = room(self.printed());
         let memory = &s.memory[usize::from(viewer)];
         w.put_ids(s.place(viewer).hand.as_slice().iter().map(|card| card + 1), room);
         self.put_seats(w, viewer, |place| place.hand.len(), s);
@@ -439,14 +439,14 @@ impl GoldenCompass {
         self.put_seats(w, viewer, |place| place.compass, s);
         self.put_seats(w, viewer, |place| place.dust, s);
         w.put(s.dust);
-        let values = self.catalogue().tiles.len();
+        let values = self.printed().tiles.len();
         self.round(viewer)
             .for_each(|seat| w.put_all(&s.place(seat).truth[..values]));
     }
 
     fn write_tokens(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
         let ones = |mask: u32| u8::try_from(mask.count_ones()).unwrap_or(0);
-        let cities = &self.catalogue().cities;
+        let cities = &self.printed().cities;
         for seat in self.round(viewer) {
             let tokens = s.place(seat).tokens;
             cities[..COLLECTING]
@@ -456,7 +456,7 @@ impl GoldenCompass {
         (0..COLLECTING).for_each(|city| w.put(self.lying(s, city)));
         s.circles.iter().for_each(|&circle| w.put(ones(circle)));
         let mut codes = [0; TOKENS];
-        let count = self.catalogue().tokens.len();
+        let count = self.printed().tokens.len();
         let places = &s.memory[usize::from(viewer)].tokens;
         for (code, &places) in codes.iter_mut().zip(&places[..count]) {
             *code = self.turn_mask(places & (TABLE - 1), viewer) << 1 | u8::from(places & TABLE != 0);
@@ -488,7 +488,7 @@ impl GoldenCompass {
     }
 
     fn write_draft(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        let values = self.catalogue().tiles.len();
+        let values = self.printed().tiles.len();
         w.put_all(&s.bag[..values]);
         w.put_all(&s.open[..values]);
         w.put(s.drawn_passages);
@@ -514,7 +514,7 @@ impl GoldenCompass {
         };
         w.put_ids(
             fresh.iter().map(|card| card + 1),
-            self.catalogue().looked_at().into(),
+            self.printed().looked_at().into(),
         );
         w.put_all(&[s.wild, s.short]);
     }
@@ -526,7 +526,7 @@ impl GoldenCompass {
             Step::Ransom { left } | Step::Truth { left, .. } => left,
             Step::Fill(begun) => begun.left,
             Step::Steps { max } => max,
-            Step::Limit => s.own().hand.len() - self.catalogue().hand_limit,
+            Step::Limit => s.own().hand.len() - self.printed().hand_limit,
             Step::Target(Aim::Cards(count) | Aim::Compass(count)) => count,
             Step::Airship => self.ransom(s, s.airship - 1),
             _ => 0,
@@ -535,7 +535,7 @@ impl GoldenCompass {
 
     /// Tokens still lying at one of the first four cities.
     pub(super) fn lying(&self, s: &State, city: usize) -> u8 {
-        let gone = s.lyra > self.catalogue().cities[city].spaces.1;
+        let gone = s.lyra > self.printed().cities[city].spaces.1;
         if gone {
             0
         } else {

@@ -34,13 +34,13 @@ impl GoldenCompass {
     }
 
     /// Card names, sorted.
-    pub(super) fn hand_names(&self, s: &State, seat: u8) -> Names {
+    pub(in super::super) fn hand_names(&self, s: &State, seat: u8) -> Names {
         self.names_of(s.place(seat).hand.as_slice().iter().copied())
     }
 
-    pub(super) fn names_of(&self, cards: impl Iterator<Item = u8>) -> Names {
+    pub(in super::super) fn names_of(&self, cards: impl Iterator<Item = u8>) -> Names {
         let mut names: Names = cards
-            .map(|card| self.catalogue().cards[usize::from(card)].name.clone())
+            .map(|card| self.printed().cards[usize::from(card)].name.clone())
             .collect();
         names.sort();
         names
@@ -48,7 +48,7 @@ impl GoldenCompass {
 
     fn tokens_named(&self, tokens: u32) -> Names {
         let mut names: Names = bits(tokens)
-            .map(|token| self.catalogue().tokens[usize::from(token)].name.clone())
+            .map(|token| self.printed().tokens[usize::from(token)].name.clone())
             .collect();
         names.sort();
         names

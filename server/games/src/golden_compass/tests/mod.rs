@@ -1,4 +1,11 @@
 //! The rules, clause by clause, and the recorded games.
 
-mod bench_tmp;
+mod allies;
+mod board;
+mod catalogues;
+mod hidden;
+mod period;
 mod records;
+mod sets;
+mod support;
+mod turns;
