@@ -43,7 +43,7 @@ impl GoldenCompass {
         let city = self.printed().current_city(s.period, s.lyra);
         city.is_some_and(|city| {
             let slots = self.printed().cities[usize::from(city)].slots;
-            self.places_tokens(s) && s.circles[Self::circle(city)].count_ones() < slots.into()
+            s.places_tokens() && s.circles[Self::circle(city)].count_ones() < slots.into()
         })
     }
 

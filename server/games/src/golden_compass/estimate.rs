@@ -50,7 +50,7 @@ impl GoldenCompass {
 
     /// How much of the last period is still to come, in hundredths; all of it before.
     fn time_left(&self, s: &State) -> i32 {
-        if !self.places_tokens(s) {
+        if !s.places_tokens() {
             return 100;
         }
         let [_, before, end] = self.printed().objectives;
@@ -110,7 +110,7 @@ impl GoldenCompass {
         let action = match s.step {
             Step::Action => self
                 .blue_actions(s)
-                .map(|action| self.action_hope(s, action))
+                .map(|action| Self::action_hope(s, action))
                 .max()
                 .unwrap_or(0),
             Step::Sets => 0,
@@ -128,7 +128,7 @@ impl GoldenCompass {
         action + sum.min(best * sets)
     }
 
-    fn action_hope(&self, s: &State, action: Action) -> i32 {
+    fn action_hope(s: &State, action: Action) -> i32 {
         match action {
             Action::Alethiometer => LEAD,
             Action::Magisterium if s.airship == s.active + 1 => -2 * AIRSHIP,
@@ -141,7 +141,7 @@ impl GoldenCompass {
     /// What a set gains beyond the cards it costs.
     fn set_hope(&self, s: &State, kind: Kind) -> i32 {
         match kind {
-            Kind::Pair(_) | Kind::Wild if self.places_tokens(s) => {
+            Kind::Pair(_) | Kind::Wild if s.places_tokens() => {
                 let best = bits(s.own().tokens)
                     .map(|token| self.token_worth(token))
                     .max()

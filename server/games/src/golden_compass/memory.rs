@@ -140,13 +140,13 @@ impl Memory {
     /// `fresh` is 0, or says that it was one of so many cards it has just drawn.
     pub(super) fn saw_card_leave(&mut self, seat: u8, card: u8, block: Block, fresh: u8) {
         let at = usize::from(seat);
-        if fresh == 0 {
-            if let Some(entry) = self.recall(seat, card) {
-                if !entry.is_certain(seat) && self.ages[at].len() > 0 {
-                    self.ages[at].take(0);
-                }
-                return;
+        if fresh == 0
+            && let Some(entry) = self.recall(seat, card)
+        {
+            if !entry.is_certain(seat) && self.ages[at].len() > 0 {
+                self.ages[at].take(0);
             }
+            return;
         }
         let first = self.stamps[block.range()][0];
         let ages = self.ages[at].as_slice();
@@ -188,7 +188,7 @@ impl Memory {
     /// Makes a memory less sure: a card no longer certain to be in one hand counts as hidden there.
     fn widen(&mut self, at: usize, holders: u8) {
         let entry = self.taken[at];
-        if entry.holders.count_ones() == 1 {
+        if entry.holders.is_power_of_two() {
             self.ages[entry.holders.trailing_zeros() as usize].insert(self.returns);
         }
         self.taken[at].holders = entry.holders | holders;
@@ -217,7 +217,7 @@ impl Memory {
 
     /// The discard pile goes back into play: its cards are hidden again, but in no hand.
     pub(super) fn saw_return(&mut self, discard: &[u8], blocks: &[Block]) {
-        let held = self.ages.iter().flat_map(|ages| ages.as_slice());
+        let held = self.ages.iter().flat_map(Cards::as_slice);
         let seen: u128 = held.fold(0, |seen, &age| seen | 1 << age);
         // Only the order of stamps and ages counts: number them anew.
         let rank = |number: u8| u8::try_from((seen & ((1u128 << number) - 1)).count_ones()).unwrap_or(0);

@@ -16,6 +16,8 @@ mod cards;
 mod catalogue;
 mod effect;
 mod estimate;
+mod facts;
+mod layout;
 mod limits;
 mod memory;
 mod period;
@@ -236,8 +238,8 @@ impl Game for GoldenCompass {
             seats,
             options: options.clone(),
             actions: layout.labels(catalogue),
-            max_plies: longest(catalogue, seats, guard),
-            layout: view::layout(catalogue, seats),
+            max_plies: facts::longest(catalogue, seats, guard),
+            layout: layout::layout(catalogue, seats),
             tables: tables::tables(catalogue, seats),
             scores: (0, scoring::most(catalogue)),
         };
@@ -249,10 +251,10 @@ impl Game for GoldenCompass {
             daemons: size(catalogue.daemons.len()),
             symbols: size(catalogue.symbols.len()),
             weights: catalogue.axes.iter().map(|axis| axis.weight).sum(),
-            faces: faces(catalogue),
-            blocks: blocks(catalogue, seats),
-            alike: alike(catalogue),
-            copies: blocks(catalogue, seats)
+            faces: facts::faces(catalogue),
+            blocks: facts::blocks(catalogue, seats),
+            alike: facts::alike(catalogue),
+            copies: facts::blocks(catalogue, seats)
                 .iter()
                 .map(|block| usize::from(block.len))
                 .sum(),
@@ -331,71 +333,4 @@ impl Game for GoldenCompass {
     fn decode(&self, index: u8) -> Option<Action> {
         self.layout.decode(index)
     }
-}
-
-/// What the rules ask of every card type.
-fn faces(catalogue: &Catalogue) -> Vec<Face> {
-    let face = |card: &catalogue::CardType| Face {
-        daemon: card.daemon.unwrap_or(0),
-        symbol: card.symbol.unwrap_or(0),
-        is_ordinary: card.daemon.is_some(),
-        is_joker: card.joker,
-        is_spy: card.spy,
-    };
-    catalogue.cards.iter().map(face).collect()
-}
-
-/// Where the copies of every card type stand among the stamps.
-fn blocks(catalogue: &Catalogue, seats: u8) -> Vec<Block> {
-    let decks = catalogue.decks[usize::from(seats)];
-    let ends = catalogue.cards.iter().scan(0u8, |end, card| {
-        let len = card.count * decks;
-        *end += len;
-        Some(Block {
-            start: *end - len,
-            len,
-        })
-    });
-    ends.collect()
-}
-
-/// Of every token, the one before it that equals it.
-fn alike(catalogue: &Catalogue) -> Vec<Option<u8>> {
-    let tokens = &catalogue.tokens;
-    let before = |at: usize| {
-        tokens[..at]
-            .iter()
-            .rposition(|other| other.kind == tokens[at].kind)
-    };
-    (0..tokens.len())
-        .map(|at| before(at).and_then(|id| u8::try_from(id).ok()))
-        .collect()
-}
-
-/// A bound on the plies of a match: turns of the guard times the plies of the longest turn.
-fn longest(catalogue: &Catalogue, seats: u8, guard: Option<u16>) -> u32 {
-    let Some(guard) = guard else {
-        return UNGUARDED_PLIES;
-    };
-    // Colour, action, target; every effect at most a choice or two and its cards; sets; the end.
-    let power = |list: (u8, u8)| catalogue.plies_of(list);
-    let ally = catalogue
-        .characters
-        .iter()
-        .map(|card| power(card.list))
-        .max()
-        .unwrap_or(0);
-    let sets = u32::from(catalogue.hand_limit) / 2 * 6;
-    let blue = 3 + ally + sets + 1;
-    let red = 1 + u32::from(catalogue.gain());
-    let turns = u32::from(catalogue.steps()) * u32::from(guard);
-    let magisterium = catalogue
-        .characters
-        .iter()
-        .map(|card| card.magisterium)
-        .max()
-        .unwrap_or(0);
-    let scoring = 1 + 2 * u32::from(magisterium) + u32::from(catalogue.ransom);
-    let framed = u32::from(seats) * (1 + u32::from(catalogue.tiles_each)) + scoring;
-    turns * blue.max(red) + 3 * framed
 }

@@ -2,12 +2,13 @@
 //!
 //! `script` is the line as read, `names` checks it against the catalogue, `fates` is its chance. `replay`
 //! plays its choices and compares its facts, with `told` as the table so far, `turn` and `effects` for what
-//! happens in a turn and `draft` for the truth tiles.
+//! happens in a turn, `period` and `draft` for what frames the turns.
 
 mod draft;
 mod effects;
 mod fates;
 mod names;
+mod period;
 mod replay;
 mod script;
 mod told;

@@ -51,7 +51,7 @@ impl GoldenCompass {
     }
 
     fn pair_has_effect(&self, s: &State) -> bool {
-        if self.places_tokens(s) {
+        if s.places_tokens() {
             self.can_lay_token(s)
         } else {
             self.can_take_token(s)
@@ -101,7 +101,7 @@ impl GoldenCompass {
         match kind {
             Kind::Triplet(_) | Kind::Short(_) => lay_compass(s, self.printed().triplet_compass),
             Kind::Spies => return Some(Step::Target(Aim::Token)),
-            Kind::Pair(_) | Kind::Wild if self.places_tokens(s) => return Some(Step::Lay),
+            Kind::Pair(_) | Kind::Wild if s.places_tokens() => return Some(Step::Lay),
             Kind::Pair(_) | Kind::Wild => self.take_token(s, chance),
         }
         None

@@ -3,7 +3,7 @@
 use boardwire_kernel::BitSet;
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::limits::{CARD_TYPES, COLLECTING, HAND, NESTING, PLACING, SEATS, TILE_VALUES};
+use super::limits::{CARD_TYPES, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
 use super::memory::Memory;
 
 /// A few Lyra cards by type, ascending; also the ages of hidden cards.
@@ -275,6 +275,11 @@ impl State {
 
     pub(super) fn place_mut(&mut self, seat: u8) -> &mut Place {
         &mut self.places[usize::from(seat)]
+    }
+
+    /// Whether tokens are laid out in this period, not taken.
+    pub(super) fn places_tokens(&self) -> bool {
+        usize::from(self.period) == PERIODS - 1
     }
 
     /// The place of the seat whose turn it is.

@@ -3,7 +3,6 @@
 use boardwire_kernel::Chance;
 
 use super::action::Action;
-use super::limits::PERIODS;
 use super::state::{Begun, State, Step};
 use super::{GoldenCompass, streams};
 
@@ -11,11 +10,6 @@ impl GoldenCompass {
     /// The current objective, in steps from the start.
     pub(super) fn objective(&self, s: &State) -> u8 {
         self.printed().objectives[usize::from(s.period)]
-    }
-
-    /// Whether tokens are laid out in this period, not taken.
-    pub(super) fn places_tokens(&self, s: &State) -> bool {
-        usize::from(s.period) == PERIODS - 1
     }
 
     /// A new turn of the active seat begins with a spin.

@@ -23,7 +23,7 @@ pub(super) fn require(holds: bool, place: impl Into<String>, problem: impl FnOnc
     if holds { Ok(()) } else { refuse(place, problem()) }
 }
 
-pub(super) fn within<T: PartialOrd + std::fmt::Display>(
+pub(super) fn within<T: PartialOrd + Copy + std::fmt::Display>(
     place: impl Into<String>,
     value: T,
     min: T,

@@ -55,7 +55,9 @@ impl Replayer<'_> {
         let sizes: Vec<usize> = event.picks.iter().map(Vec::len).collect();
         self.same("picks (their numbers)", &sizes, &taken)?;
         let mut sorted = event.picks.clone();
-        sorted.iter_mut().for_each(|picks| picks.sort_by(|a, b| b.cmp(a)));
+        for picks in &mut sorted {
+            picks.sort_by(|a, b| b.cmp(a));
+        }
         self.same("picks", &event.picks, &sorted)?;
         self.same("left", &event.left, &left)
     }

@@ -2,7 +2,7 @@
 
 use super::super::catalogue::Catalogue;
 use super::super::limits::COLLECTING;
-use super::script::{Effect, Event, Reshuffle, Setup, Tile};
+use super::script::{self, Effect, Event, Reshuffle, Setup, Tile};
 use crate::LineError;
 
 type Check<T = ()> = Result<T, LineError>;
@@ -100,23 +100,8 @@ impl Lexicon<'_> {
         match event {
             Event::Setup(setup) => self.check_setup(setup),
             Event::Period(event) => self.period(&event.period).and(self.seat(event.first)),
-            Event::Keep(event) => {
-                let names = event.options.iter().chain([&event.pick, &event.passed]);
-                names
-                    .into_iter()
-                    .try_for_each(|name| self.character(name).map(drop))?;
-                self.seat(event.player)
-            }
-            Event::Allies(event) => {
-                self.by_seat("allies", &event.allies)?;
-                self.by_seat("under", &event.under)?;
-                self.by_seat("magisterium", &event.magisterium)?;
-                event
-                    .allies
-                    .iter()
-                    .chain(&event.under)
-                    .try_for_each(|name| self.character(name).map(drop))
-            }
+            Event::Keep(event) => self.keep(event),
+            Event::Allies(event) => self.allies(event),
             Event::Spin(event) if usize::from(event.axis) >= self.catalogue.axes.len() => {
                 wrong(format!("there is no axis {}", event.axis))
             }
@@ -156,53 +141,78 @@ impl Lexicon<'_> {
             }
             Event::Set(event) => self.set(event),
             Event::EndTurn(_) => Ok(()),
-            Event::Snapshot(event) => {
-                self.by_seat("hands", &event.hands)?;
-                self.by_seat("tokens", &event.tokens)?;
-                self.by_seat("compass", &event.compass)?;
-                self.by_seat("supply", &event.supply)?;
-                self.by_seat("dust", &event.dust)?;
-                event.hands.iter().try_for_each(|hand| self.cards(hand))?;
-                event.tokens.iter().try_for_each(|tokens| self.tokens(tokens))?;
-                event.laid.iter().flatten().try_for_each(|(seat, token)| {
-                    self.seat(*seat)?;
-                    self.token(token).map(drop)
-                })?;
-                event.airship.iter().try_for_each(|&seat| self.seat(seat))
-            }
+            Event::Snapshot(event) => self.snapshot(event),
             Event::Airship(event) => self.seat(event.player).and(self.cards(&event.cards)),
-            Event::Truth(event) => {
-                self.seats(&event.order)?;
-                self.by_seat("order", &event.order)?;
-                self.by_seat("picks", &event.picks)?;
-                let values = event.drawn.iter().map(|tile| match tile {
-                    Tile::Value(value) => Ok(*value),
-                    Tile::Passage(word) if word == "passage" => Ok(self.catalogue.tiles[0].0),
-                    Tile::Passage(word) => wrong(format!("there is no tile {word:?}")),
-                });
-                let bag = event.bag.iter().map(|(value, _)| Ok(*value));
-                let picks = event
-                    .picks
-                    .iter()
-                    .flatten()
-                    .chain(&event.left)
-                    .map(|&value| Ok(value));
-                values
-                    .chain(bag)
-                    .chain(picks)
-                    .try_for_each(|value| self.value(value?).map(drop))
-            }
-            Event::Cleanup(event) => {
-                self.by_seat("hands", &event.hands)?;
-                self.by_seat("supply", &event.supply)?;
-                self.by_seat("tokens", &event.tokens)?;
-                self.by_seat("dust", &event.dust)?;
-                self.cards(&event.deck)
-            }
+            Event::Truth(event) => self.truth(event),
+            Event::Cleanup(event) => self.cleanup(event),
             Event::Final(event) => self
                 .by_seat("scores", &event.scores)
                 .and(self.seats(&event.winners)),
         }
+    }
+
+    fn snapshot(self, event: &script::Snapshot) -> Check {
+        self.by_seat("hands", &event.hands)?;
+        self.by_seat("tokens", &event.tokens)?;
+        self.by_seat("compass", &event.compass)?;
+        self.by_seat("supply", &event.supply)?;
+        self.by_seat("dust", &event.dust)?;
+        event.hands.iter().try_for_each(|hand| self.cards(hand))?;
+        event.tokens.iter().try_for_each(|tokens| self.tokens(tokens))?;
+        event.laid.iter().flatten().try_for_each(|(seat, token)| {
+            self.seat(*seat)?;
+            self.token(token).map(drop)
+        })?;
+        event.airship.iter().try_for_each(|&seat| self.seat(seat))
+    }
+
+    fn truth(self, event: &script::Truth) -> Check {
+        self.seats(&event.order)?;
+        self.by_seat("order", &event.order)?;
+        self.by_seat("picks", &event.picks)?;
+        let values = event.drawn.iter().map(|tile| match tile {
+            Tile::Value(value) => Ok(*value),
+            Tile::Passage(word) if word == "passage" => Ok(self.catalogue.tiles[0].0),
+            Tile::Passage(word) => wrong(format!("there is no tile {word:?}")),
+        });
+        let bag = event.bag.iter().map(|(value, _)| Ok(*value));
+        let picks = event
+            .picks
+            .iter()
+            .flatten()
+            .chain(&event.left)
+            .map(|&value| Ok(value));
+        values
+            .chain(bag)
+            .chain(picks)
+            .try_for_each(|value| self.value(value?).map(drop))
+    }
+
+    fn keep(self, event: &script::Keep) -> Check {
+        let names = event.options.iter().chain([&event.pick, &event.passed]);
+        names
+            .into_iter()
+            .try_for_each(|name| self.character(name).map(drop))?;
+        self.seat(event.player)
+    }
+
+    fn allies(self, event: &script::Allies) -> Check {
+        self.by_seat("allies", &event.allies)?;
+        self.by_seat("under", &event.under)?;
+        self.by_seat("magisterium", &event.magisterium)?;
+        event
+            .allies
+            .iter()
+            .chain(&event.under)
+            .try_for_each(|name| self.character(name).map(drop))
+    }
+
+    fn cleanup(self, event: &script::Cleanup) -> Check {
+        self.by_seat("hands", &event.hands)?;
+        self.by_seat("supply", &event.supply)?;
+        self.by_seat("tokens", &event.tokens)?;
+        self.by_seat("dust", &event.dust)?;
+        self.cards(&event.deck)
     }
 
     /// The place of a value among the truth tiles.
@@ -216,7 +226,7 @@ impl Lexicon<'_> {
         reshuffle.map_or(Ok(()), |reshuffle| self.cards(&reshuffle.order))
     }
 
-    fn set(self, event: &super::script::Set) -> Check {
+    fn set(self, event: &script::Set) -> Check {
         match (event.kind.as_str(), &event.id) {
             ("pair", Some(id)) => self.daemon(id).map(drop)?,
             ("triplet" | "short", Some(id)) => self.symbol(id).map(drop)?,
@@ -285,7 +295,9 @@ impl Lexicon<'_> {
         }
         let mut left: Vec<u8> = self.catalogue.cards.iter().map(|card| card.count).collect();
         let decks = self.catalogue.decks[usize::from(self.seats)];
-        left.iter_mut().for_each(|count| *count *= decks);
+        for count in &mut left {
+            *count *= decks;
+        }
         for name in setup.hands.iter().flatten().chain(&setup.deck) {
             let count = &mut left[usize::from(self.card(name)?)];
             let Some(fewer) = count.checked_sub(1) else {

@@ -101,6 +101,7 @@ pub(super) struct Keep {
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the format")]
 pub(super) struct Allies {
     pub(super) allies: Names,
     pub(super) under: Names,

@@ -53,12 +53,12 @@ impl Replayer<'_> {
             self.blue(s.active)?;
         }
         let over = self.state().step != Step::Colour;
-        self.end(s.lyra, over)?;
+        self.end(over)?;
         Ok(over)
     }
 
     /// After the turn's last choice: the engine stands before the next.
-    fn end(&mut self, _before: u8, over: bool) -> Step_ {
+    fn end(&mut self, over: bool) -> Step_ {
         let end = self.take("end_turn", |event| {
             if let Event::EndTurn(event) = event {
                 Some(event)
@@ -140,18 +140,18 @@ impl Replayer<'_> {
         }
         self.action(seat)?;
         loop {
-            self.set_options(seat)?;
+            self.set_options()?;
             let Some(Event::Set(_)) = self.peek() else {
                 return self.play("end of the turn", Action::EndTurn);
             };
-            let set = self.take("set", |event| {
+            let stated = self.take("set", |event| {
                 if let Event::Set(event) = event {
                     Some(event)
                 } else {
                     None
                 }
             })?;
-            self.set(seat, set)?;
+            self.set(seat, stated)?;
         }
     }
 
@@ -205,7 +205,7 @@ impl Replayer<'_> {
     }
 
     /// The sets on offer, when the engine asks for one.
-    fn set_options(&mut self, _seat: u8) -> Step_ {
+    fn set_options(&mut self) -> Step_ {
         let stated = self.take("set_options", |event| {
             if let Event::SetOptions(event) = event {
                 Some(event)
@@ -250,18 +250,18 @@ impl Replayer<'_> {
         }
     }
 
-    fn set(&mut self, seat: u8, set: &script::Set) -> Step_ {
-        let Some(kind) = self.kind(set) else {
+    fn set(&mut self, seat: u8, stated: &script::Set) -> Step_ {
+        let Some(kind) = self.kind(stated) else {
             return self.unasked("kind");
         };
         let before = self.state().own().compass;
         self.play("kind", kind.action())?;
-        self.fill(seat, kind, &set.cards)?;
-        self.told.discard(seat, &set.cards);
+        self.fill(seat, kind, &stated.cards)?;
+        self.told.discard(seat, &stated.cards);
         let mut got = script::Set {
-            kind: set.kind.clone(),
-            id: set.id.clone(),
-            cards: set.cards.clone(),
+            kind: stated.kind.clone(),
+            id: stated.id.clone(),
+            cards: stated.cards.clone(),
             taken: None,
             tokens: None,
             laid: None,
@@ -279,24 +279,25 @@ impl Replayer<'_> {
                 self.told.compass(seat, laid);
             }
             Kind::Spies => {
-                let theft = (set.target, set.back.as_deref(), set.stolen.as_deref());
+                let theft = (stated.target, stated.back.as_deref(), stated.stolen.as_deref());
                 let (targets, backs) = self.theft("", seat, theft)?;
                 (got.targets, got.backs) = (Some(targets), Some(backs));
-                (got.target, got.back, got.stolen) = (set.target, set.back.clone(), set.stolen.clone());
+                (got.target, got.back, got.stolen) =
+                    (stated.target, stated.back.clone(), stated.stolen.clone());
             }
-            _ if self.game.places_tokens(self.state()) => {
-                got.tokens = Some(self.lay("laid", seat, set.laid.as_deref())?);
-                got.laid.clone_from(&set.laid);
+            _ if self.state().places_tokens() => {
+                got.tokens = Some(self.lay("laid", seat, stated.laid.as_deref())?);
+                got.laid.clone_from(&stated.laid);
             }
             _ => {
-                let Some(token) = &set.taken else {
+                let Some(token) = &stated.taken else {
                     return self.differs("taken", serde_json::Value::Null, "a token is taken");
                 };
                 self.told.taken(seat, token);
-                got.taken.clone_from(&set.taken);
+                got.taken.clone_from(&stated.taken);
             }
         }
-        self.same("", set, &got)
+        self.same("", stated, &got)
     }
 
     /// Names the cards of a set as far as the engine asks; at every question the types that can complete it are on offer.

@@ -163,10 +163,10 @@ impl Table {
     /// The needle shows this red symbol and light-blue one.
     pub(super) fn needle(&mut self, draw: u8, advance: u8) {
         let axes = &self.game.printed().axes;
-        let axis = axes
+        let found = axes
             .iter()
             .position(|axis| (axis.draw, axis.advance) == (draw, advance));
-        self.s.axis = u8::try_from(axis.expect("an axis")).expect("few axes");
+        self.s.axis = u8::try_from(found.expect("an axis")).expect("few axes");
         self.s.step = Step::Colour;
     }
 
@@ -174,8 +174,8 @@ impl Table {
     pub(super) fn light_blue(&mut self) {
         use super::super::catalogue::Blue;
         let axes = &self.game.printed().axes;
-        let axis = axes.iter().position(|axis| axis.blue == Blue::FreeChoice);
-        self.s.axis = u8::try_from(axis.expect("an axis")).expect("few axes");
+        let found = axes.iter().position(|axis| axis.blue == Blue::FreeChoice);
+        self.s.axis = u8::try_from(found.expect("an axis")).expect("few axes");
         self.s.step = Step::Action;
     }
 
