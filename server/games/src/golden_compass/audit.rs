@@ -68,8 +68,7 @@ impl GoldenCompass {
         holds(
             s.program.frames.iter().all(ends),
             "a list of effects does not exist",
-        )?;
-        holds(s.wild <= 240 && s.short <= 240, "too many rights")
+        )
     }
 
     fn check_cards(&self, s: &State) -> Check {
@@ -200,7 +199,8 @@ impl GoldenCompass {
         for place in &s.places {
             for id in [place.dealt[0], place.dealt[1], place.ally, place.under] {
                 if let Some(id) = id.checked_sub(1) {
-                    all.insert(id % 64);
+                    holds(usize::from(id) < characters.len(), "there is no such character")?;
+                    all.insert(id);
                     count += 1;
                 }
             }
@@ -236,13 +236,13 @@ impl GoldenCompass {
             Step::Cost(left) | Step::Pay { left } => left > 0 && left <= s.own().hand.len(),
             Step::Drop { left } => left > 0 && left <= s.fresh.len(),
             Step::Limit => s.own().hand.len() > catalogue.hand_limit,
-            Step::Steps { max } => max > 0 && s.lyra + max <= self.objective(s),
+            Step::Steps { max } => max > 0 && u16::from(s.lyra) + u16::from(max) <= self.objective(s).into(),
             Step::Fill(begun) => begun.left > 0 && begun.left <= 3,
             Step::Airship => s.airship > 0,
             Step::Ransom { left } => s.airship > 0 && left > 0 && left <= s.place(s.airship - 1).hand.len(),
             Step::Truth { place, left } => {
-                let open: u8 = s.open.iter().sum();
-                place < self.seats && left > 0 && left <= catalogue.tiles_each && left <= open
+                let open: u32 = s.open.iter().map(|&count| u32::from(count)).sum();
+                place < self.seats && left > 0 && left <= catalogue.tiles_each && u32::from(left) <= open
             }
             Step::Over => usize::from(s.period) == PERIODS - 1,
             _ => true,
@@ -255,6 +255,7 @@ impl GoldenCompass {
 
     fn check_memory(&self, s: &State, viewer: u8) -> Check {
         let memory = &s.memory[usize::from(viewer)];
+        holds(memory.is_sound(), "a memory is not sound")?;
         for (card, block) in (0u8..).zip(&self.blocks) {
             let stamps = memory.stamps(*block);
             let hidden = stamps.iter().filter(|&&stamp| stamp != SEEN).count();

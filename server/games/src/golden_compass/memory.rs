@@ -86,6 +86,14 @@ impl Memory {
         &self.stamps[block.range()]
     }
 
+    /// Whether numbers and lists are within their limits.
+    pub(super) fn is_sound(&self) -> bool {
+        let recent = |ages: &Cards| ages.is_sound() && ages.as_slice().iter().all(|&age| age <= self.returns);
+        usize::from(self.taken_len) <= KNOWN
+            && usize::from(self.returns) <= KNOWN
+            && self.ages.iter().all(recent)
+    }
+
     /// The cards taken from this seat that opponents still hold.
     pub(super) fn taken(&self) -> &[Taken] {
         &self.taken[..usize::from(self.taken_len)]

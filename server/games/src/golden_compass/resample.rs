@@ -141,7 +141,7 @@ impl GoldenCompass {
         }
         for (entry, &seat) in taken.iter().zip(&given) {
             hands[usize::from(seat)].insert(entry.card);
-            if !entry.is_certain(seat) {
+            if !entry.is_certain(seat) && ages[usize::from(seat)].len() > 0 {
                 ages[usize::from(seat)].take(0);
             }
         }
@@ -280,6 +280,9 @@ impl Pool {
     }
 
     fn draw(&mut self, dice: &mut Dice) -> u8 {
+        if self.open == 0 {
+            self.open = self.len; // No game leads here, a snapshot from outside may.
+        }
         let at = dice.below(u32::try_from(self.open).unwrap_or(1)) as usize;
         let card = self.copies[at].0;
         self.open -= 1;

@@ -3,7 +3,7 @@
 use super::super::action::Action;
 use super::super::limits::TILE_VALUES;
 use super::super::state::Step;
-use super::replay::{Replayer, Step_};
+use super::replay::{Compared, Replayer};
 use super::script::{Event, Tile, Truth};
 
 /// Values with their counts as a sorted list.
@@ -16,7 +16,7 @@ fn values(replayer: &Replayer, counts: &[u8; TILE_VALUES]) -> Vec<u8> {
 
 impl Replayer<'_> {
     /// Truth tiles are drawn and drafted.
-    pub(super) fn truth(&mut self, last: bool) -> Step_ {
+    pub(super) fn truth(&mut self, last: bool) -> Compared {
         let event = self.take("truth", |event| {
             if let Event::Truth(event) = event {
                 Some(event)
@@ -62,7 +62,7 @@ impl Replayer<'_> {
         self.same("left", &event.left, &left)
     }
 
-    fn drawn_tiles(&self, event: &Truth, last: bool) -> Step_ {
+    fn drawn_tiles(&self, event: &Truth, last: bool) -> Compared {
         let s = self.state();
         let mut bag = s.bag;
         for (count, open) in bag.iter_mut().zip(s.open) {

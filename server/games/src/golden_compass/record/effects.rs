@@ -5,7 +5,7 @@ use super::super::catalogue::Op;
 use super::super::state::{Aim, Step, bits};
 use super::super::streams;
 use super::fates::IMPOSSIBLE;
-use super::replay::{Replayer, Step_};
+use super::replay::{Compared, Replayer};
 use super::script::{Effect, Names};
 
 /// The target, back and token of a theft, as stated.
@@ -13,7 +13,7 @@ type Theft<'a> = (Option<u8>, Option<&'a str>, Option<&'a str>);
 
 impl Replayer<'_> {
     /// A list of effects: one record each, in order; a cost not paid ends it.
-    pub(super) fn list(&mut self, at: &str, seat: u8, list: (u8, u8), told: &[Effect]) -> Step_ {
+    pub(super) fn list(&mut self, at: &str, seat: u8, list: (u8, u8), told: &[Effect]) -> Compared {
         let mut records = told.iter().enumerate();
         for op in list.0..list.1 {
             let op = self.lexicon.catalogue.ops[usize::from(op)];
@@ -47,7 +47,7 @@ impl Replayer<'_> {
     }
 
     /// Plays what a record states and returns it as the engine would tell it.
-    fn effect(&mut self, at: &str, seat: u8, op: Op, told: &Effect) -> Step_<Effect> {
+    fn effect(&mut self, at: &str, seat: u8, op: Op, told: &Effect) -> Compared<Effect> {
         let mut got = Effect {
             e: told.e.clone(),
             ..Effect::default()
@@ -96,7 +96,7 @@ impl Replayer<'_> {
         Ok(got)
     }
 
-    fn draw_effect(&mut self, at: &str, seat: u8, op: Op, told: &Effect, got: &mut Effect) -> Step_ {
+    fn draw_effect(&mut self, at: &str, seat: u8, op: Op, told: &Effect, got: &mut Effect) -> Compared {
         let count = match op {
             Op::DrawKeep { draw, .. } => draw,
             Op::Draw(count) => count,
@@ -132,7 +132,7 @@ impl Replayer<'_> {
     }
 
     /// Cards discarded for the hand limit.
-    fn limit(&mut self, at: &str, seat: u8, told: &Effect, got: &mut Effect) -> Step_ {
+    fn limit(&mut self, at: &str, seat: u8, told: &Effect, got: &mut Effect) -> Compared {
         let cards = told.discard.clone().unwrap_or_default();
         let field = format!("{at} discard");
         self.pay(&field, seat, &cards, |step| step == Step::Limit)?;
@@ -148,7 +148,7 @@ impl Replayer<'_> {
     }
 
     /// Effects that hit one opponent.
-    fn aimed(&mut self, at: &str, seat: u8, op: Op, told: &Effect, got: &mut Effect) -> Step_ {
+    fn aimed(&mut self, at: &str, seat: u8, op: Op, told: &Effect, got: &mut Effect) -> Compared {
         let aim = match op {
             Op::StealCard(count) => Aim::Cards(count),
             Op::RemoveCompass(count) => Aim::Compass(count),
@@ -196,7 +196,7 @@ impl Replayer<'_> {
     }
 
     /// Names the seat stated, from exactly those that may be named.
-    pub(super) fn target(&mut self, field: &str, seat: u8, aim: Aim, target: Option<u8>) -> Step_ {
+    pub(super) fn target(&mut self, field: &str, seat: u8, aim: Aim, target: Option<u8>) -> Compared {
         if self.state().step != Step::Target(aim) {
             return self.unasked(field);
         }
@@ -218,7 +218,7 @@ impl Replayer<'_> {
     }
 
     /// A token is stolen: the seats and backs there were to choose from.
-    pub(super) fn theft(&mut self, at: &str, seat: u8, told: Theft) -> Step_<(Vec<u8>, Names)> {
+    pub(super) fn theft(&mut self, at: &str, seat: u8, told: Theft) -> Compared<(Vec<u8>, Names)> {
         let field = |name: &str| format!("{at} {name}").trim_start().to_owned();
         let targets = self.targets(Aim::Token);
         self.target(&field("target"), seat, Aim::Token, told.0)?;
@@ -248,7 +248,7 @@ impl Replayer<'_> {
     }
 
     /// A token is laid out: the distinct tokens there were to choose from.
-    pub(super) fn lay(&mut self, field: &str, seat: u8, told: Option<&str>) -> Step_<Names> {
+    pub(super) fn lay(&mut self, field: &str, seat: u8, told: Option<&str>) -> Compared<Names> {
         if self.state().step != Step::Lay {
             return self.unasked(field);
         }
@@ -271,7 +271,7 @@ impl Replayer<'_> {
         Ok(names)
     }
 
-    fn advance(&mut self, at: &str, told: &Effect, got: &mut Effect) -> Step_ {
+    fn advance(&mut self, at: &str, told: &Effect, got: &mut Effect) -> Compared {
         let field = format!("{at} steps");
         let Step::Steps { max } = self.state().step else {
             return self.unasked(&field);
@@ -294,7 +294,7 @@ impl Replayer<'_> {
         Ok(())
     }
 
-    fn spend(&mut self, at: &str, seat: u8, told: &Effect, got: &mut Effect) -> Step_ {
+    fn spend(&mut self, at: &str, seat: u8, told: &Effect, got: &mut Effect) -> Compared {
         let field = format!("{at} pay");
         if !matches!(self.state().step, Step::Cost(_)) {
             return self.unasked(&field);
@@ -317,7 +317,7 @@ impl Replayer<'_> {
         Ok(())
     }
 
-    fn choose(&mut self, at: &str, seat: u8, first: u8, told: &Effect, got: &mut Effect) -> Step_ {
+    fn choose(&mut self, at: &str, seat: u8, first: u8, told: &Effect, got: &mut Effect) -> Compared {
         let field = format!("{at} pick");
         if !matches!(self.state().step, Step::Choose { .. }) {
             return self.unasked(&field);

@@ -5,12 +5,12 @@ use boardwire_kernel::Seat;
 use super::super::action::Action;
 use super::super::limits::PERIODS;
 use super::super::state::{State, Step};
-use super::replay::{Replayer, Step_};
+use super::replay::{Compared, Replayer};
 use super::script::{self, Event, Names};
 
 impl Replayer<'_> {
     /// Allies are kept and shown.
-    pub(super) fn period(&mut self) -> Step_ {
+    pub(super) fn period(&mut self) -> Compared {
         let period = self.take("period", |event| {
             if let Event::Period(event) = event {
                 Some(event)
@@ -48,7 +48,7 @@ impl Replayer<'_> {
         id.map_or_else(String::new, |id| self.lexicon.catalogue.characters[id].id.clone())
     }
 
-    fn keep(&mut self, seat: u8) -> Step_ {
+    fn keep(&mut self, seat: u8) -> Compared {
         let keep = self.take("keep", |event| {
             if let Event::Keep(event) = event {
                 Some(event)
@@ -75,7 +75,7 @@ impl Replayer<'_> {
     }
 
     /// The holder of the airship, the draft, and what follows.
-    pub(super) fn scoring(&mut self) -> Step_ {
+    pub(super) fn scoring(&mut self) -> Compared {
         if self.state().step == Step::Airship {
             self.airship()?;
         }
@@ -84,7 +84,7 @@ impl Replayer<'_> {
         if last { Ok(()) } else { self.cleanup() }
     }
 
-    fn airship(&mut self) -> Step_ {
+    fn airship(&mut self) -> Compared {
         let event = self.take("airship", |event| {
             if let Event::Airship(event) = event {
                 Some(event)
@@ -121,7 +121,7 @@ impl Replayer<'_> {
         Ok(())
     }
 
-    fn cleanup(&mut self) -> Step_ {
+    fn cleanup(&mut self) -> Compared {
         let event = self.take("cleanup", |event| {
             if let Event::Cleanup(event) = event {
                 Some(event)
@@ -147,7 +147,7 @@ impl Replayer<'_> {
         self.sync()
     }
 
-    pub(super) fn final_scores(&mut self) -> Step_<Vec<i32>> {
+    pub(super) fn final_scores(&mut self) -> Compared<Vec<i32>> {
         let event = self.take("final", |event| {
             if let Event::Final(event) = event {
                 Some(event)

@@ -17,8 +17,8 @@ use super::script::{Event, Names, Snapshot};
 use super::told::Told;
 use crate::Difference;
 
-/// A step of the replay; boxed, since a difference is large.
-pub(super) type Step_<T = ()> = Result<T, Box<Difference>>;
+/// What was compared is as told, or the first difference; boxed, since it is large.
+pub(super) type Compared<T = ()> = Result<T, Box<Difference>>;
 
 /// A game under way beside its record.
 pub(super) struct Replayer<'a> {
@@ -39,7 +39,7 @@ impl<'a> Replayer<'a> {
         lexicon: Lexicon<'a>,
         log: &'a [Event],
         chance: Chance,
-    ) -> Step_<Self> {
+    ) -> Compared<Self> {
         let Some(Event::Setup(setup)) = log.first() else {
             let kind = log.first().map_or("end of the log", Event::kind);
             return Err(Box::new(Difference::new("event 0", kind, "setup")));
@@ -63,7 +63,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// Plays and compares to the end: the final scores.
-    pub(super) fn run(mut self) -> Step_<Vec<i32>> {
+    pub(super) fn run(mut self) -> Compared<Vec<i32>> {
         for _ in 0..PERIODS {
             self.period()?;
             while !self.turn()? {}
@@ -86,7 +86,11 @@ impl<'a> Replayer<'a> {
     }
 
     /// Takes the next event, which `pick` must know.
-    pub(super) fn take<T>(&mut self, kind: &str, pick: impl Fn(&'a Event) -> Option<&'a T>) -> Step_<&'a T> {
+    pub(super) fn take<T>(
+        &mut self,
+        kind: &str,
+        pick: impl Fn(&'a Event) -> Option<&'a T>,
+    ) -> Compared<&'a T> {
         let number = self.next;
         let event = self.peek();
         if let Some(found) = event.and_then(pick) {
@@ -98,7 +102,7 @@ impl<'a> Replayer<'a> {
         Self::differs_at(format!("event {number}"), stated, kind)
     }
 
-    fn differs_at<T>(at: String, expected: impl Into<Value>, got: impl Into<Value>) -> Step_<T> {
+    fn differs_at<T>(at: String, expected: impl Into<Value>, got: impl Into<Value>) -> Compared<T> {
         Err(Box::new(Difference::new(at, expected, got)))
     }
 
@@ -107,12 +111,12 @@ impl<'a> Replayer<'a> {
         field: &str,
         expected: impl Into<Value>,
         got: impl Into<Value>,
-    ) -> Step_<T> {
+    ) -> Compared<T> {
         Self::differs_at(format!("{} {field}", self.at), expected, got)
     }
 
     /// A stated fact is the engine's; of objects the first field that differs is named.
-    pub(super) fn same<T: Serialize + PartialEq>(&self, field: &str, expected: &T, got: &T) -> Step_ {
+    pub(super) fn same<T: Serialize + PartialEq>(&self, field: &str, expected: &T, got: &T) -> Compared {
         if expected == got {
             return Ok(());
         }
@@ -132,14 +136,14 @@ impl<'a> Replayer<'a> {
     }
 
     /// The table as told is the engine's.
-    pub(super) fn sync(&self) -> Step_ {
+    pub(super) fn sync(&self) -> Compared {
         let mut told = self.told.table.clone();
         let got = self.game.snapshot(self.state(), told.turn);
         told.still = got.still;
         self.same("table", &told, &got)
     }
 
-    fn no_fault(&self) -> Step_ {
+    fn no_fault(&self) -> Compared {
         match self.episode.chance().fault() {
             None => Ok(()),
             Some(fault) => self.differs("chance", "the outcome stated", fault.to_string()),
@@ -147,7 +151,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// Says that the record wants a decision which the engine does not ask for.
-    pub(super) fn unasked<T>(&self, wanted: &str) -> Step_<T> {
+    pub(super) fn unasked<T>(&self, wanted: &str) -> Compared<T> {
         self.differs(wanted, wanted, decision_words(self.state().step))
     }
 
@@ -176,11 +180,11 @@ impl<'a> Replayer<'a> {
     }
 
     /// The engine offers exactly `expected`.
-    pub(super) fn offers(&self, field: &str, expected: Vec<Action>) -> Step_ {
+    pub(super) fn offers(&self, field: &str, expected: Vec<Action>) -> Compared {
         self.seat_offers(field, &self.offered(), expected)
     }
 
-    pub(super) fn seat_offers(&self, field: &str, offered: &[Action], mut expected: Vec<Action>) -> Step_ {
+    pub(super) fn seat_offers(&self, field: &str, offered: &[Action], mut expected: Vec<Action>) -> Compared {
         let index = |action: &Action| self.game.encode(*action);
         expected.sort_by_key(index);
         expected.dedup();
@@ -195,14 +199,14 @@ impl<'a> Replayer<'a> {
     }
 
     /// The seat that decides plays `action`.
-    pub(super) fn play(&mut self, field: &str, action: Action) -> Step_ {
+    pub(super) fn play(&mut self, field: &str, action: Action) -> Compared {
         match self.chooser() {
             Some(seat) => self.play_for(field, seat, action),
             None => self.unasked(field),
         }
     }
 
-    pub(super) fn play_for(&mut self, field: &str, seat: Seat, action: Action) -> Step_ {
+    pub(super) fn play_for(&mut self, field: &str, seat: Seat, action: Action) -> Compared {
         if !self.legal(seat).contains(&action) {
             let offered = self.legal(seat);
             return self.differs(field, self.label(action), self.labels(&offered));
@@ -227,7 +231,7 @@ impl<'a> Replayer<'a> {
         seat: u8,
         cards: &[String],
         due: impl Fn(Step) -> bool,
-    ) -> Step_ {
+    ) -> Compared {
         for name in cards {
             if !due(self.state().step) {
                 return self.unasked(field);
@@ -246,7 +250,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// The draw pile holds the cards told, whatever their order.
-    pub(super) fn same_deck(&self, field: &str, deck: &[String]) -> Step_ {
+    pub(super) fn same_deck(&self, field: &str, deck: &[String]) -> Compared {
         let mut told = deck.to_vec();
         told.sort();
         let s = self.state();

@@ -3,7 +3,7 @@
 use super::super::action::Action;
 use super::super::catalogue::Blue;
 use super::super::state::{Aim, Kind, Step};
-use super::replay::{Replayer, Step_};
+use super::replay::{Compared, Replayer};
 use super::script::{self, Event, Names};
 
 /// The word of a light-blue symbol.
@@ -19,7 +19,7 @@ fn word(blue: Blue) -> &'static str {
 
 impl Replayer<'_> {
     /// Plays a turn; says whether it was the last of the period.
-    pub(super) fn turn(&mut self) -> Step_<bool> {
+    pub(super) fn turn(&mut self) -> Compared<bool> {
         let spin = self.take("spin", |event| {
             if let Event::Spin(event) = event {
                 Some(event)
@@ -58,7 +58,7 @@ impl Replayer<'_> {
     }
 
     /// After the turn's last choice: the engine stands before the next.
-    fn end(&mut self, over: bool) -> Step_ {
+    fn end(&mut self, over: bool) -> Compared {
         let end = self.take("end_turn", |event| {
             if let Event::EndTurn(event) = event {
                 Some(event)
@@ -86,7 +86,7 @@ impl Replayer<'_> {
         self.sync()
     }
 
-    fn red(&mut self, seat: u8, advance: u8) -> Step_ {
+    fn red(&mut self, seat: u8, advance: u8) -> Compared {
         // The draw follows at once, so its facts are read first.
         let Some(Event::Red(red)) = self.peek() else {
             return self
@@ -125,7 +125,7 @@ impl Replayer<'_> {
         Ok(())
     }
 
-    fn blue(&mut self, seat: u8) -> Step_ {
+    fn blue(&mut self, seat: u8) -> Compared {
         self.play("pick", Action::Blue)?;
         let options = self.take("blue_options", |event| {
             if let Event::BlueOptions(event) = event {
@@ -155,7 +155,7 @@ impl Replayer<'_> {
         }
     }
 
-    fn action(&mut self, seat: u8) -> Step_ {
+    fn action(&mut self, seat: u8) -> Compared {
         let event = self.take("action", |event| {
             if let Event::Action(event) = event {
                 Some(event)
@@ -205,7 +205,7 @@ impl Replayer<'_> {
     }
 
     /// The sets on offer, when the engine asks for one.
-    fn set_options(&mut self) -> Step_ {
+    fn set_options(&mut self) -> Compared {
         let stated = self.take("set_options", |event| {
             if let Event::SetOptions(event) = event {
                 Some(event)
@@ -250,7 +250,7 @@ impl Replayer<'_> {
         }
     }
 
-    fn set(&mut self, seat: u8, stated: &script::Set) -> Step_ {
+    fn set(&mut self, seat: u8, stated: &script::Set) -> Compared {
         let Some(kind) = self.kind(stated) else {
             return self.unasked("kind");
         };
@@ -301,7 +301,7 @@ impl Replayer<'_> {
     }
 
     /// Names the cards of a set as far as the engine asks; at every question the types that can complete it are on offer.
-    fn fill(&mut self, seat: u8, kind: Kind, cards: &[String]) -> Step_ {
+    fn fill(&mut self, seat: u8, kind: Kind, cards: &[String]) -> Compared {
         let before = self.told.table.hands[usize::from(seat)].clone();
         let asked = |step: Step| matches!(step, Step::Fill(_));
         while asked(self.state().step) {

@@ -2,6 +2,7 @@
 
 mod allies;
 mod board;
+mod bots;
 mod catalogues;
 mod hidden;
 mod period;
