@@ -5,6 +5,7 @@ mod board;
 mod bots;
 mod catalogues;
 mod hidden;
+mod memories;
 mod period;
 mod records;
 mod sets;
