@@ -45,7 +45,7 @@ fn a_memory_never_excludes_the_hands_there_are() {
                         match allows(&game, s, memory, seat) {
                             None => looked_at[1] += 1,
                             Some(allowed) => {
-                                assert!(allowed, "seat {viewer} excludes the hand of {seat}: {s:?}")
+                                assert!(allowed, "seat {viewer} excludes the hand of {seat}: {s:?}");
                             }
                         }
                         looked_at[0] += u32::from(memory.returns > 0);
