@@ -5,6 +5,7 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod faraway;
+pub mod golden_compass;
 pub mod rauha;
 mod record;
 mod registry;
@@ -15,4 +16,5 @@ pub use registry::Visitor;
 registry::games! {
     faraway: Faraway,
     rauha: Rauha,
+    golden_compass: GoldenCompass,
 }

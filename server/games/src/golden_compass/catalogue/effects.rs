@@ -1,0 +1,188 @@
+//! Ally powers as a flat program: lists of effects, and lists of options within them.
+
+use boardwire_kernel::CatalogueError;
+
+use super::super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
+use super::check::{refuse, require, within};
+use super::raw::Effect;
+
+/// One effect; a list is a range of [`super::Catalogue::ops`].
+///
+/// Effects that are so many separate single choices stand that many times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Op {
+    Draw(u8),
+    DrawKeep {
+        draw: u8,
+        keep: u8,
+    },
+    StealCard(u8),
+    PlaceCompass(u8),
+    RemoveCompass(u8),
+    TakeDust,
+    MoveAirship,
+    TakeExperience,
+    PlaceExperience,
+    StealExperience,
+    Advance(u8),
+    Spend(u8),
+    WildPair(u8),
+    ShortTriplet(u8),
+    /// The options are the lists `first..first + count` of [`super::Catalogue::options`].
+    ChooseOne {
+        first: u8,
+        count: u8,
+    },
+}
+
+/// The kinds of effect, in the order of their numbers in tables.
+pub(in super::super) const KINDS: [&str; 15] = [
+    "draw",
+    "draw_keep",
+    "steal_card",
+    "place_compass",
+    "remove_compass",
+    "take_dust",
+    "move_airship",
+    "take_experience",
+    "place_experience",
+    "steal_experience",
+    "advance_lyra",
+    "spend_cards",
+    "wild_daemon_pair",
+    "short_triplet",
+    "choose_one",
+];
+
+impl Op {
+    /// The index of its kind in [`KINDS`], and its one or two numbers.
+    pub(in super::super) fn numbers(self) -> (u8, u8, u8) {
+        match self {
+            Self::Draw(count) => (0, count, 0),
+            Self::DrawKeep { draw, keep } => (1, draw, keep),
+            Self::StealCard(count) => (2, count, 0),
+            Self::PlaceCompass(count) => (3, count, 0),
+            Self::RemoveCompass(count) => (4, count, 0),
+            Self::TakeDust => (5, 1, 0),
+            Self::MoveAirship => (6, 0, 0),
+            Self::TakeExperience => (7, 1, 0),
+            Self::PlaceExperience => (8, 1, 0),
+            Self::StealExperience => (9, 1, 0),
+            Self::Advance(steps) => (10, steps, 0),
+            Self::Spend(count) => (11, count, 0),
+            Self::WildPair(count) => (12, count, 0),
+            Self::ShortTriplet(count) => (13, count, 0),
+            Self::ChooseOne { first, count } => (14, count, first),
+        }
+    }
+
+    /// Its kind as the catalogue spells it.
+    pub(in super::super) fn kind(self) -> &'static str {
+        KINDS[usize::from(self.numbers().0)]
+    }
+}
+
+/// Lays the lists of all characters out one after another.
+#[derive(Default)]
+pub(super) struct Program {
+    pub(super) ops: Vec<Op>,
+    pub(super) options: Vec<(u8, u8)>,
+}
+
+/// Which effects on tokens suit the period of a card.
+#[derive(Clone, Copy)]
+pub(super) struct Allowed {
+    pub(super) collects: bool,
+    pub(super) places: bool,
+}
+
+impl Program {
+    /// Appends a list, those of its options first, and says where it stands.
+    pub(super) fn list(
+        &mut self,
+        effects: &[Effect],
+        period: Allowed,
+        depth: usize,
+        place: &str,
+    ) -> Result<(u8, u8), CatalogueError> {
+        require(depth <= NESTING, place, || format!("lists are nested more than {NESTING} deep"))?;
+        require(!effects.is_empty(), place, || "holds no effect".into())?;
+        let mut list = Vec::new();
+        for (row, effect) in effects.iter().enumerate() {
+            let place = format!("{place}[{row}]");
+            let (op, times) = match effect {
+                Effect::ChooseOne { options } => (self.choice(options, period, depth, &place)?, 1),
+                simple => single(simple, period, &place)?,
+            };
+            list.extend(std::iter::repeat_n(op, times.into()));
+        }
+        let start = self.ops.len();
+        self.ops.append(&mut list);
+        require(self.ops.len() <= EFFECTS, place, || format!("more than {EFFECTS} effects in all"))?;
+        Ok((index(start), index(self.ops.len())))
+    }
+
+    fn choice(
+        &mut self,
+        options: &[Vec<Effect>],
+        period: Allowed,
+        depth: usize,
+        place: &str,
+    ) -> Result<Op, CatalogueError> {
+        let place = format!("{place}.options");
+        within(format!("{place} (their number)"), options.len(), 2, OPTIONS)?;
+        let lists: Result<Vec<_>, _> = options
+            .iter()
+            .enumerate()
+            .map(|(row, option)| self.list(option, period, depth + 1, &format!("{place}[{row}]")))
+            .collect();
+        let first = index(self.options.len());
+        self.options.extend(lists?);
+        let count = index(options.len());
+        Ok(Op::ChooseOne { first, count })
+    }
+}
+
+/// Lists and options are fewer than 255, since every one holds an effect.
+fn index(at: usize) -> u8 {
+    u8::try_from(at).unwrap_or(u8::MAX)
+}
+
+/// An effect without options, and how many times it stands in its list.
+fn single(effect: &Effect, period: Allowed, place: &str) -> Result<(Op, u8), CatalogueError> {
+    let number = |field: &str, value: u8, max: u8| {
+        within(format!("{place}.{field}"), value, 1, max)?;
+        Ok(value)
+    };
+    let count = |value: u8, max: u8| number("count", value, max);
+    let suits = |kind: &str, suits: bool| {
+        require(suits, format!("{place}.kind"), || format!("{kind} does not suit the card's period"))
+    };
+    Ok(match *effect {
+        Effect::Draw { count: n } => (Op::Draw(count(n, GAIN)?), 1),
+        Effect::DrawKeep { draw, keep } => {
+            let draw = number("draw", draw, GAIN)?;
+            let keep = number("keep", keep, draw)?;
+            (Op::DrawKeep { draw, keep }, 1)
+        }
+        Effect::StealCard { count: n } => (Op::StealCard(count(n, GAIN)?), 1),
+        Effect::PlaceCompass { count: n } => (Op::PlaceCompass(count(n, COMPASS)?), 1),
+        Effect::RemoveCompass { count: n } => (Op::RemoveCompass(count(n, COMPASS)?), 1),
+        Effect::TakeDust { count: n } => (Op::TakeDust, count(n, GAIN)?),
+        Effect::MoveAirship => (Op::MoveAirship, 1),
+        Effect::TakeExperience { count: n } => {
+            suits("take_experience", period.collects)?;
+            (Op::TakeExperience, count(n, GAIN)?)
+        }
+        Effect::PlaceExperience { count: n } => {
+            suits("place_experience", period.places)?;
+            (Op::PlaceExperience, count(n, GAIN)?)
+        }
+        Effect::StealExperience { count: n } => (Op::StealExperience, count(n, GAIN)?),
+        Effect::AdvanceLyra { up_to } => (Op::Advance(number("up_to", up_to, FREE_STEPS)?), 1),
+        Effect::SpendCards { count: n } => (Op::Spend(count(n, GAIN)?), 1),
+        Effect::WildDaemonPair { count: n } => (Op::WildPair(count(n, GAIN)?), 1),
+        Effect::ShortTriplet { count: n } => (Op::ShortTriplet(count(n, GAIN)?), 1),
+        Effect::ChooseOne { .. } => return refuse(place, "choices are laid out by their own rule"),
+    })
+}

@@ -1,0 +1,130 @@
+//! Components, path and set-up.
+
+use boardwire_kernel::{Game as _, testkit};
+
+use super::super::state::Step;
+use super::super::{GoldenCompass, streams};
+use super::support::Table;
+
+#[test]
+fn a_deck_has_every_daemon_with_every_symbol_and_as_many_decks_as_the_seats_need() {
+    // GC-1.1
+    for (seats, cards) in [(2, 38), (3, 76), (4, 76)] {
+        let table = Table::new(seats);
+        assert_eq!(table.s.deck_len, cards);
+        let faces = table.game.printed().cards.iter().filter(|card| card.daemon.is_some());
+        assert_eq!(faces.clone().count(), 32);
+        assert!(faces.clone().all(|card| card.count == 1));
+    }
+    let cards = Table::new(2).game.printed().cards.clone();
+    let count = |name| cards.iter().find(|card| card.name == name).map(|card| card.count);
+    assert_eq!((count("joker"), count("spy")), (Some(2), Some(4)));
+}
+
+#[test]
+fn conservation_38_or_76_cards_36_truth_tiles_8_dust_tiles_24_experience_tokens() {
+    // GC-1.2; the audit of every ply counts them, here against the printed numbers.
+    for seats in 2..=4 {
+        let game = testkit::table::<GoldenCompass>(seats, &[]);
+        let end = testkit::random_game(&game, 3, |episode| {
+            let s = episode.state();
+            game.audit(s).expect("components are conserved");
+            let hands: u32 = s.places.iter().map(|place| u32::from(place.hand.len())).sum();
+            let cards = hands + u32::from(s.deck_len) + u32::from(s.discard_len);
+            assert_eq!(cards, if seats == 2 { 38 } else { 76 });
+            let dust: u8 = s.places.iter().map(|place| place.dust).sum();
+            assert_eq!(dust + s.dust, 8);
+            let owned: u32 = s.places.iter().map(|place| (place.tokens | place.laid).count_ones()).sum();
+            let lying: u32 = s.piles.iter().map(|pile| pile.count_ones()).sum();
+            assert_eq!(owned + lying, 24);
+        });
+        let taken: u8 = end.state().places.iter().flat_map(|place| place.truth).sum();
+        let bag: u8 = end.state().bag.iter().sum();
+        assert!(taken <= 2 * 3 * seats && bag == 12, "36 tiles, eight drawn three times");
+    }
+}
+
+#[test]
+fn ten_characters_a_period() {
+    // GC-R1
+    let table = Table::new(2);
+    for period in 0..3 {
+        let of_period = table.game.printed().characters.iter().filter(|card| card.period == period);
+        assert_eq!(of_period.count(), 10);
+    }
+}
+
+#[test]
+fn the_path_has_31_steps_and_every_space_but_start_and_objectives_is_in_one_city() {
+    // GC-2.1, GC-R3
+    let catalogue = Table::new(2).game.printed().clone();
+    assert_eq!(catalogue.objectives, [9, 18, 31]);
+    for space in 1..31u8 {
+        let cities = catalogue.cities.iter().filter(|city| (city.spaces.0..=city.spaces.1).contains(&space));
+        let expected = usize::from(!catalogue.objectives.contains(&space));
+        assert_eq!(cities.count(), expected, "space {space}");
+    }
+}
+
+#[test]
+fn the_current_city_is_lyras_or_the_first_of_the_period_and_none_on_its_objective() {
+    // GC-2.2, GC-R4
+    let catalogue = Table::new(2).game.printed().clone();
+    let name = |period, lyra| {
+        catalogue.current_city(period, lyra).map(|city| catalogue.cities[usize::from(city)].id.as_str())
+    };
+    assert_eq!(name(0, 0), Some("jordan_college"));
+    assert_eq!(name(0, 4), Some("jordan_college"));
+    assert_eq!(name(0, 5), Some("london"));
+    assert_eq!(name(0, 9), None);
+    assert_eq!(name(1, 9), Some("trollesund"));
+    assert_eq!(name(2, 18), Some("svalbard"));
+    assert_eq!(name(2, 25), Some("northern_lights"));
+    assert_eq!(name(2, 31), None);
+}
+
+#[test]
+fn the_board_is_set_up_and_four_cards_dealt() {
+    // GC-3.1, GC-3.2, GC-5.1
+    let table = Table::dealt(3, 5);
+    let s = &table.s;
+    assert_eq!((s.lyra, s.airship, s.dust, s.step), (0, 0, 8, Step::Keep));
+    assert_eq!(s.bag.iter().sum::<u8>(), 36);
+    assert!(s.piles.iter().all(|pile| pile.count_ones() == 6));
+    for place in &s.places[..3] {
+        assert_eq!((place.hand.len(), place.supply, place.compass), (4, 14, 0));
+        assert!(place.dealt.iter().all(|&id| id > 0));
+    }
+    assert_eq!(s.unseen.len(), 4, "two to each of three seats, the rest unseen");
+}
+
+#[test]
+fn every_seat_can_be_first() {
+    // GC-R5
+    let firsts: std::collections::BTreeSet<u8> = (0..40).map(|seed| Table::dealt(4, seed).s.first).collect();
+    assert_eq!(firsts.len(), 4);
+}
+
+#[test]
+fn the_first_seat_of_the_period_is_dealt_the_first_characters() {
+    // GC-5.1
+    let mut table = Table::dealt(3, 1);
+    let mut s = table.s;
+    s.first = 2;
+    table.scripted(streams::CHARACTERS, &[4, 7, 1, 2, 3, 5]);
+    table.game.begin_period(&mut s, &mut table.chance);
+    assert_eq!([2, 0, 1].map(|seat: u8| s.place(seat).dealt), [[5, 8], [2, 3], [4, 6]]);
+}
+
+#[test]
+fn the_needle_points_by_weight_at_one_red_and_one_light_blue_symbol() {
+    // GC-6.1, GC-R8
+    let mut table = Table::new(2);
+    let mut s = table.s;
+    assert_eq!(table.game.weights, 15);
+    for rank in 0..15 {
+        table.scripted(streams::WHEEL, &[rank]);
+        table.game.begin_turn(&mut s, &mut table.chance);
+        assert_eq!(s.axis, rank, "fifteen axes of weight 1");
+    }
+}

@@ -1,0 +1,137 @@
+//! Catalogues: the default, another of other sizes, and those that are refused.
+
+use std::sync::Arc;
+
+use boardwire_kernel::{Game as _, Loaded, set_up, testkit};
+use serde_json::Value;
+
+use super::super::GoldenCompass;
+
+/// A made-up catalogue of other sizes in every respect.
+const SMALL: &str = include_str!("small.json");
+
+fn default() -> Value {
+    serde_json::from_str(GoldenCompass::TITLE.catalogue).expect("the default is JSON")
+}
+
+fn game(json: &str, seats: u32) -> Arc<GoldenCompass> {
+    let loaded = Loaded::read::<GoldenCompass>(json).unwrap_or_else(|error| panic!("{error}"));
+    Arc::new(set_up(Arc::new(loaded), seats, []).expect("a table"))
+}
+
+#[test]
+fn the_default_action_space_is_the_suggested_one() {
+    // GC-14.1
+    let game = testkit::table::<GoldenCompass>(2, &[]);
+    let labels = &game.info().actions;
+    for (index, label) in [
+        (0, "keep the first character"),
+        (3, "choose light blue"),
+        (8, "give up the action"),
+        (9, "name the seat 1 to the left"),
+        (12, "steal a token of Jordan College"),
+        (16, "play a pair of ermine"),
+        (24, "play a triplet of madonna"),
+        (28, "play two flying spies"),
+        (30, "play two madonna as a triplet"),
+        (34, "end the turn"),
+        (35, "card ermine.madonna"),
+        (69, "lay out jordan_college.3"),
+        (93, "airship: pay cards"),
+        (95, "take a truth tile of 1"),
+        (103, "advance Lyra by 0"),
+        (107, "option 1"),
+        (110, "decline the cost"),
+    ] {
+        assert_eq!(labels.get(index), Some(label));
+    }
+    assert_eq!(labels.count(), 111);
+}
+
+#[test]
+fn a_catalogue_of_other_sizes_is_played_lawfully_with_another_spec() {
+    // GC-14.1, GC-1.3
+    for seats in 2..=3 {
+        let small = game(SMALL, seats);
+        let usual = testkit::table::<GoldenCompass>(u8::try_from(seats).expect("few"), &[]);
+        assert_ne!(small.info().digest(), usual.info().digest());
+        assert_ne!(small.info().actions.count(), usual.info().actions.count());
+        assert_ne!(small.info().layout.bytes(), usual.info().layout.bytes());
+        for seed in 0..25 {
+            testkit::law_abiding_game(&small, seed);
+        }
+    }
+    let loaded = Arc::new(Loaded::read::<GoldenCompass>(SMALL).expect("valid"));
+    let refused = set_up::<GoldenCompass>(loaded, 4, []).expect_err("it is for 2 and 3 seats");
+    assert!(refused.to_string().contains("2 to 3 seats"), "{refused}");
+}
+
+#[test]
+fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
+    // GC-R36
+    assert_eq!(game(SMALL, 2).guard, None);
+    let loaded = Arc::new(Loaded::read::<GoldenCompass>(SMALL).expect("valid"));
+    let chosen = set_up::<GoldenCompass>(loaded, 2, [("stall_guard_turns", "5")]).expect("a table");
+    assert_eq!(chosen.guard, Some(5));
+    assert_eq!(testkit::table::<GoldenCompass>(2, &[]).guard, Some(20));
+}
+
+#[test]
+fn every_section_says_where_it_was_read() {
+    // GC-1.3
+    let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TITLE.catalogue).expect("valid");
+    let sections = GoldenCompass::provenance(&loaded.value);
+    let source = |name: &str| {
+        let found = sections.iter().find(|section| section.section == name);
+        found.map(|section| section.source.as_str())
+    };
+    assert_eq!(source("rules_values"), Some("rulebook"));
+    assert_eq!(source("characters"), Some("designed"));
+    assert_eq!(source("game"), Some("review:ringbote"));
+    assert!(source("schema").is_none() && source("about").is_none());
+}
+
+/// A field of the default, a value it cannot have, and the place named then.
+const BROKEN: &[(&str, &str, &str)] = &[
+    ("/format", r#""other""#, "format"),
+    ("/format_version", "2", "format_version"),
+    ("/setup/min_players", "1", "setup.min_players"),
+    ("/setup/max_players", "5", "setup.max_players"),
+    ("/setup/characters_dealt", "3", "setup.characters_dealt"),
+    ("/setup/lyra_deck_copies/3", "3", "setup.lyra_deck_copies.3"),
+    ("/rules_values/daemon_pair_size", "3", "rules_values.daemon_pair_size"),
+    ("/rules_values/hand_limit", "13", "rules_values.hand_limit"),
+    ("/periods/list/1/collects_experience", "false", "periods.list[1].collects_experience"),
+    ("/path/segments/2/city", r#""trollesund""#, "path.segments[2].city"),
+    ("/path/segments/2/spaces", "0", "path.segments[2].spaces"),
+    ("/path/segments/3/kind", r#""start""#, "path.segments[3].kind"),
+    ("/wheel/axes/4/weight", "0", "wheel.axes[4].weight"),
+    ("/wheel/axes/4/red/draw", "4", "wheel.axes[4].red.draw"),
+    ("/wheel/axes/5/blue", r#""green""#, "wheel.axes[5].blue"),
+    ("/lyra_deck/cards/7/daemon", r#""cat""#, "lyra_deck.cards[7].daemon"),
+    ("/lyra_deck/cards/7/count", "2", "lyra_deck.cards (sum of count)"),
+    ("/lyra_deck/cards/7/kind", r#""queen""#, "lyra_deck.cards[7]"),
+    ("/experience_tokens/sets/2/city", r#""svalbard""#, "experience_tokens.sets"),
+    ("/truth_tiles/tiles/0/count", "9", "truth_tiles.tiles (sum of count)"),
+    ("/dust_tiles/count", "9", "dust_tiles.count"),
+    ("/characters/list/3/effects/0/count", "0", "characters.list[3].effects[0].count"),
+    ("/characters/list/9/effects/0/kind", r#""place_experience""#, "characters.list[9].effects[0].kind"),
+    ("/rulings/stall_guard_turns", "0", "rulings.stall_guard_turns"),
+];
+
+#[test]
+fn a_catalogue_that_cannot_be_is_refused_by_row_and_field() {
+    // GC-1.3
+    for &(pointer, value, place) in BROKEN {
+        let mut catalogue = default();
+        *catalogue.pointer_mut(pointer).expect("a field of the catalogue") =
+            serde_json::from_str(value).expect("JSON");
+        let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err(pointer);
+        assert!(error.place.starts_with(place), "{pointer}: {error}");
+    }
+    let mut catalogue = default();
+    catalogue.as_object_mut().expect("an object").remove("wheel");
+    let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("no wheel");
+    assert_eq!(error.place, "wheel");
+    assert!(GoldenCompass::catalogue("[1]").is_err() && GoldenCompass::catalogue("{").is_err());
+}
