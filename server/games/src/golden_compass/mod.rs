@@ -146,7 +146,7 @@ impl GoldenCompass {
             }
             Step::Cost(_) => [Action::Pay, Action::Decline].into_iter().for_each(offer),
             Step::Pay { .. } | Step::Limit => {
-                s.own().hand.types().iter().for_each(|card| offer(Action::Card(card)))
+                s.own().hand.types().iter().for_each(|card| offer(Action::Card(card)));
             }
             Step::Drop { .. } => s.fresh.types().iter().for_each(|card| offer(Action::Card(card))),
             Step::Steps { max } => (0..=max).for_each(|steps| offer(Action::Steps(steps))),

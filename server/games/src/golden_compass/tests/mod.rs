@@ -2,12 +2,12 @@
 
 mod allies;
 mod board;
-mod bots;
 mod catalogues;
 mod hidden;
 mod memories;
 mod period;
 mod records;
 mod sets;
+mod snapshots;
 mod support;
 mod turns;

@@ -1,7 +1,6 @@
 //! Tests of Rauha, by clause of `docs/rules/rauha.md` where one is tested.
 
 mod activation;
-mod bots;
 mod catalogue;
 mod draft;
 mod end;
