@@ -58,6 +58,10 @@ pub struct LineError(pub String);
 
 impl From<serde_json::Error> for LineError {
     fn from(error: serde_json::Error) -> Self {
-        Self(error.to_string())
+        // A case is one line: its own line number is always 1 and says nothing.
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        let what = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+        Self(format!("column {column}: {what}"))
     }
 }
