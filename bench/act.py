@@ -26,11 +26,7 @@ class Agent:
     """An agent at seat 0 of a match of Faraway against a random bot."""
 
     def __init__(self, address, *, stream):
-        options = (
-            [("grpc.default_authority", "localhost")]
-            if address.startswith("unix:")
-            else []
-        )
+        options = [("grpc.default_authority", "localhost")] if address.startswith("unix:") else []
         # A channel of its own for every agent: by default channels with equal arguments share a connection.
         self.channel = grpc.insecure_channel(
             address, options=[*options, ("grpc.use_local_subchannel_pool", 1)]
@@ -39,20 +35,14 @@ class Agent:
         created = self.calls.CreateMatch(
             pb.CreateMatchRequest(game="faraway", seats=["remote", "random"], seed=SEED)
         )
-        joined = self.calls.JoinMatch(
-            pb.JoinMatchRequest(invitation=created.invitations[0].invitation)
-        )
+        joined = self.calls.JoinMatch(pb.JoinMatchRequest(invitation=created.invitations[0].invitation))
         self.match_id = created.match.id
         self.metadata = [("authorization", f"Bearer {joined.token}")]
         self.dice = random.Random(SEED)
         self.asked = queue.SimpleQueue() if stream else None
         if stream:
-            self.answers = self.calls.Play(
-                iter(self.asked.get, None), metadata=self.metadata
-            )
-        self.seen = self.ask(
-            "observe", pb.ObserveRequest(match_id=self.match_id, wait=True)
-        )
+            self.answers = self.calls.Play(iter(self.asked.get, None), metadata=self.metadata)
+        self.seen = self.ask("observe", pb.ObserveRequest(match_id=self.match_id, wait=True))
 
     def ask(self, name, request):
         """Sends one request, by whichever way, and returns the observation it is answered with."""
@@ -85,9 +75,7 @@ class Agent:
         start, acting, acts = time.perf_counter(), 0.0, 0
         while not acts or time.perf_counter() - start < BLOCK_SECONDS:
             if self.seen.terminated or self.seen.truncated:
-                self.seen = self.ask(
-                    "reset", pb.ResetRequest(match_id=self.match_id, wait=True)
-                )
+                self.seen = self.ask("reset", pb.ResetRequest(match_id=self.match_id, wait=True))
             else:
                 acting += self.act()
                 acts += 1
@@ -120,9 +108,7 @@ def compare(row, real, echo):
     for name, values, unit in rows:
         low, figure, high = statistics.quantiles(values, n=4)
         print(
-            json.dumps(
-                {"row": name, "figure": figure, "unit": unit, "quartiles": [low, high]}
-            ),
+            json.dumps({"row": name, "figure": figure, "unit": unit, "quartiles": [low, high]}),
             flush=True,
         )
 
@@ -135,8 +121,7 @@ def main(wire):
         for socket in ("tcp", "unix"):
             for way in ("unary", "stream"):
                 real, echo = (
-                    Agent(addresses[server][socket], stream=way == "stream")
-                    for server in ("real", "echo")
+                    Agent(addresses[server][socket], stream=way == "stream") for server in ("real", "echo")
                 )
                 compare(f"act python {way} {socket}", real, echo)
                 real.close()
