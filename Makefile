@@ -56,15 +56,15 @@ lint: build
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	cargo test --locked --quiet -p boardwire-server --test dependencies
 	cargo test --locked --quiet -p boardwire-games --test clauses
-	$(PYTHON) -m ruff check client-py tests/python tests/node bench
-	$(PYTHON) -m ruff format --check client-py tests/python tests/node bench
+	$(PYTHON) -m ruff check client-py tests/python tests/node
+	$(PYTHON) -m ruff format --check client-py tests/python tests/node
 	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 
 fmt: build
 	cargo fmt --all
-	$(PYTHON) -m ruff format client-py tests/python tests/node bench
-	$(PYTHON) -m ruff check --fix client-py tests/python tests/node bench
+	$(PYTHON) -m ruff format client-py tests/python tests/node
+	$(PYTHON) -m ruff check --fix client-py tests/python tests/node
 	cd proto && ../$(VENV)/bin/buf format -w
 
 ## proto: generates the committed code of all languages anew
