@@ -9,7 +9,7 @@ mod greedy;
 use std::fmt;
 use std::str::FromStr;
 
-use boardwire_kernel::{Dice, Game, Knowledge};
+use boardwire_kernel::{ActionSet, Dice, Game, Knowledge};
 use thiserror::Error;
 
 /// Worlds a greedy bot looks at when its name states no number.
@@ -45,6 +45,14 @@ impl Bot {
         match self {
             Self::Random => dice.draw(&mut knowledge.legal()),
             Self::Greedy { worlds } => greedy::choose(knowledge, worlds, dice),
+        }
+    }
+
+    /// Chooses from the legal actions alone, if the bot needs to know no more.
+    pub fn choose_blindly(self, mut legal: ActionSet, dice: &mut Dice) -> Option<u8> {
+        match self {
+            Self::Random if !legal.is_empty() => Some(dice.draw(&mut legal)),
+            Self::Random | Self::Greedy { .. } => None,
         }
     }
 

@@ -166,6 +166,17 @@ impl Chance {
         Self(Source::Seeded { seed, streams })
     }
 
+    /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
+    pub fn reseed(&mut self, seed: u64, streams: usize) {
+        match &mut self.0 {
+            Source::Seeded { seed: own, streams: dice } if dice.len() == streams => {
+                *own = seed;
+                (0..).zip(dice).for_each(|(stream, dice)| *dice = Dice::new(seed, stream));
+            }
+            _ => *self = Self::seeded(seed, streams),
+        }
+    }
+
     /// Chance whose outcomes are given: `outcomes[stream]` in the order in which they are needed.
     ///
     /// An outcome is the number for [`below`](Self::below), the id for [`draw`](Self::draw), and for

@@ -40,6 +40,13 @@ impl<G: Game> Episode<G> {
         Self { game, state, chance, ply: 0 }
     }
 
+    /// Deals anew with chance from `seed`, in the memory there is.
+    pub fn restart(&mut self, seed: u64) {
+        self.chance.reseed(seed, G::TITLE.streams.len());
+        self.state = self.game.deal(&mut self.chance);
+        self.ply = 0;
+    }
+
     /// The rules.
     #[must_use]
     pub fn game(&self) -> &Arc<G> {

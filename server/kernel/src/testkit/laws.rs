@@ -57,6 +57,12 @@ pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
         assert_eq!(again.next(), Some(&episode.digest()), "equal seed and actions give equal digests");
     });
     actions_round_trip(&**game);
+    a_restarted_episode_is_a_fresh_one(end, seed);
+}
+
+fn a_restarted_episode_is_a_fresh_one<G: Game>(mut end: Episode<G>, seed: u64) {
+    end.restart(seed);
+    assert_eq!(end.digest(), Episode::seeded(Arc::clone(end.game()), seed).digest());
 }
 
 fn seats<G: Game>(episode: &Episode<G>) -> impl Iterator<Item = Seat> + use<G> {
