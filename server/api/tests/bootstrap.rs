@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// Generates into `out`, without `protoc`.
 fn generate(out: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
-    let files = ["catalog", "match", "match_service", "observation"];
+    let files = ["batch", "batch_service", "catalog", "match", "match_service", "observation"];
     let files = files.map(|name| format!("boardwire/v1/{name}.proto"));
     let mut compiler = protox::Compiler::new([&root]).expect("the proto folder can be read");
     compiler.include_imports(true).include_source_info(true);
