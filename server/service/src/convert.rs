@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use boardwire_api::v1;
 use boardwire_kernel::{GameInfo, Meaning, OptionKind, OptionSpec, ScoreLine, SeatSet, ViewLayout};
 
-use crate::arbiter::{Arbiter, Ending, Extras, IllegalActions, Observation};
+use crate::arbiter::{Arbiter, Ending, Extras, IllegalActions, Observation, Player};
+use crate::batch::{Autoreset, Batch, Columns, Step};
 use crate::error::ServiceError;
 use crate::reward::RewardKind;
 use crate::tables::{Served, Table};
@@ -160,6 +161,84 @@ fn outcome(ending: Ending) -> v1::Outcome {
         ranks: ending.ranks.into_iter().map(Into::into).collect(),
         forfeited_by: ending.forfeited_by.map(|seat| seat.number().into()),
         explanations: ending.explanations.into_iter().map(explanation).collect(),
+    }
+}
+
+pub(crate) fn batch(batch: &Batch) -> v1::Batch {
+    let (opening, info) = (batch.opening(), batch.table().rules.info());
+    let plan = &opening.plan;
+    v1::Batch {
+        id: batch.id().to_owned(),
+        game: info.id.to_owned(),
+        seats: plan.players.iter().map(|player| place(*player)).collect(),
+        options: options(info),
+        environments: count(opening.environments),
+        first_environment: opening.first,
+        seed: opening.seed,
+        reward: reward_to(plan.reward).into(),
+        autoreset: autoreset_to(plan.autoreset).into(),
+        illegal_actions: illegal_to(plan.illegal_actions).into(),
+        skip_forced: plan.skip_forced,
+        columns: Some(v1::BatchColumns {
+            scores: plan.columns.scores,
+            final_views: plan.columns.final_views,
+            episodes: plan.columns.episodes,
+        }),
+        view_bytes: count(info.layout.bytes()),
+        mask_bytes: count(info.actions.mask_bytes()),
+        spec_digest: batch.table().digest.to_string(),
+    }
+}
+
+/// What a seat of a batch is called in a request.
+pub(crate) const LEARNER: &str = "learner";
+
+fn place(player: Player) -> String {
+    match player {
+        Player::Remote => LEARNER.to_owned(),
+        Player::Bot(bot) => bot.to_string(),
+    }
+}
+
+pub(crate) fn step(step: Step) -> v1::BatchStep {
+    v1::BatchStep {
+        first: step.first,
+        seat: step.seat,
+        flags: step.flags,
+        ply: step.ply,
+        reward: step.reward,
+        mask: step.mask,
+        episode: step.episode,
+        ended: step.ended,
+        scores: step.scores,
+        ranks: step.ranks,
+        final_view: step.final_view,
+        view: step.view,
+    }
+}
+
+pub(crate) fn columns(given: Option<v1::BatchColumns>) -> Columns {
+    given.map_or_else(Columns::default, |given| Columns {
+        scores: given.scores,
+        final_views: given.final_views,
+        episodes: given.episodes,
+    })
+}
+
+pub(crate) fn autoreset(value: i32) -> Result<Autoreset, ServiceError> {
+    match v1::AutoresetMode::try_from(value) {
+        Ok(v1::AutoresetMode::Unspecified | v1::AutoresetMode::NextStep) => Ok(Autoreset::NextStep),
+        Ok(v1::AutoresetMode::SameStep) => Ok(Autoreset::SameStep),
+        Ok(v1::AutoresetMode::Disabled) => Ok(Autoreset::Disabled),
+        Err(_) => Err(bad_enum("autoreset", value, "an AutoresetMode")),
+    }
+}
+
+fn autoreset_to(mode: Autoreset) -> v1::AutoresetMode {
+    match mode {
+        Autoreset::NextStep => v1::AutoresetMode::NextStep,
+        Autoreset::SameStep => v1::AutoresetMode::SameStep,
+        Autoreset::Disabled => v1::AutoresetMode::Disabled,
     }
 }
 

@@ -75,6 +75,34 @@ pub enum ServiceError {
     /// No further match fits.
     #[error("the server holds {limit} matches, as many as it may: close one first")]
     TableFull { limit: usize },
+    /// No batch has this id.
+    #[error("there is no batch `{id}`: it was closed, or its connection ended, or it was idle for too long")]
+    UnknownBatch { id: String },
+    /// The token is not that of the batch's owner.
+    #[error("the token is not that of the owner of batch {id}")]
+    BatchOwnerOnly { id: String },
+    /// No further batch fits.
+    #[error("the server holds {limit} batches, as many as it may: close one first")]
+    BatchesFull { limit: usize },
+    /// No such number of environments fits.
+    #[error("{asked} environments do not fit: the server holds {open} of at most {limit}")]
+    EnvironmentsFull { limit: usize, open: usize, asked: usize },
+    /// The action exists, but not now.
+    #[error(
+        "environment {environment}: seat {} may not choose action {action} (`{label}`) now: its mask shows \
+         what it may",
+        .seat.number()
+    )]
+    BatchActionIllegal { environment: usize, seat: Seat, action: u8, label: String },
+    /// The action does not exist.
+    #[error("environment {environment}: there is no action {action}: indices are below {actions}")]
+    BatchActionOutOfRange { environment: usize, action: u8, actions: usize },
+    /// An episode has ended that nothing resets by itself.
+    #[error("the episode of environment {environment} is over: a reset begins the next")]
+    EnvironmentOver { environment: usize },
+    /// The bytes are no snapshot that fits.
+    #[error("this snapshot cannot be loaded: {problem}")]
+    SnapshotInvalid { problem: String },
     /// The server stops.
     #[error("the server is shutting down")]
     ShuttingDown,

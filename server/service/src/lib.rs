@@ -1,13 +1,16 @@
 //! Boardwire's gRPC service: matches between mutually distrusting seats.
 //!
 //! [`run`] serves on listeners it is given until it is told to stop; [`Matches`](matches::Matches) holds
-//! every match behind a lock of its own. Handlers in `rpc/` parse, call one method and convert; they decide
+//! every match behind a lock of its own, [`Batches`](batches::Batches) every batch of environments. Handlers in `rpc/` parse, call one method and convert; they decide
 //! nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
 
 pub mod arbiter;
+pub mod batch;
+pub mod batches;
 pub mod cli;
 mod convert;
 pub mod error;
+mod lease;
 pub mod matches;
 pub mod play;
 mod reward;

@@ -7,6 +7,8 @@ use boardwire_kernel::{
     ActionSet, Dice, Digest, Episode, Game, GameInfo, Outcome, Rejection, ScoreLine, Seat, SeatSet,
 };
 
+use crate::batch::{Block, Environments, Plan};
+
 /// The rules of one table, whichever the game.
 pub trait Rules: Send + Sync {
     /// The facts of the table.
@@ -14,6 +16,9 @@ pub trait Rules: Send + Sync {
 
     /// Deals an episode from `seed`.
     fn deal(self: Arc<Self>, seed: u64) -> Box<dyn Play>;
+
+    /// Opens `count` environments of a batch with this seed, numbered from `first`.
+    fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block>;
 }
 
 impl<G: Game> Rules for G {
@@ -23,6 +28,10 @@ impl<G: Game> Rules for G {
 
     fn deal(self: Arc<Self>, seed: u64) -> Box<dyn Play> {
         Box::new(Episode::seeded(self, seed))
+    }
+
+    fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block> {
+        Box::new(Environments::open(self, plan, seed, first, count))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rewards: what an adapter makes of an outcome. They are not rules.
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{GameInfo, MAX_SEATS, Seat};
 
 /// What a seat is rewarded for at the end of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +17,14 @@ pub enum RewardKind {
 }
 
 impl RewardKind {
+    /// The reward of `seat` when `loser` has forfeited: it counts as having lost the game's greatest score.
+    pub(crate) fn of_forfeit(self, seat: Seat, loser: Seat, info: &GameInfo) -> f64 {
+        let seats = usize::from(info.seats);
+        let mut scores = [0; MAX_SEATS];
+        scores[loser.index()] = -info.scores.1;
+        self.of(seat, &scores[..seats], &forfeit_ranks(loser, info.seats)[..seats])
+    }
+
     /// The reward of `seat` for these final scores and places.
     pub(crate) fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f64 {
         let own = ranks[seat.index()];
@@ -36,6 +44,13 @@ impl RewardKind {
             }
         }
     }
+}
+
+/// Places by seat of an episode that `loser` has forfeited: it is last, the others share the first place.
+pub(crate) fn forfeit_ranks(loser: Seat, seats: u8) -> [u8; MAX_SEATS] {
+    let mut ranks = [1; MAX_SEATS];
+    ranks[loser.index()] = seats;
+    ranks
 }
 
 /// A number of seats as a float: exact, since tables are small.

@@ -1,18 +1,34 @@
 //! The services on the wire: each handler parses, calls one method and converts.
 
+mod batch;
 mod catalog;
 mod match_;
 
+pub(crate) use batch::BatchPlane;
 pub(crate) use catalog::Catalog;
 pub(crate) use match_::MatchPlane;
 
+use boardwire_bots::UnknownBot;
 use tonic::metadata::MetadataMap;
 
+use crate::arbiter::Player;
 use crate::error::ServiceError;
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
 fn token(metadata: &MetadataMap) -> Option<&str> {
     metadata.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")
+}
+
+/// Who is to play at `seat`: a bot by its name, or whoever is called `remote` here.
+fn named(seat: usize, name: &str, remote: &str) -> Result<Player, ServiceError> {
+    if name == remote {
+        return Ok(Player::Remote);
+    }
+    name.parse().map(Player::Bot).map_err(|UnknownBot { given }| ServiceError::UnknownBot {
+        seat,
+        given,
+        expected: format!("{remote}, {}", UnknownBot::KNOWN),
+    })
 }
 
 /// The page size to serve for the one asked for: 0 asks for the most.

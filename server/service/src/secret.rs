@@ -12,6 +12,11 @@ fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// A fresh seed.
+pub(crate) fn seed() -> u64 {
+    u64::from_le_bytes(random())
+}
+
 /// A fresh name that nobody can guess: 32 hexadecimal digits.
 pub(crate) fn word() -> String {
     random::<16>().iter().fold(String::with_capacity(32), |mut word, byte| {
@@ -41,14 +46,14 @@ impl Seeds {
     pub(crate) fn begin(given: Option<u64>) -> (Self, u64) {
         match given {
             Some(seed) => (Self::Given { seed, next: 1 }, seed),
-            None => (Self::Drawn, u64::from_le_bytes(random())),
+            None => (Self::Drawn, seed()),
         }
     }
 
     /// The seed of the next episode.
     pub(crate) fn next(&mut self) -> u64 {
         match self {
-            Self::Drawn => u64::from_le_bytes(random()),
+            Self::Drawn => seed(),
             Self::Given { seed, next } => {
                 let derived = Dice::resume(*seed, EPISODE_STREAM, 2 * u64::from(*next)).seed();
                 *next += 1;

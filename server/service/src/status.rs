@@ -103,6 +103,43 @@ impl ServiceError {
             Self::TableFull { limit } => {
                 (Code::ResourceExhausted, "MATCHES_FULL", vec![("limit", text(limit))])
             }
+            Self::UnknownBatch { id } => (Code::NotFound, "BATCH_UNKNOWN", vec![("batch", id.clone())]),
+            Self::BatchOwnerOnly { id } => {
+                (Code::PermissionDenied, "BATCH_OWNER_ONLY", vec![("batch", id.clone())])
+            }
+            Self::BatchesFull { limit } => {
+                (Code::ResourceExhausted, "BATCHES_FULL", vec![("limit", text(limit))])
+            }
+            Self::EnvironmentsFull { limit, open, asked } => (
+                Code::ResourceExhausted,
+                "ENVIRONMENTS_FULL",
+                vec![("limit", text(limit)), ("open", text(open)), ("asked", text(asked))],
+            ),
+            Self::BatchActionIllegal { environment, seat, action, label } => (
+                Code::FailedPrecondition,
+                "BATCH_ACTION_ILLEGAL",
+                vec![
+                    ("environment", text(environment)),
+                    ("seat", text(&seat.number())),
+                    ("action", text(action)),
+                    ("label", label.clone()),
+                ],
+            ),
+            Self::BatchActionOutOfRange { environment, action, actions } => (
+                Code::InvalidArgument,
+                "BATCH_ACTION_OUT_OF_RANGE",
+                vec![
+                    ("environment", text(environment)),
+                    ("action", text(action)),
+                    ("actions", text(actions)),
+                ],
+            ),
+            Self::EnvironmentOver { environment } => {
+                (Code::FailedPrecondition, "ENVIRONMENT_OVER", vec![("environment", text(environment))])
+            }
+            Self::SnapshotInvalid { problem } => {
+                (Code::InvalidArgument, "SNAPSHOT_INVALID", vec![("problem", problem.clone())])
+            }
             Self::ShuttingDown => (Code::Unavailable, "SHUTTING_DOWN", vec![]),
             Self::Internal { place, .. } => (Code::Internal, "INTERNAL", vec![("match", place.clone())]),
         };
@@ -120,6 +157,8 @@ impl ServiceError {
                     Self::UnknownBot { seat, .. } => format!("seats[{seat}]"),
                     Self::BadField { field, .. } => (*field).to_owned(),
                     Self::ActionOutOfRange { .. } => "action".to_owned(),
+                    Self::BatchActionOutOfRange { environment, .. } => format!("actions[{environment}]"),
+                    Self::SnapshotInvalid { .. } => "snapshot".to_owned(),
                     _ => "seats".to_owned(),
                 };
                 details.add_bad_request_violation(field, self.to_string());
@@ -131,7 +170,12 @@ impl ServiceError {
                 details.add_precondition_failure_violation(refusal.reason, subject(), self.to_string());
             }
             Code::ResourceExhausted => {
-                details.add_quota_failure_violation("matches", self.to_string());
+                let what = match self {
+                    Self::BatchesFull { .. } => "batches",
+                    Self::EnvironmentsFull { .. } => "environments",
+                    _ => "matches",
+                };
+                details.add_quota_failure_violation(what, self.to_string());
             }
             Code::Unavailable => {
                 details.set_retry_info(Some(Duration::from_secs(1)));

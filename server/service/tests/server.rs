@@ -7,6 +7,7 @@ use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_games::Registry;
+use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::matches::Matches;
 use boardwire_server::run::{Listener, run};
 use boardwire_server::tables::Tables;
@@ -29,7 +30,8 @@ async fn server(limit: usize) -> Server {
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
     let matches = Arc::new(Matches::new(Tables::new(registry), limit));
     let (stop, stopped) = oneshot::channel();
-    let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, async {
+    let batches = Arc::new(Batches::new(Limits::default(), None).expect("threads start"));
+    let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, batches, async {
         let _ = stopped.await;
     }));
     let channel = Channel::from_shared(address).expect("an address").connect().await.expect("it serves");

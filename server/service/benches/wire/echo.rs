@@ -15,6 +15,7 @@ use boardwire_api::v1::{
     ListMatchesResponse, Observation, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
     ResetRequest, ResetResponse, play_request, play_response,
 };
+use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::run::{Listener, serve, transport};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_stream::{Stream, StreamExt as _};
@@ -41,7 +42,11 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
         let unix = Listener::Unix(UnixListener::bind(path)?, path.into());
         println!("listening on unix:{path}");
         let never = std::future::pending;
-        tokio::try_join!(serve(router.clone(), Listener::Tcp(tcp), never()), serve(router, unix, never()))?;
+        let batches = Arc::new(Batches::new(Limits::default(), None)?);
+        tokio::try_join!(
+            serve(router.clone(), Listener::Tcp(tcp), Arc::clone(&batches), never()),
+            serve(router, unix, batches, never())
+        )?;
         Ok(())
     })
 }

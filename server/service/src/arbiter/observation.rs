@@ -1,11 +1,11 @@
 //! What one seat is told of an episode: the same in every answer, and nothing beside it.
 
-use boardwire_kernel::{ActionSet, ScoreLine, Seat, SeatSet};
+use boardwire_kernel::{ActionSet, GameInfo, ScoreLine, Seat, SeatSet};
 use bytes::Bytes;
 
 use super::Settings;
 use super::episode::Standing;
-use crate::reward::RewardKind;
+use crate::reward::{RewardKind, forfeit_ranks};
 use crate::tables::Table;
 
 /// Parts of an observation that are made on request only.
@@ -76,7 +76,7 @@ impl Standing {
         legal.write_bits(&mut mask);
         let ending = self.ending(info.seats, extras);
         let reward = match &ending {
-            Some(ending) => reward(ending, settings.reward, seat, info.scores.1),
+            Some(ending) => reward(ending, settings.reward, seat, info),
             None => 0.0,
         };
         let truncated = self.forfeited.is_none() && self.play.is_truncated();
@@ -101,7 +101,7 @@ impl Standing {
     fn ending(&self, seats: u8, extras: Extras) -> Option<Ending> {
         let nothing = Ending { scores: vec![], ranks: vec![], forfeited_by: None, explanations: vec![] };
         if let Some(loser) = self.forfeited {
-            let ranks = Seat::all(seats).map(|seat| if seat == loser { seats } else { 1 }).collect();
+            let ranks = forfeit_ranks(loser, seats)[..usize::from(seats)].to_vec();
             return Some(Ending { ranks, forfeited_by: Some(loser), ..nothing });
         }
         if self.play.is_truncated() {
@@ -118,14 +118,10 @@ impl Standing {
     }
 }
 
-/// The reward of `seat`. A truncated episode rewards nobody; a forfeit counts as the greatest score lost.
-fn reward(ending: &Ending, kind: RewardKind, seat: Seat, most: i32) -> f64 {
+/// The reward of `seat`. A truncated episode rewards nobody.
+fn reward(ending: &Ending, kind: RewardKind, seat: Seat, info: &GameInfo) -> f64 {
     match ending.forfeited_by {
-        Some(loser) => {
-            let mut scores = vec![0; ending.ranks.len()];
-            scores[loser.index()] = -most;
-            kind.of(seat, &scores, &ending.ranks)
-        }
+        Some(loser) => kind.of_forfeit(seat, loser, info),
         None if ending.ranks.is_empty() => 0.0,
         None => kind.of(seat, &ending.scores, &ending.ranks),
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -12,6 +13,8 @@ use serde::Deserialize;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 use super::{Catalogues, pair};
+use crate::batch::SnapshotKey;
+use crate::batches::{Batches, Limits};
 use crate::matches::Matches;
 use crate::run::{Listener, run};
 use crate::tables::Tables;
@@ -25,13 +28,28 @@ pub(super) struct Serve {
     /// The most matches that may be open at once. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
     max_matches: Option<usize>,
+    /// The most batches that may be open at once. [default: 1000]
+    #[arg(long, env = "BOARDWIRE_MAX_BATCHES")]
+    max_batches: Option<usize>,
+    /// The most environments that all batches may have. [default: 262144]
+    #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS")]
+    max_environments: Option<usize>,
+    /// After this many seconds without use a batch is closed. [default: 1800]
+    #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_IDLE_TIMEOUT")]
+    idle_timeout: Option<u64>,
+    /// Threads that step environments. [default: one a core]
+    #[arg(long, env = "BOARDWIRE_THREADS")]
+    threads: Option<usize>,
+    /// A secret file: servers with the same one accept each other's snapshots. [default: drawn at the start]
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_SNAPSHOT_KEY")]
+    snapshot_key: Option<PathBuf>,
     /// How to log. [default: text]
     #[arg(long, env = "BOARDWIRE_LOG")]
     log: Option<LogFormat>,
     /// What to log: `error`, `warn`, `info`, `debug`, or a tracing filter. [default: info]
     #[arg(long, env = "BOARDWIRE_LOG_LEVEL")]
     log_level: Option<String>,
-    /// A TOML file with any of these settings: `listen`, `max_matches`, `log`, `log_level`, `catalogue`.
+    /// A TOML file with any of these settings, `-` written as `_`: `listen`, `max_matches`, `catalogue` ...
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_CONFIG")]
     config: Option<PathBuf>,
     /// Stops when standard input ends: a parent that dies takes its server along.
@@ -47,6 +65,11 @@ pub(super) struct Serve {
 struct File {
     listen: Option<Vec<Address>>,
     max_matches: Option<usize>,
+    max_batches: Option<usize>,
+    max_environments: Option<usize>,
+    idle_timeout: Option<u64>,
+    threads: Option<usize>,
+    snapshot_key: Option<PathBuf>,
     log: Option<LogFormat>,
     log_level: Option<String>,
     /// `GAME=FILE`.
@@ -97,6 +120,7 @@ impl TryFrom<String> for Address {
 impl Serve {
     pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
         let file = self.config.as_deref().map_or_else(|| Ok(File::default()), read)?;
+        let batches = Arc::new(batches(&self, &file)?);
         if self.listen.is_empty() {
             self.listen = file.listen.unwrap_or_else(|| vec![Address::Tcp("127.0.0.1:50051".to_owned())]);
         }
@@ -118,12 +142,30 @@ impl Serve {
                 println!("listening on {}", bound(&listener)?);
                 listeners.push(listener);
             }
-            run(listeners, matches, stopped(self.exit_with_stdin)).await
+            run(listeners, matches, batches, stopped(self.exit_with_stdin)).await
         })?;
         // A call that would not end must not keep the process.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Batches within the limits that were given.
+fn batches(flags: &Serve, file: &File) -> anyhow::Result<Batches> {
+    let Limits { batches, environments, idle, threads } = Limits::default();
+    let seconds = flags.idle_timeout.or(file.idle_timeout);
+    let limits = Limits {
+        batches: flags.max_batches.or(file.max_batches).unwrap_or(batches),
+        environments: flags.max_environments.or(file.max_environments).unwrap_or(environments),
+        idle: seconds.map_or(idle, Duration::from_secs),
+        threads: flags.threads.or(file.threads).unwrap_or(threads),
+    };
+    let key = flags.snapshot_key.as_ref().or(file.snapshot_key.as_ref()).map(|path| {
+        let secret = std::fs::read(path).with_context(|| format!("snapshot key {}", path.display()))?;
+        anyhow::ensure!(secret.len() >= 16, "snapshot key {}: fewer than 16 bytes", path.display());
+        Ok(SnapshotKey::derive(&secret))
+    });
+    Ok(Batches::new(limits, key.transpose()?)?)
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {

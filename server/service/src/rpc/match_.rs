@@ -9,12 +9,11 @@ use boardwire_api::v1::{
     ListMatchesResponse, ObserveRequest, ObserveResponse, PlayError, PlayRequest, PlayResponse, ResetRequest,
     ResetResponse, match_service_server::MatchService, play_request, play_response,
 };
-use boardwire_bots::UnknownBot;
 use futures_util::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{page_size, token};
-use crate::arbiter::{Decision, Observation, Player, Role, Settings};
+use super::{named, page_size, token};
+use crate::arbiter::{Decision, Observation, Role, Settings};
 use crate::convert;
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -30,7 +29,7 @@ impl MatchService for MatchPlane {
 
     async fn create_match(&self, request: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
         let asked = request.into_inner();
-        let players = asked.seats.iter().enumerate().map(|(seat, name)| player(seat, name));
+        let players = asked.seats.iter().enumerate().map(|(seat, name)| named(seat, name, "remote"));
         let settings = Settings {
             players: players.collect::<Result<_, _>>()?,
             seed: asked.seed,
@@ -114,19 +113,6 @@ impl MatchService for MatchPlane {
     }
 }
 
-/// Who is to play at `seat`.
-fn player(seat: usize, name: &str) -> Result<Player, ServiceError> {
-    if name == "remote" {
-        return Ok(Player::Remote);
-    }
-    name.parse().map(Player::Bot).map_err(|UnknownBot { given }| ServiceError::UnknownBot {
-        seat,
-        given,
-        expected: format!("remote, {}", UnknownBot::KNOWN),
-    })
-}
-
-#[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
 async fn observe(
     matches: &Matches,
     token: Option<&str>,

@@ -36,6 +36,20 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
         ("EpisodeNotOver", ServiceError::EpisodeNotOver { episode: 0 }),
         ("MatchClosed", ServiceError::MatchClosed { id: word() }),
         ("TableFull", ServiceError::TableFull { limit: 7 }),
+        ("UnknownBatch", ServiceError::UnknownBatch { id: word() }),
+        ("BatchOwnerOnly", ServiceError::BatchOwnerOnly { id: word() }),
+        ("BatchesFull", ServiceError::BatchesFull { limit: 7 }),
+        ("EnvironmentsFull", ServiceError::EnvironmentsFull { limit: 7, open: 5, asked: 3 }),
+        (
+            "BatchActionIllegal",
+            ServiceError::BatchActionIllegal { environment: 5, seat, action: 3, label: word() },
+        ),
+        (
+            "BatchActionOutOfRange",
+            ServiceError::BatchActionOutOfRange { environment: 5, action: 200, actions: 113 },
+        ),
+        ("EnvironmentOver", ServiceError::EnvironmentOver { environment: 5 }),
+        ("SnapshotInvalid", ServiceError::SnapshotInvalid { problem: word() }),
         ("ShuttingDown", ServiceError::ShuttingDown),
         ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
     ]

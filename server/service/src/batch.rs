@@ -1,0 +1,341 @@
+//! A batch: many environments of one table, stepped together.
+//!
+//! The environments lie in blocks. A call takes the blocks it needs out of the batch, works on them, on the
+//! threads of the pool if there is much to do, and puts them back: so no lock is held while anything is
+//! computed, calls for different environments run side by side, and calls for the same ones wait for each
+//! other without keeping a thread. Everything a step needs is checked before any environment is touched.
+
+mod block;
+mod columns;
+mod environment;
+mod plan;
+mod snapshot;
+mod work;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use boardwire_kernel::Digest;
+use bytes::Bytes;
+use rayon::prelude::*;
+use tokio::sync::Notify;
+
+pub use block::Block;
+pub(crate) use block::Environments;
+pub use columns::Step;
+pub use plan::{Autoreset, Begin, Columns, Plan, flag};
+pub use snapshot::SnapshotKey;
+
+use crate::error::ServiceError;
+use crate::run::MAX_MESSAGE_BYTES;
+use crate::tables::Table;
+use columns::{Buffers, Ends, Widths};
+use work::{Effort, Piece, Taken};
+
+/// What a message has beside its columns, at most.
+pub(crate) const MESSAGE_HEAD: usize = 1024;
+/// Environments a block has when no bot of theirs thinks.
+const BLOCK: usize = 64;
+/// Environments a block has when bots think.
+const THINKING_BLOCK: usize = 2;
+/// Up to this many environments without thinking bots the thread that has read the call steps alone.
+const ALONE: usize = 128;
+/// Up to this many it steps together with the pool: it begins at once and nobody has to wake it at the end.
+const TOGETHER: usize = 8192;
+
+/// What a batch is opened with, beside its table.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// How its environments are played.
+    pub plan: Plan,
+    /// How many there are.
+    pub environments: usize,
+    /// The number of the first.
+    pub first: u64,
+    /// The seed that all episodes' seeds follow from.
+    pub seed: u64,
+}
+
+/// One batch.
+pub struct Batch {
+    id: String,
+    table: Arc<Table>,
+    opening: Opening,
+    plan: Arc<Plan>,
+    widths: Widths,
+    per_block: usize,
+    /// What a snapshot must be of.
+    kind: Digest,
+    pool: Arc<rayon::ThreadPool>,
+    buffers: Arc<Buffers>,
+    idle: Mutex<Idle>,
+    freed: Notify,
+}
+
+/// The blocks that no call works on.
+struct Idle {
+    blocks: Vec<Option<Piece>>,
+    ended: Option<ServiceError>,
+}
+
+impl Batch {
+    /// Deals the first episode of every environment.
+    #[must_use]
+    pub fn open(id: String, table: Arc<Table>, opening: Opening, pool: Arc<rayon::ThreadPool>) -> Self {
+        let info = table.rules.info();
+        let plan = Arc::new(opening.plan.clone());
+        let widths = widths(info, plan.columns);
+        let per_block = if plan.bots.iter().all(|(_, bot)| bot.is_quick()) { BLOCK } else { THINKING_BLOCK };
+        let players: Vec<String> = plan.players.iter().map(ToString::to_string).collect();
+        let piece = |first: usize| {
+            let count = per_block.min(opening.environments - first);
+            let number = opening.first.wrapping_add(first as u64);
+            let rules = Arc::clone(&table.rules);
+            let block = rules.environments(Arc::clone(&plan), opening.seed, number, count);
+            Some(Piece { block, first, ends: Ends::default() })
+        };
+        let firsts: Vec<usize> = (0..opening.environments).step_by(per_block).collect();
+        let blocks = pool.install(|| firsts.into_par_iter().map(piece).collect());
+        Self {
+            id,
+            kind: Digest::of(&(table.digest, players, plan.skip_forced)),
+            opening,
+            plan,
+            widths,
+            per_block,
+            pool,
+            buffers: Arc::default(),
+            idle: Mutex::new(Idle { blocks, ended: None }),
+            freed: Notify::new(),
+            table,
+        }
+    }
+
+    /// The batch's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The table its environments are played at.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    fn all(&self) -> Range<usize> {
+        0..self.opening.environments
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the batch: calls that wait or come later are refused with `reason`.
+    pub fn end(&self, reason: ServiceError) {
+        self.lock().ended.get_or_insert(reason);
+        self.freed.notify_waiters();
+    }
+
+    /// Steps `count` environments from `first` on, all that follow when it is 0.
+    ///
+    /// # Errors
+    /// A run that does not fit, as many actions as it does not have, or an action that may not be chosen;
+    /// then no environment has been stepped.
+    pub async fn step(
+        self: &Arc<Self>,
+        first: u32,
+        count: u32,
+        actions: Bytes,
+    ) -> Result<Step, ServiceError> {
+        let range = self.run_of(first, count)?;
+        if actions.len() != range.len() {
+            return Err(ServiceError::BadField {
+                field: "actions",
+                value: format!("{} bytes", actions.len()),
+                expected: format!("one byte for each of {} environments", range.len()),
+            });
+        }
+        let taken = self.take(range).await?;
+        taken.check(&actions)?;
+        taken.work(move |taken| taken.step(&actions)).await
+    }
+
+    /// Begins episodes in all environments, or in those of `mask`.
+    ///
+    /// # Errors
+    /// A mask of the wrong length, or as many seeds as it does not have environments.
+    pub async fn reset(
+        self: &Arc<Self>,
+        mask: &[u8],
+        seed: Option<u64>,
+        seeds: &[u64],
+    ) -> Result<Step, ServiceError> {
+        let chosen = self.chosen(mask)?;
+        if !seeds.is_empty() && (seeds.len() != chosen.len() || seed.is_some()) {
+            let (other, count) = if seed.is_some() { (" beside `seed`", 0) } else { ("", chosen.len()) };
+            return Err(ServiceError::BadField {
+                field: "seeds",
+                value: format!("{} seeds", seeds.len()),
+                expected: format!("empty or {count} seeds{other}"),
+            });
+        }
+        let mut own = seeds.iter();
+        let how = |()| match (own.next(), seed) {
+            (Some(&seed), _) => Begin::Seeded(seed),
+            (None, Some(seed)) => Begin::Keyed(seed),
+            (None, None) => Begin::Next,
+        };
+        let mut hows = vec![None; self.opening.environments];
+        let begins: Vec<Begin> = std::iter::repeat_n((), chosen.len()).map(how).collect();
+        chosen.iter().zip(begins).for_each(|(&at, how)| hows[at] = Some(how));
+        self.take(self.all()).await?.work(move |taken| taken.reset(&hows)).await
+    }
+
+    /// Saves all environments, or those of `mask`.
+    ///
+    /// # Errors
+    /// A mask of the wrong length, or of so many environments that they do not fit a message.
+    pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, ServiceError> {
+        let chosen = self.chosen(mask)?;
+        let (key, taken) = (key.clone(), self.take(self.all()).await?);
+        let snapshot = taken.work(move |taken| {
+            let saved: Vec<_> = chosen.iter().map(|&at| taken.save(at)).collect();
+            snapshot::seal(&key, &taken.batch.kind, &saved)
+        });
+        let snapshot = snapshot.await?;
+        if snapshot.len() > MAX_MESSAGE_BYTES - MESSAGE_HEAD {
+            return Err(ServiceError::BadField {
+                field: "mask",
+                value: format!("a snapshot of {} bytes", snapshot.len()),
+                expected: format!("for fewer environments: a message has at most {MAX_MESSAGE_BYTES} bytes"),
+            });
+        }
+        Ok(snapshot.into())
+    }
+
+    /// Puts saved environments in the places of all, or of those of `mask`.
+    ///
+    /// # Errors
+    /// A mask of the wrong length, a snapshot that is none, of another kind of batch, or of another number
+    /// of environments; then everything is as it was.
+    pub async fn load(
+        self: &Arc<Self>,
+        key: &SnapshotKey,
+        snapshot: Bytes,
+        mask: &[u8],
+    ) -> Result<Step, ServiceError> {
+        let chosen = self.chosen(mask)?;
+        let (key, taken) = (key.clone(), self.take(self.all()).await?);
+        let loaded = taken.work(move |taken| {
+            let saved = snapshot::unseal(&key, &taken.batch.kind, &snapshot)?;
+            if saved.len() != chosen.len() {
+                return Err(format!("it holds {} environments, not {}", saved.len(), chosen.len()));
+            }
+            for only_look in [true, false] {
+                for (saved, &at) in saved.iter().zip(&chosen) {
+                    taken.load(at, saved, only_look)?;
+                }
+            }
+            Ok(taken.show())
+        });
+        loaded.await?.map_err(|problem| ServiceError::SnapshotInvalid { problem })
+    }
+
+    /// The environments from `first` on.
+    fn run_of(&self, first: u32, count: u32) -> Result<Range<usize>, ServiceError> {
+        let (environments, first) = (self.opening.environments, first as usize);
+        if first >= environments {
+            return Err(ServiceError::BadField {
+                field: "first",
+                value: first.to_string(),
+                expected: format!("below {environments}"),
+            });
+        }
+        let left = environments - first;
+        match count as usize {
+            0 => Ok(first..environments),
+            count if count <= left => Ok(first..first + count),
+            count => Err(ServiceError::BadField {
+                field: "count",
+                value: count.to_string(),
+                expected: format!("at most {left} from environment {first}"),
+            }),
+        }
+    }
+
+    /// The environments of a mask, ascending; all of an empty one.
+    fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, ServiceError> {
+        let environments = self.opening.environments;
+        if mask.is_empty() {
+            return Ok(self.all().collect());
+        }
+        let bit = |at: &usize| mask[at / 8] >> (at % 8) & 1 == 1;
+        let right =
+            mask.len() == environments.div_ceil(8) && !(environments..8 * mask.len()).any(|at| bit(&at));
+        if !right {
+            return Err(ServiceError::BadField {
+                field: "mask",
+                value: format!("{} bytes", mask.len()),
+                expected: format!("a bit for each of {environments} environments"),
+            });
+        }
+        Ok(self.all().filter(bit).collect())
+    }
+
+    /// Takes the blocks of these environments, once no other call has any of them.
+    async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, ServiceError> {
+        let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
+        let effort = if self.per_block == THINKING_BLOCK || range.len() > TOGETHER {
+            Effort::Apart
+        } else if range.len() > ALONE {
+            Effort::Together
+        } else {
+            Effort::Alone
+        };
+        loop {
+            let mut freed = std::pin::pin!(self.freed.notified());
+            freed.as_mut().enable();
+            {
+                let mut idle = self.lock();
+                if let Some(reason) = &idle.ended {
+                    return Err(reason.clone());
+                }
+                let wanted = &mut idle.blocks[blocks.clone()];
+                if wanted.iter().all(Option::is_some) {
+                    let pieces = wanted.iter_mut().filter_map(Option::take).collect();
+                    return Ok(Taken { batch: Arc::clone(self), pieces, range, effort });
+                }
+            }
+            freed.await;
+        }
+    }
+}
+
+/// Bytes of the columns that depend on the table.
+fn widths(info: &boardwire_kernel::GameInfo, columns: Columns) -> Widths {
+    Widths {
+        reward: 4 * usize::from(info.seats),
+        mask: info.actions.mask_bytes(),
+        episode: if columns.episodes { 4 } else { 0 },
+        view: info.layout.bytes(),
+    }
+}
+
+/// The most bytes a step of one environment takes, its end included.
+#[must_use]
+pub fn row_bytes(info: &boardwire_kernel::GameInfo, plan: &Plan) -> usize {
+    let seats = usize::from(info.seats);
+    let scores = if plan.columns.scores { 5 * seats } else { 0 };
+    let views = if plan.columns.final_views { plan.learners.len() as usize * info.layout.bytes() } else { 0 };
+    widths(info, plan.columns).row() + 4 + scores + views
+}
+
+#[cfg(test)]
+mod tests;

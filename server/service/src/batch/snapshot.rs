@@ -1,0 +1,64 @@
+//! Environments as bytes that only a server with the same key accepts.
+
+use boardwire_kernel::Digest;
+use borsh::{BorshDeserialize, BorshSerialize};
+
+/// Moves when the bytes after it mean something else.
+const VERSION: u8 = 1;
+/// Version and authentication code, before the rest.
+const HEAD: usize = 33;
+
+/// The key that snapshots are authenticated with.
+#[derive(Clone)]
+pub struct SnapshotKey([u8; 32]);
+
+impl SnapshotKey {
+    /// The key that follows from a secret.
+    #[must_use]
+    pub fn derive(secret: &[u8]) -> Self {
+        Self(blake3::derive_key("boardwire.v1 2026 batch snapshots", secret))
+    }
+}
+
+/// One environment as a value.
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
+pub struct Saved {
+    pub(super) seed: u64,
+    pub(super) number: u64,
+    pub(super) index: u32,
+    pub(super) fresh: bool,
+    pub(super) forfeited: Option<u8>,
+    pub(super) dice: Vec<u64>,
+    pub(super) substitutes: u64,
+    pub(super) episode: Vec<u8>,
+}
+
+/// Writes environments of a batch of this `kind`: version, authentication code, kind, environments.
+pub(super) fn seal(key: &SnapshotKey, kind: &Digest, saved: &[Saved]) -> Vec<u8> {
+    let mut bytes = vec![0; HEAD];
+    borsh::to_writer(&mut bytes, &(kind, saved)).expect("writing to memory does not fail");
+    let code = blake3::keyed_hash(&key.0, &bytes[HEAD..]);
+    bytes[0] = VERSION;
+    bytes[1..HEAD].copy_from_slice(code.as_bytes());
+    bytes
+}
+
+/// Reads what [`seal`] has written with the same key for a batch of the same kind.
+pub(super) fn unseal(key: &SnapshotKey, kind: &Digest, bytes: &[u8]) -> Result<Vec<Saved>, String> {
+    let Some((&[version, ref code @ ..], body)) = bytes.split_first_chunk::<HEAD>() else {
+        return Err(format!("{} bytes are too few", bytes.len()));
+    };
+    if version != VERSION {
+        return Err(format!("it has version {version}, and this server reads {VERSION}"));
+    }
+    // The comparison of hashes takes the same time wherever they differ.
+    if blake3::keyed_hash(&key.0, body) != *code {
+        return Err("it was altered, or saved by a server with another key".to_owned());
+    }
+    let (own, saved): (Digest, Vec<Saved>) =
+        BorshDeserialize::try_from_slice(body).map_err(|error| error.to_string())?;
+    if own != *kind {
+        return Err("it is of another game, options, seats or skip_forced".to_owned());
+    }
+    Ok(saved)
+}

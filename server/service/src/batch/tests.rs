@@ -1,0 +1,255 @@
+//! What a batch promises, game by game of the registry where it does not matter which.
+
+mod modes;
+mod short;
+mod snapshots;
+
+use std::sync::Arc;
+
+use boardwire_games::Registry;
+use boardwire_kernel::{Dice, Seat};
+
+use super::*;
+use crate::arbiter::{Arbiter, Decision, Extras, Player, Settings};
+use crate::reward::RewardKind;
+use crate::tables::Tables;
+
+fn table(game: &str, seats: u32) -> Arc<Table> {
+    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+    tables.table(game, seats, []).expect("a table")
+}
+
+fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
+    Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start"))
+}
+
+/// A plan from names, `learner` or a bot's.
+fn plan(names: &[&str]) -> Plan {
+    let player = |name: &&str| match *name {
+        "learner" => Player::Remote,
+        bot => Player::Bot(bot.parse().expect("a bot")),
+    };
+    let columns = Columns { scores: true, final_views: true, episodes: true };
+    Plan { columns, ..Plan::of(names.iter().map(player).collect()).expect("a learner") }
+}
+
+fn open(table: &Arc<Table>, plan: &Plan, environments: usize, first: u64, threads: usize) -> Arc<Batch> {
+    let opening = Opening { plan: plan.clone(), environments, first, seed: 7 };
+    Arc::new(Batch::open("b".to_owned(), Arc::clone(table), opening, pool(threads)))
+}
+
+/// Awaits what needs no reactor.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+fn reset(batch: &Arc<Batch>) -> Step {
+    wait(batch.reset(&[], None, &[])).expect("it is reset")
+}
+
+fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, ServiceError> {
+    wait(batch.step(0, 0, actions.into()))
+}
+
+/// Row `at` of a column with rows of this many bytes.
+fn row(column: &Bytes, at: usize, bytes: usize) -> &[u8] {
+    &column[at * bytes..(at + 1) * bytes]
+}
+
+fn mask_bytes(step: &Step) -> usize {
+    step.mask.len() / step.seat.len()
+}
+
+fn legal(step: &Step, at: usize) -> Vec<u8> {
+    let mask = row(&step.mask, at, mask_bytes(step));
+    (0..=255)
+        .filter(|&action| mask.get(usize::from(action / 8)).is_some_and(|byte| byte >> (action % 8) & 1 == 1))
+        .collect()
+}
+
+/// A legal action for every row, which depends on `salt`, the environment's number and nothing else; 0 for
+/// rows without one.
+fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
+    let choose = |at: usize| {
+        let legal = legal(step, at);
+        let pick = Dice::new(salt, first + u64::from(step.first) + at as u64).seed();
+        legal.get(usize::try_from(pick % legal.len().max(1) as u64).expect("few")).copied().unwrap_or(0)
+    };
+    (0..step.seat.len()).map(choose).collect()
+}
+
+/// All that a row says but for where it stands in the batch.
+fn row_digest(step: &Step, at: usize) -> Digest {
+    let n = step.seat.len();
+    let columns = [&step.seat, &step.flags, &step.ply, &step.reward, &step.mask, &step.episode, &step.view];
+    let row: Vec<&[u8]> = columns.iter().map(|column| row(column, at, column.len() / n)).collect();
+    Digest::of(&row)
+}
+
+/// The digests of every environment's rows over `steps` steps.
+fn history(batch: &Arc<Batch>, steps: u64) -> Vec<Vec<Digest>> {
+    let first = batch.opening().first;
+    let mut shown = reset(batch);
+    let mut digests = vec![Vec::new(); shown.seat.len()];
+    for salt in 0..steps {
+        shown = step(batch, choices(&shown, first, salt)).expect("the actions are legal");
+        digests.iter_mut().enumerate().for_each(|(at, own)| own.push(row_digest(&shown, at)));
+    }
+    digests
+}
+
+#[test]
+fn environments_do_not_depend_on_batch_size_or_threads() {
+    for game in Registry::IDS {
+        let table = table(game, 2);
+        let plan = plan(&["learner", "random"]);
+        let whole = history(&open(&table, &plan, 1024, 5, 1), 60);
+        assert_eq!(whole, history(&open(&table, &plan, 1024, 5, 2), 60), "{game}: two threads");
+        let quarters: Vec<_> =
+            (0..4).flat_map(|part| history(&open(&table, &plan, 256, 5 + 256 * part, 2), 60)).collect();
+        assert_eq!(whole, quarters, "{game}: four batches of 256");
+        let single = pool(1);
+        let one = |number: u64| {
+            let opening = Opening { plan: plan.clone(), environments: 1, first: 5 + number, seed: 7 };
+            let batch = Batch::open(String::new(), Arc::clone(&table), opening, Arc::clone(&single));
+            history(&Arc::new(batch), 60).remove(0)
+        };
+        assert_eq!(whole, (0..1024).map(one).collect::<Vec<_>>(), "{game}: 1024 batches of one");
+        assert_ne!(whole[0], whole[1]);
+    }
+}
+
+#[test]
+fn parts_stepped_in_any_order_and_size_are_the_whole() {
+    let table = table("faraway", 3);
+    let plan = plan(&["random", "learner", "learner"]);
+    let mut dice = Dice::new(1, 0);
+    for environments in [1, 2, 63, 64, 65, 128, 129, 256, 257, 300] {
+        let (whole, parted) =
+            (open(&table, &plan, environments, 0, 2), open(&table, &plan, environments, 0, 2));
+        let (mut shown, first) = (reset(&whole), reset(&parted));
+        assert_eq!(shown, first);
+        for salt in 0..30 {
+            let actions = choices(&shown, 0, salt);
+            shown = step(&whole, actions.clone()).expect("legal");
+            let mut cuts = vec![0, environments];
+            cuts.extend((0..3).map(|_| dice.below(u32::try_from(environments).expect("few")) as usize));
+            cuts.sort_unstable();
+            let mut runs: Vec<_> =
+                cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|run| !run.is_empty()).collect();
+            runs.reverse();
+            for run in runs {
+                let (first, count) =
+                    (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
+                let part = wait(parted.step(first, count, Bytes::copy_from_slice(&actions[run.clone()])));
+                let part = part.expect("legal");
+                for at in run.clone() {
+                    assert_eq!(row_digest(&part, at - run.start), row_digest(&shown, at));
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_batch_plays_as_a_match_does() {
+    for (game, names) in Registry::IDS.iter().flat_map(|game| {
+        [["learner", "random"], ["greedy:2", "learner"], ["learner", "learner"]].map(|names| (*game, names))
+    }) {
+        let table = table(game, 2);
+        let plan = Plan { skip_forced: names[1] == "random", ..plan(&names) };
+        let batch = open(&table, &plan, 1, 3, 1);
+        let settings = Settings {
+            players: plan.players.clone(),
+            seed: Some(Dice::resume(7, 3, 0).seed()),
+            reward: plan.reward,
+            skip_forced: plan.skip_forced,
+            illegal_actions: plan.illegal_actions,
+        };
+        let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings));
+        arbiter.begin();
+        let mut shown = batch.reset(&[], None, &[]).await.expect("it is reset");
+        for salt in 0.. {
+            let over = shown.flags[0] & flag::TERMINATED > 0;
+            let seat = if over { plan.first_learner } else { Seat::new(shown.seat[0]) };
+            let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
+            assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{game} {names:?}");
+            assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
+            if over {
+                #[expect(clippy::cast_possible_truncation, reason = "as the batch does it")]
+                let reward = (seen.reward as f32).to_le_bytes();
+                assert_eq!(row(&shown.reward, seat.index(), 4), reward);
+                break;
+            }
+            let action = choices(&shown, 3, salt);
+            let decision =
+                Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
+            arbiter.act(seat, decision).expect("legal");
+            shown = batch.step(0, 0, action.into()).await.expect("legal");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_changes_nothing() {
+    let table = table("faraway", 2);
+    let batch = open(&table, &plan(&["learner", "random"]), 200, 0, 2);
+    let shown = reset(&batch);
+    let key = SnapshotKey::derive(b"a secret");
+    let before = wait(batch.save(&key, &[])).expect("it is saved");
+    let good = choices(&shown, 0, 0);
+    let with = |action: u8| {
+        let mut actions = good.clone();
+        (actions[150], actions[199]) = (action, action);
+        step(&batch, actions).expect_err("it is refused")
+    };
+    let illegal = (0..113).find(|action| !legal(&shown, 150).contains(action)).expect("not all are legal");
+    let refused = with(illegal);
+    assert!(matches!(refused, ServiceError::BatchActionIllegal { environment: 150, .. }), "{refused}");
+    let refused = with(255);
+    assert!(matches!(refused, ServiceError::BatchActionOutOfRange { environment: 150, .. }), "{refused}");
+    for wrong in [0, 1, 199, 201] {
+        step(&batch, vec![0; wrong]).expect_err("it does not fit");
+    }
+    for (first, count) in [(200, 0), (199, 2), (0, 201), (u32::MAX, 1)] {
+        wait(batch.step(first, count, Bytes::from_static(&[0]))).expect_err("there is no such run");
+    }
+    for mask in [vec![1; 24], vec![1; 26]] {
+        wait(batch.reset(&mask, None, &[])).expect_err("the mask does not fit");
+    }
+    wait(batch.reset(&[], None, &[1])).expect_err("200 seeds or none");
+    wait(batch.reset(&[], Some(1), &vec![1; 200])).expect_err("one kind of seed");
+    assert_eq!(before, wait(batch.save(&key, &[])).expect("it is saved"));
+}
+
+#[test]
+fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
+    let table = table("faraway", 2);
+    let batch = open(&table, &plan(&["learner", "random"]), 256, 0, 2);
+    let shown = reset(&batch);
+    let actions = choices(&shown, 0, 0);
+    wait(async {
+        let held = batch.take(0..128).await.expect("it is idle");
+        let other = batch.step(128, 128, Bytes::copy_from_slice(&actions[128..]));
+        other.await.expect("nobody has these");
+        let mut same = Box::pin(batch.step(0, 128, Bytes::copy_from_slice(&actions[..128])));
+        let early = tokio::select! { biased; _ = &mut same => true, () = std::future::ready(()) => false };
+        assert!(!early, "it waits");
+        drop(held);
+        same.await.expect("now they are free");
+    });
+}
+
+#[test]
+fn a_batch_that_has_ended_refuses_those_who_wait() {
+    let table = table("faraway", 2);
+    let batch = open(&table, &plan(&["learner", "random"]), 4, 0, 1);
+    wait(async {
+        let held = batch.take(0..4).await.expect("it is idle");
+        let mut waiting = Box::pin(batch.reset(&[], None, &[]));
+        tokio::select! { biased; _ = &mut waiting => panic!("it waits"), () = std::future::ready(()) => {} }
+        batch.end(ServiceError::ShuttingDown);
+        assert_eq!(waiting.await, Err(ServiceError::ShuttingDown));
+        drop(held);
+    });
+}

@@ -1,0 +1,168 @@
+//! What becomes of environments whose episodes end, and of illegal actions.
+
+use super::*;
+use crate::arbiter::IllegalActions;
+
+fn batch(autoreset: Autoreset, illegal_actions: IllegalActions) -> Arc<Batch> {
+    let plan = Plan { autoreset, illegal_actions, ..plan(&["random", "learner", "learner"]) };
+    open(&table("faraway", 3), &plan, 40, 0, 2)
+}
+
+/// Steps until an episode has ended; gives the step before and that step.
+fn until_end(batch: &Arc<Batch>) -> (Step, Step) {
+    let mut shown = reset(batch);
+    for salt in 0.. {
+        let next = step(batch, choices(&shown, 0, salt)).expect("legal");
+        if !next.ended.is_empty() {
+            return (shown, next);
+        }
+        shown = next;
+    }
+    unreachable!("every game ends")
+}
+
+fn ended(step: &Step) -> Vec<usize> {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize;
+    step.ended.chunks(4).map(number).collect()
+}
+
+fn rewards(step: &Step, at: usize) -> Vec<f32> {
+    let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
+    row(&step.reward, at, 12).chunks(4).map(number).collect()
+}
+
+fn view_bytes(step: &Step) -> usize {
+    step.view.len() / step.seat.len()
+}
+
+/// What all modes have in common in the step in which an episode ends.
+fn an_end_is_told(last: &Step) {
+    let ended = ended(last);
+    let told: Vec<_> = (0..40).filter(|&at| last.flags[at] != 0).collect();
+    assert_eq!(ended, told);
+    assert_eq!(last.scores.len(), ended.len() * 12);
+    assert_eq!(last.final_view.len(), ended.len() * 2 * view_bytes(last));
+    for (k, &at) in ended.iter().enumerate() {
+        assert_eq!(last.flags[at], flag::TERMINATED);
+        let ranks = row(&last.ranks, k, 3);
+        let wanted: Vec<_> = Seat::all(3).map(|seat| RewardKind::Rank.of(seat, &[0; 3], ranks)).collect();
+        let given: Vec<_> = rewards(last, at).into_iter().map(f64::from).collect();
+        assert_eq!(wanted, given, "ranks {ranks:?}");
+    }
+    for at in (0..40).filter(|at| !ended.contains(at)) {
+        assert_eq!(rewards(last, at), [0.0; 3]);
+    }
+}
+
+#[test]
+fn next_step_shows_the_end_and_then_begins() {
+    let batch = batch(Autoreset::NextStep, IllegalActions::Reject);
+    let (_, last) = until_end(&batch);
+    an_end_is_told(&last);
+    for (k, &at) in ended(&last).iter().enumerate() {
+        assert_eq!((last.seat[at], legal(&last, at)), (255, vec![]));
+        let views = row(&last.final_view, k, 2 * view_bytes(&last));
+        assert_eq!(
+            row(&last.view, at, view_bytes(&last)),
+            &views[..view_bytes(&last)],
+            "of the lowest learner"
+        );
+    }
+    let mut actions = choices(&last, 0, 99);
+    for at in ended(&last) {
+        actions[at] = 255;
+    }
+    let next = step(&batch, actions).expect("the action of an environment that is over does not matter");
+    for at in ended(&last) {
+        assert!(next.seat[at] != 255 && next.flags[at] == 0 && !legal(&next, at).is_empty());
+        assert_eq!(rewards(&next, at), [0.0; 3]);
+        assert_eq!(row(&next.episode, at, 4), [1, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn same_step_tells_the_end_and_shows_the_beginning() {
+    let (next_step, same_step) = (Autoreset::NextStep, Autoreset::SameStep);
+    let (_, told) = until_end(&batch(next_step, IllegalActions::Reject));
+    let batch = batch(same_step, IllegalActions::Reject);
+    let (_, last) = until_end(&batch);
+    an_end_is_told(&last);
+    assert_eq!((&told.ended, &told.scores, &told.final_view), (&last.ended, &last.scores, &last.final_view));
+    let fresh = wait(batch.reset(&[], Some(7), &[])).expect("episode 0 again");
+    for at in ended(&last) {
+        assert!(last.seat[at] != 255 && !legal(&last, at).is_empty());
+        assert_eq!(row(&last.episode, at, 4), [1, 0, 0, 0]);
+        assert_ne!(row(&last.view, at, view_bytes(&last)), row(&fresh.view, at, view_bytes(&last)));
+    }
+}
+
+#[test]
+fn disabled_waits_for_a_reset() {
+    let batch = batch(Autoreset::Disabled, IllegalActions::Reject);
+    let (_, last) = until_end(&batch);
+    an_end_is_told(&last);
+    let actions = choices(&last, 0, 99);
+    let first = ended(&last)[0];
+    let refused = step(&batch, actions.clone()).expect_err("one is over");
+    assert_eq!(refused, ServiceError::EnvironmentOver { environment: first });
+    let mut mask = vec![0; 5];
+    for at in ended(&last) {
+        mask[at / 8] |= 1 << (at % 8);
+    }
+    let shown = wait(batch.reset(&mask, None, &[])).expect("it is reset");
+    for at in 0..40 {
+        let same = row_digest(&shown, at) == row_digest(&last, at);
+        assert_eq!(same, !ended(&last).contains(&at), "only those of the mask begin anew");
+    }
+    step(&batch, choices(&shown, 0, 99)).expect("all go on");
+}
+
+#[test]
+fn resets_begin_the_episodes_that_were_asked_for() {
+    let batch = batch(Autoreset::NextStep, IllegalActions::Reject);
+    let zero = reset(&batch);
+    assert_eq!(row(&zero.episode, 0, 4), [0; 4]);
+    let one = reset(&batch);
+    assert_eq!(row(&one.episode, 0, 4), [1, 0, 0, 0]);
+    assert_eq!(wait(batch.reset(&[], Some(7), &[])).expect("reset").view, zero.view, "as if opened with it");
+    assert_eq!(reset(&batch).view, one.view);
+    let other = wait(batch.reset(&[], Some(8), &[])).expect("reset");
+    assert_ne!(other.view, zero.view);
+    // Environment 3 now plays the episode whose seed environment 5 had in its episode 0.
+    let seed = Dice::resume(7, 5, 0).seed();
+    let shown = wait(batch.reset(&[8, 0, 0, 0, 0], None, &[seed])).expect("reset");
+    let bytes = view_bytes(&shown);
+    assert_eq!(row(&shown.view, 3, bytes), row(&zero.view, 5, bytes));
+    assert_eq!(row(&shown.view, 4, bytes), row(&other.view, 4, bytes));
+}
+
+#[test]
+fn illegal_actions_are_treated_as_was_asked() {
+    let substitutes = |policy, wanted: &dyn Fn(&Step, &Step, usize)| {
+        let batch = batch(Autoreset::NextStep, policy);
+        let shown = reset(&batch);
+        let mut actions = choices(&shown, 0, 0);
+        let wrong = (0..113).find(|action| !legal(&shown, 7).contains(action)).expect("not all are legal");
+        actions[7] = wrong;
+        let next = step(&batch, actions.clone()).expect("it is treated otherwise");
+        assert!((0..40).all(|at| at == 7 || next.flags[at] == 0));
+        wanted(&shown, &next, 7);
+        actions[7] = 255;
+        reset(&batch);
+        step(&batch, actions).expect_err("beyond the action space is an error under every policy");
+    };
+    substitutes(IllegalActions::FirstLegal, &|shown, next, at| {
+        assert_eq!(next.flags[at], flag::SUBSTITUTED);
+        let honest = batch(Autoreset::NextStep, IllegalActions::Reject);
+        let mut actions = choices(&reset(&honest), 0, 0);
+        actions[at] = legal(shown, at)[0];
+        let honest = step(&honest, actions).expect("legal");
+        assert_eq!(row(&next.view, at, view_bytes(next)), row(&honest.view, at, view_bytes(next)));
+    });
+    substitutes(IllegalActions::SeededLegal, &|_, next, at| assert_eq!(next.flags[at], flag::SUBSTITUTED));
+    substitutes(IllegalActions::Forfeit, &|_, next, at| {
+        assert_eq!((next.flags[at], next.seat[at]), (flag::TERMINATED | flag::FORFEITED, 255));
+        assert_eq!((next.ranks.as_ref(), ended(next)), ([1, 3, 1].as_slice(), vec![at]));
+        assert_eq!(rewards(next, at), [0.5, -1.0, 0.5]);
+    });
+}

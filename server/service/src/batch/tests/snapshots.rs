@@ -1,0 +1,90 @@
+//! Environments that are saved, altered, and brought back.
+
+use super::*;
+
+fn key() -> SnapshotKey {
+    SnapshotKey::derive(b"a secret of this test")
+}
+
+fn save(batch: &Arc<Batch>, mask: &[u8]) -> Bytes {
+    wait(batch.save(&key(), mask)).expect("it is saved")
+}
+
+fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, ServiceError> {
+    wait(batch.load(&key(), snapshot.clone(), mask))
+}
+
+/// Steps on from `shown`; the digests of every row.
+fn go_on(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
+    let rows = |shown: &Step| (0..shown.seat.len()).map(|at| row_digest(shown, at)).collect();
+    let next = |salt| {
+        shown = step(batch, choices(&shown, 0, salt)).expect("legal");
+        rows(&shown)
+    };
+    (0..steps).map(next).collect()
+}
+
+#[test]
+fn a_loaded_batch_goes_on_as_the_one_saved() {
+    for names in [["learner", "random"], ["greedy:1", "learner"]] {
+        let table = table("faraway", 2);
+        let plan = plan(&names);
+        let batch = open(&table, &plan, 70, 0, 2);
+        let mut shown = reset(&batch);
+        for salt in 0..9 {
+            shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
+        }
+        let snapshot = save(&batch, &[]);
+        let once = go_on(&batch, shown.clone(), 40);
+        let again = load(&batch, &snapshot, &[]).expect("it is whole");
+        assert_eq!(go_on(&batch, again, 40), once);
+        // Elsewhere: other numbers, another seed, and later episodes still follow from their own.
+        let opening = Opening { plan, environments: 70, first: 1000, seed: 99 };
+        let other = Arc::new(Batch::open(String::new(), table, opening, pool(1)));
+        let there = load(&other, &snapshot, &[]).expect("it is of the same kind");
+        assert_eq!(go_on(&other, there, 40), once);
+    }
+}
+
+#[test]
+fn some_environments_are_saved_and_take_other_places() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 12, 0, 1);
+    let shown = reset(&batch);
+    let snapshot = save(&batch, &[0b0000_0110, 0b1000]);
+    step(&batch, choices(&shown, 0, 0)).expect("legal");
+    let loaded = load(&batch, &snapshot, &[0b1000_0001, 1]).expect("as many places");
+    let pairs = [(1, 0), (2, 7), (11, 8)];
+    for (from, to) in pairs {
+        assert_eq!(row_digest(&shown, from), row_digest(&loaded, to));
+    }
+    load(&batch, &snapshot, &[0b1000_0001, 0]).expect_err("three do not take two places");
+}
+
+#[test]
+fn whatever_was_altered_is_refused_and_changes_nothing() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 3, 0, 1);
+    reset(&batch);
+    let snapshot = save(&batch, &[]);
+    let refused = |batch: &Arc<Batch>, bytes: Vec<u8>| match load(batch, &bytes.into(), &[]) {
+        Err(ServiceError::SnapshotInvalid { problem }) => problem,
+        other => panic!("{other:?}"),
+    };
+    let mut dice = Dice::new(3, 0);
+    let length = u32::try_from(snapshot.len()).expect("small");
+    let places: Vec<u32> = (0..40).chain((0..200).map(|_| dice.below(length))).collect();
+    for at in places {
+        let mut bytes = snapshot.to_vec();
+        bytes[at as usize] ^= 1 << dice.below(8);
+        refused(&batch, bytes);
+    }
+    for length in [0, 1, 32, 33, 34, snapshot.len() - 1] {
+        refused(&batch, snapshot[..length].to_vec());
+    }
+    assert_eq!(snapshot, save(&batch, &[]));
+    let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
+    assert!(other_key.is_err());
+    let other = open(&table("faraway", 2), &plan(&["learner", "greedy"]), 3, 0, 1);
+    assert!(refused(&other, snapshot.to_vec()).contains("another game"));
+    let other = open(&table("faraway", 3), &plan(&["learner", "random", "random"]), 3, 0, 1);
+    assert!(refused(&other, snapshot.to_vec()).contains("another game"));
+}

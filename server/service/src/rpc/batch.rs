@@ -1,0 +1,187 @@
+//! Batches of environments, each for one trusted owner.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use boardwire_api::v1::{
+    BatchError, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
+    OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
+    SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
+    batch_service_server::BatchService, run_batch_request, run_batch_response,
+};
+use futures_util::{Stream, StreamExt as _};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::{named, token};
+use crate::arbiter::Player;
+use crate::batch::{Opening, Plan, Step};
+use crate::batches::{Batches, Peer, Terms};
+use crate::convert::{self, LEARNER};
+use crate::error::ServiceError;
+use crate::matches::Matches;
+use crate::secret;
+
+/// Steps batches; the games are those of the matches.
+pub(crate) struct BatchPlane {
+    pub(crate) matches: Arc<Matches>,
+    pub(crate) batches: Arc<Batches>,
+}
+
+/// Answers of a stream that wait to be sent while the next request is being worked on.
+const AHEAD: usize = 1;
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl BatchService for BatchPlane {
+    type RunBatchStream = Pin<Box<dyn Stream<Item = Result<RunBatchResponse, Status>> + Send>>;
+
+    async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answer<OpenBatchResponse> {
+        let peer = request.extensions().get::<Peer>().copied();
+        let asked = request.into_inner();
+        let plan = plan(&asked)?;
+        let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let seats = u32::try_from(asked.seats.len()).unwrap_or(u32::MAX);
+        let table = self.matches.tables().table(&asked.game, seats, options)?;
+        let opening = Opening {
+            plan,
+            environments: asked.environments as usize,
+            first: asked.first_environment,
+            seed: asked.seed.unwrap_or_else(secret::seed),
+        };
+        let terms = Terms { peer: peer.filter(|_| !asked.keep), request: asked.request_id };
+        let batches = Arc::clone(&self.batches);
+        // Many deals: not on a thread that others wait for.
+        let opened = tokio::task::spawn_blocking(move || batches.open(table, opening, terms)).await;
+        let failed = |error: tokio::task::JoinError| ServiceError::Internal {
+            place: asked.game.clone(),
+            what: error.to_string(),
+        };
+        let (batch, token) = opened.map_err(failed)??;
+        tracing::info!(
+            batch_id = batch.id(),
+            game = asked.game,
+            seats = ?asked.seats,
+            environments = asked.environments,
+            "batch opened"
+        );
+        Ok(Response::new(OpenBatchResponse { batch: Some(convert::batch(&batch)), token }))
+    }
+
+    async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answer<ResetBatchResponse> {
+        let step = reset(&self.batches, token(request.metadata()), request.get_ref()).await?;
+        Ok(Response::new(ResetBatchResponse { step: Some(convert::step(step)) }))
+    }
+
+    async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answer<StepBatchResponse> {
+        let step = step(&self.batches, token(request.metadata()), request.get_ref()).await?;
+        Ok(Response::new(StepBatchResponse { step: Some(convert::step(step)) }))
+    }
+
+    async fn run_batch(&self, request: Request<Streaming<RunBatchRequest>>) -> Answer<Self::RunBatchStream> {
+        let batches = Arc::clone(&self.batches);
+        let token = token(request.metadata()).ok_or(ServiceError::MissingToken)?.to_owned();
+        let requests = request.into_inner().take_until(self.matches.stopped());
+        let (answers, answered) = mpsc::channel(AHEAD);
+        tokio::spawn(async move {
+            let mut requests = std::pin::pin!(requests);
+            while let Some(asked) = requests.next().await {
+                let (answer, last) = match asked {
+                    Ok(asked) => (Ok(answer(&batches, &token, asked).await), false),
+                    Err(status) => (Err(status), true),
+                };
+                if answers.send(answer).await.is_err() || last {
+                    return;
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(answered))))
+    }
+
+    async fn save_batch(&self, request: Request<SaveBatchRequest>) -> Answer<SaveBatchResponse> {
+        let SaveBatchRequest { batch_id, mask } = request.get_ref();
+        let batch = self.batches.find(batch_id, token(request.metadata()))?;
+        let snapshot = batch.save(self.batches.key(), mask).await?;
+        Ok(Response::new(SaveBatchResponse { snapshot }))
+    }
+
+    async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answer<LoadBatchResponse> {
+        let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
+        let batch = self.batches.find(batch_id, token(request.metadata()))?;
+        let step = batch.load(self.batches.key(), snapshot.clone(), mask).await?;
+        Ok(Response::new(LoadBatchResponse { step: Some(convert::step(step)) }))
+    }
+
+    async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answer<CloseBatchResponse> {
+        self.batches.close(&request.get_ref().batch_id, token(request.metadata()))?;
+        Ok(Response::new(CloseBatchResponse {}))
+    }
+}
+
+/// How the environments of a new batch are to be played.
+fn plan(asked: &OpenBatchRequest) -> Result<Plan, ServiceError> {
+    let players = asked.seats.iter().enumerate().map(|(seat, name)| named(seat, name, LEARNER));
+    let players: Vec<Player> = players.collect::<Result<_, _>>()?;
+    let nobody = || ServiceError::BadField {
+        field: "seats",
+        value: asked.seats.join(", "),
+        expected: "at least one learner".to_owned(),
+    };
+    Ok(Plan {
+        reward: convert::reward(asked.reward)?,
+        autoreset: convert::autoreset(asked.autoreset)?,
+        illegal_actions: convert::illegal(asked.illegal_actions)?,
+        skip_forced: asked.skip_forced,
+        columns: convert::columns(asked.columns),
+        ..Plan::of(players).ok_or_else(nobody)?
+    })
+}
+
+async fn step(
+    batches: &Batches,
+    token: Option<&str>,
+    asked: &StepBatchRequest,
+) -> Result<Step, ServiceError> {
+    let batch = batches.find(&asked.batch_id, token)?;
+    batch.step(asked.first, asked.count, asked.actions.clone()).await
+}
+
+async fn reset(
+    batches: &Batches,
+    token: Option<&str>,
+    asked: &ResetBatchRequest,
+) -> Result<Step, ServiceError> {
+    let batch = batches.find(&asked.batch_id, token)?;
+    batch.reset(&asked.mask, asked.seed, &asked.seeds).await
+}
+
+/// Answers one request of a stream; a refusal is an answer too.
+async fn answer(batches: &Batches, token: &str, asked: RunBatchRequest) -> RunBatchResponse {
+    let token = Some(token);
+    let stepped = match &asked.request {
+        Some(run_batch_request::Request::Step(asked)) => step(batches, token, asked).await,
+        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, asked).await,
+        None => Err(ServiceError::BadField {
+            field: "request",
+            value: "nothing".to_owned(),
+            expected: "one of step, reset".to_owned(),
+        }),
+    };
+    let answer = match stepped {
+        Ok(step) => run_batch_response::Answer::Step(convert::step(step)),
+        Err(error) => run_batch_response::Answer::Error(batch_error(&error)),
+    };
+    RunBatchResponse { answer: Some(answer) }
+}
+
+fn batch_error(error: &ServiceError) -> BatchError {
+    let refusal = error.refusal();
+    BatchError {
+        code: u32::try_from(i32::from(refusal.code)).unwrap_or_default(),
+        reason: refusal.reason.to_owned(),
+        message: error.to_string(),
+        metadata: refusal.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    }
+}

@@ -1,0 +1,295 @@
+//! Batches as a client meets them: leases, tokens, the stream, refusals.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boardwire_api::v1::batch_service_client::BatchServiceClient;
+use boardwire_api::v1::*;
+use boardwire_games::Registry;
+use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::matches::Matches;
+use boardwire_server::run::{Listener, run};
+use boardwire_server::tables::Tables;
+use tokio::net::TcpListener;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
+use tonic_types::StatusExt as _;
+
+type Client = BatchServiceClient<Channel>;
+
+struct Server {
+    address: String,
+    batches: Arc<Batches>,
+}
+
+impl Server {
+    async fn start(limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let registry = Registry::load(|_| None).expect("the catalogues are valid");
+        let matches = Arc::new(Matches::new(Tables::new(registry), 1));
+        let batches = Arc::new(Batches::new(limits, None).expect("threads start"));
+        let listeners = vec![Listener::Tcp(listener)];
+        tokio::spawn(run(listeners, matches, Arc::clone(&batches), std::future::pending()));
+        Self { address, batches }
+    }
+
+    async fn client(&self) -> Client {
+        Client::connect(self.address.clone()).await.expect("it serves")
+    }
+
+    /// Waits until so many batches are open.
+    async fn holds(&self, batches: usize) {
+        let reached = async {
+            while self.batches.len() != batches {
+                tokio::task::yield_now().await;
+            }
+        };
+        let reached = tokio::time::timeout(Duration::from_secs(20), reached).await;
+        reached.unwrap_or_else(|_| panic!("{} batches, not {batches}", self.batches.len()));
+    }
+}
+
+fn opening(environments: u32) -> OpenBatchRequest {
+    OpenBatchRequest {
+        game: "faraway".to_owned(),
+        seats: vec!["learner".to_owned(), "random".to_owned()],
+        environments,
+        seed: Some(7),
+        ..OpenBatchRequest::default()
+    }
+}
+
+/// An open batch in the hands of its owner.
+struct Owned {
+    client: Client,
+    id: String,
+    token: String,
+}
+
+impl Owned {
+    async fn open(mut client: Client, opening: OpenBatchRequest) -> Self {
+        let opened = client.open_batch(opening).await.expect("it is opened").into_inner();
+        Self { client, id: opened.batch.expect("a batch").id, token: opened.token }
+    }
+
+    fn request<T>(&self, message: T) -> Request<T> {
+        with_token(message, &self.token)
+    }
+
+    async fn reset(&mut self) -> BatchStep {
+        let request = self.request(ResetBatchRequest { batch_id: self.id.clone(), ..Default::default() });
+        self.client.reset_batch(request).await.expect("it is reset").into_inner().step.expect("rows")
+    }
+
+    async fn step(&mut self, actions: Vec<u8>) -> Result<BatchStep, Status> {
+        let request = self.request(self.stepping(0, 0, &actions));
+        Ok(self.client.step_batch(request).await?.into_inner().step.expect("rows"))
+    }
+
+    fn stepping(&self, first: u32, count: u32, actions: &[u8]) -> StepBatchRequest {
+        StepBatchRequest { batch_id: self.id.clone(), actions: actions.to_vec().into(), first, count }
+    }
+}
+
+fn with_token<T>(message: T, token: &str) -> Request<T> {
+    let mut request = Request::new(message);
+    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
+    request.metadata_mut().insert("authorization", value);
+    request
+}
+
+fn reason(status: &Status) -> String {
+    status.get_details_error_info().expect("every status carries ErrorInfo").reason
+}
+
+/// The lowest legal action of every row; 0 where there is none.
+fn lowest(step: &BatchStep) -> Vec<u8> {
+    let bytes = step.mask.len() / step.seat.len();
+    let of = |mask: &[u8]| {
+        let bit = |at: &u8| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1;
+        (0..u8::try_from(8 * bytes - 1).unwrap_or(u8::MAX)).find(bit).unwrap_or(0)
+    };
+    step.mask.chunks(bytes).map(of).collect()
+}
+
+#[tokio::test]
+async fn a_stream_of_halves_and_single_calls_show_the_same() {
+    let server = Server::start(Limits::default()).await;
+    let mut single = Owned::open(server.client().await, opening(300)).await;
+    let mut streamed = Owned::open(server.client().await, opening(300)).await;
+    let mut shown = single.reset().await;
+    assert_eq!(shown, streamed.reset().await);
+    let (ask, asked) = tokio::sync::mpsc::channel(2);
+    let asked = streamed.request(tokio_stream::wrappers::ReceiverStream::new(asked));
+    let mut answers = streamed.client.run_batch(asked).await.expect("it streams").into_inner();
+    for _ in 0..50 {
+        let actions = lowest(&shown);
+        // Both halves are under way before the first is answered.
+        for (first, half) in [(0, &actions[..150]), (150, &actions[150..])] {
+            let step = run_batch_request::Request::Step(streamed.stepping(first, 150, half));
+            ask.send(RunBatchRequest { request: Some(step) }).await.expect("the stream is open");
+        }
+        shown = single.step(actions).await.expect("legal");
+        for (first, rows) in [(0, 0..150), (150, 150..300)] {
+            let answer = answers.message().await.expect("the stream is open").expect("an answer");
+            let Some(run_batch_response::Answer::Step(half)) = answer.answer else { panic!("{answer:?}") };
+            let bytes = shown.view.len() / 300;
+            assert_eq!(half.first, first);
+            assert_eq!(half.view, shown.view[rows.start * bytes..rows.end * bytes]);
+            assert_eq!(half.reward, shown.reward[rows.start * 8..rows.end * 8]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
+    let server = Server::start(Limits::default()).await;
+    let mut owned = Owned::open(server.client().await, opening(2)).await;
+    let requests = vec![
+        RunBatchRequest { request: None },
+        RunBatchRequest { request: Some(run_batch_request::Request::Step(owned.stepping(0, 0, &[255; 2]))) },
+        RunBatchRequest { request: Some(run_batch_request::Request::Step(owned.stepping(9, 0, &[]))) },
+        RunBatchRequest {
+            request: Some(run_batch_request::Request::Reset(ResetBatchRequest {
+                batch_id: owned.id.clone(),
+                ..ResetBatchRequest::default()
+            })),
+        },
+    ];
+    let requests = owned.request(tokio_stream::iter(requests));
+    let mut answers = owned.client.run_batch(requests).await.expect("it streams").into_inner();
+    let mut reasons = Vec::new();
+    while let Some(answer) = answers.message().await.expect("the stream does not fail") {
+        reasons.push(match answer.answer.expect("an answer") {
+            run_batch_response::Answer::Error(error) => error.reason,
+            run_batch_response::Answer::Step(step) => format!("{} rows", step.seat.len()),
+        });
+    }
+    assert_eq!(reasons, ["FIELD_INVALID", "BATCH_ACTION_OUT_OF_RANGE", "FIELD_INVALID", "2 rows"]);
+}
+
+#[tokio::test]
+async fn only_the_owner_steps_saves_and_closes() {
+    let server = Server::start(Limits::default()).await;
+    let mut owned = Owned::open(server.client().await, opening(2)).await;
+    let close = CloseBatchRequest { batch_id: owned.id.clone() };
+    let refused = owned.client.close_batch(close.clone()).await.expect_err("no token");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
+    let refused = owned.client.close_batch(with_token(close.clone(), "x")).await.expect_err("a wrong one");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "BATCH_OWNER_ONLY"));
+    let shown = owned.reset().await;
+    let save = owned.request(SaveBatchRequest { batch_id: owned.id.clone(), ..Default::default() });
+    let snapshot = owned.client.save_batch(save).await.expect("it is saved").into_inner().snapshot;
+    owned.step(lowest(&shown)).await.expect("legal");
+    let load = LoadBatchRequest { batch_id: owned.id.clone(), snapshot, ..Default::default() };
+    let load = owned.request(load);
+    assert_eq!(owned.client.load_batch(load).await.expect("it is loaded").into_inner().step, Some(shown));
+    owned.client.close_batch(with_token(close.clone(), &owned.token)).await.expect("the owner closes it");
+    let refused = owned.client.close_batch(with_token(close, &owned.token)).await.expect_err("it is gone");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "BATCH_UNKNOWN"));
+}
+
+#[tokio::test]
+async fn a_lease_ends_with_its_connection_unless_it_is_kept() {
+    let server = Server::start(Limits::default()).await;
+    let (mut one, mut two) = (server.client().await, server.client().await);
+    one.open_batch(opening(2)).await.expect("it is opened");
+    one.open_batch(OpenBatchRequest { keep: true, ..opening(2) }).await.expect("it is opened");
+    two.open_batch(opening(2)).await.expect("it is opened");
+    server.holds(3).await;
+    drop(one);
+    server.holds(2).await;
+    drop(two);
+    server.holds(1).await;
+}
+
+#[tokio::test]
+async fn a_lease_ends_when_it_has_been_idle() {
+    let server = Server::start(Limits { idle: Duration::from_secs(3600), ..Limits::default() }).await;
+    let mut owned = Owned::open(server.client().await, opening(2)).await;
+    server.batches.expire(Instant::now() + Duration::from_secs(3000));
+    owned.reset().await;
+    server.batches.expire(Instant::now() + Duration::from_secs(3601));
+    let refused = owned.step(vec![0; 2]).await.expect_err("it is gone");
+    assert_eq!(reason(&refused), "BATCH_UNKNOWN");
+    server.holds(0).await;
+}
+
+#[tokio::test]
+async fn a_full_server_says_so_until_a_batch_is_closed() {
+    let limits = Limits { batches: 2, environments: 100, ..Limits::default() };
+    let server = Server::start(limits).await;
+    let mut client = server.client().await;
+    let first = client.open_batch(opening(90)).await.expect("it is opened").into_inner();
+    let full = client.open_batch(opening(11)).await.expect_err("too many environments");
+    assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "ENVIRONMENTS_FULL"));
+    client.open_batch(opening(10)).await.expect("it fits");
+    let full = client.open_batch(opening(1)).await.expect_err("too many batches");
+    assert_eq!((full.code(), reason(&full).as_str()), (Code::ResourceExhausted, "BATCHES_FULL"));
+    let close = CloseBatchRequest { batch_id: first.batch.expect("a batch").id };
+    client.close_batch(with_token(close, &first.token)).await.expect("it is closed");
+    client.open_batch(opening(90)).await.expect("there is room again");
+}
+
+#[tokio::test]
+async fn openings_that_cannot_be_are_refused() {
+    let server = Server::start(Limits { environments: usize::MAX, ..Limits::default() }).await;
+    let mut client = server.client().await;
+    let seats = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let openings = [
+        (OpenBatchRequest { game: "chess".to_owned(), ..opening(1) }, "GAME_UNKNOWN"),
+        (OpenBatchRequest { seats: seats(&["learner"]), ..opening(1) }, "SEATS_OUT_OF_RANGE"),
+        (OpenBatchRequest { seats: seats(&["random", "random"]), ..opening(1) }, "FIELD_INVALID"),
+        (OpenBatchRequest { seats: seats(&["learner", "remote"]), ..opening(1) }, "BOT_UNKNOWN"),
+        (opening(0), "FIELD_INVALID"),
+        (opening(u32::MAX), "FIELD_INVALID"),
+        (OpenBatchRequest { autoreset: 9, ..opening(1) }, "FIELD_INVALID"),
+    ];
+    for (opening, wanted) in openings {
+        assert_eq!(reason(&client.open_batch(opening).await.expect_err(wanted)), wanted);
+    }
+    assert!(server.batches.is_empty());
+}
+
+#[tokio::test]
+async fn a_request_repeated_with_the_same_id_opens_once() {
+    let server = Server::start(Limits::default()).await;
+    let mut client = server.client().await;
+    let request = OpenBatchRequest { request_id: "a".to_owned(), ..opening(2) };
+    let one = client.open_batch(request.clone()).await.expect("it is opened").into_inner();
+    let two = client.open_batch(request).await.expect("it is answered again").into_inner();
+    assert_eq!(one, two);
+    server.holds(1).await;
+}
+
+/// `cargo test --release -p boardwire-server --test batches -- --ignored`: ten million decisions.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a soak: half a minute, in release"]
+async fn memory_stays_flat_over_ten_million_decisions() {
+    let resident = || -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it tells this");
+        line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number of KiB")
+    };
+    let server = Server::start(Limits::default()).await;
+    let mut owned = Owned::open(server.client().await, opening(1024)).await;
+    let mut shown = owned.reset().await;
+    let mut warm = 0;
+    for call in 0..10_000 {
+        shown = owned.step(lowest(&shown)).await.expect("legal");
+        // A batch comes and goes beside it.
+        if call % 100 == 0 {
+            let other = Owned::open(owned.client.clone(), opening(256)).await;
+            let close = other.request(CloseBatchRequest { batch_id: other.id.clone() });
+            owned.client.close_batch(close).await.expect("it is closed");
+        }
+        if call == 1_000 {
+            warm = resident();
+        }
+    }
+    let end = resident();
+    println!("resident after 1 million decisions {warm} KiB, after 10 million {end} KiB");
+    assert!(end < warm + 16 * 1024, "{warm} KiB grew to {end} KiB");
+}
