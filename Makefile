@@ -9,7 +9,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-node test-train build lint fmt proto golden bench serve clean check-tools
+.PHONY: demo test test-rust test-python test-node test-train build lint fmt proto golden bench soak serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -79,6 +79,10 @@ golden: | check-tools
 ## bench: measures, prints a table and writes bench/results.json
 bench: build
 	$(PYTHON) bench/run
+
+## soak: ten million decisions over a socket; resident memory stays flat
+soak: | check-tools
+	cargo test --release --locked -p boardwire-server --test batches -- --ignored --nocapture
 
 serve: $(BINARY)
 	$(BINARY) serve $(ARGS)
