@@ -11,25 +11,34 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── InvalidOption                 OPTION_VALUE_INVALID
 │   ├── UnknownBot                    BOT_UNKNOWN
 │   ├── InvalidField                  FIELD_INVALID
-│   └── ActionOutOfRange              ACTION_OUT_OF_RANGE
+│   ├── ActionOutOfRange              ACTION_OUT_OF_RANGE
+│   │   └── BatchActionOutOfRange       BATCH_ACTION_OUT_OF_RANGE
+│   └── InvalidSnapshot               SNAPSHOT_INVALID
 ├── NotFound                        NOT_FOUND
 │   ├── UnknownGame                   GAME_UNKNOWN
 │   ├── UnknownMatch                  MATCH_UNKNOWN
-│   └── UnknownInvitation             INVITATION_UNKNOWN
+│   ├── UnknownInvitation             INVITATION_UNKNOWN
+│   └── UnknownBatch                  BATCH_UNKNOWN
 ├── AccessDenied                    UNAUTHENTICATED, PERMISSION_DENIED
 │   ├── MissingToken                  TOKEN_MISSING
 │   ├── WrongToken                    TOKEN_WRONG
 │   ├── HostOnly                      HOST_ONLY
-│   └── SeatOnly                      SEAT_ONLY
+│   ├── SeatOnly                      SEAT_ONLY
+│   └── BatchOwnerOnly                BATCH_OWNER_ONLY
 ├── NotPossibleNow                  FAILED_PRECONDITION
 │   ├── InvitationUsed                INVITATION_USED
 │   ├── NotYourTurn                   NOT_YOUR_TURN
 │   ├── IllegalAction                 ACTION_ILLEGAL
+│   │   └── BatchActionIllegal          BATCH_ACTION_ILLEGAL
 │   ├── EpisodeOver                   EPISODE_OVER
+│   │   └── EnvironmentOver             ENVIRONMENT_OVER
 │   ├── EpisodeNotOver                EPISODE_NOT_OVER
 │   └── MatchClosed                   MATCH_CLOSED
 ├── StaleDecision                   ABORTED: DECISION_STALE
-├── MatchesFull                     RESOURCE_EXHAUSTED: MATCHES_FULL
+├── ServerFull                      RESOURCE_EXHAUSTED
+│   ├── MatchesFull                   MATCHES_FULL
+│   ├── BatchesFull                   BATCHES_FULL
+│   └── EnvironmentsFull              ENVIRONMENTS_FULL
 └── ServerFault                     INTERNAL, and whatever has no place above
 """
 
@@ -139,6 +148,18 @@ class ActionOutOfRange(InvalidRequest):
     REASON = "ACTION_OUT_OF_RANGE"
 
 
+class BatchActionOutOfRange(ActionOutOfRange):
+    """The game has no action with the index that an environment of a batch was given."""
+
+    REASON = "BATCH_ACTION_OUT_OF_RANGE"
+
+
+class InvalidSnapshot(InvalidRequest):
+    """The snapshot was altered, or is of another server, table or number of environments."""
+
+    REASON = "SNAPSHOT_INVALID"
+
+
 class NotFound(BoardwireError):
     """What the request names does not exist."""
 
@@ -161,6 +182,12 @@ class UnknownInvitation(NotFound):
     """The invitation was never given."""
 
     REASON = "INVITATION_UNKNOWN"
+
+
+class UnknownBatch(NotFound):
+    """There is no such batch, or no longer: it was closed, lost its connection, or was idle too long."""
+
+    REASON = "BATCH_UNKNOWN"
 
 
 class AccessDenied(BoardwireError):
@@ -197,6 +224,13 @@ class SeatOnly(AccessDenied):
     REASON = "SEAT_ONLY"
 
 
+class BatchOwnerOnly(AccessDenied):
+    """The token is not of the batch's owner."""
+
+    CODES = ("PERMISSION_DENIED",)
+    REASON = "BATCH_OWNER_ONLY"
+
+
 class NotPossibleNow(BoardwireError):
     """The match does not stand so that this is possible."""
 
@@ -221,10 +255,22 @@ class IllegalAction(NotPossibleNow):
     REASON = "ACTION_ILLEGAL"
 
 
+class BatchActionIllegal(IllegalAction):
+    """The action exists but is not legal now in an environment of a batch; none was stepped."""
+
+    REASON = "BATCH_ACTION_ILLEGAL"
+
+
 class EpisodeOver(NotPossibleNow):
     """The episode has ended; a reset begins the next."""
 
     REASON = "EPISODE_OVER"
+
+
+class EnvironmentOver(EpisodeOver):
+    """The episode of an environment of a batch has ended; none was stepped, a reset begins the next."""
+
+    REASON = "ENVIRONMENT_OVER"
 
 
 class EpisodeNotOver(NotPossibleNow):
@@ -246,11 +292,28 @@ class StaleDecision(BoardwireError):
     REASON = "DECISION_STALE"
 
 
-class MatchesFull(BoardwireError):
-    """The server holds as many matches as it may."""
+class ServerFull(BoardwireError):
+    """The server holds as much as it may."""
 
     CODES = ("RESOURCE_EXHAUSTED",)
+
+
+class MatchesFull(ServerFull):
+    """The server holds as many matches as it may."""
+
     REASON = "MATCHES_FULL"
+
+
+class BatchesFull(ServerFull):
+    """The server holds as many batches as it may."""
+
+    REASON = "BATCHES_FULL"
+
+
+class EnvironmentsFull(ServerFull):
+    """The environments asked for do not fit beside those that the server holds."""
+
+    REASON = "ENVIRONMENTS_FULL"
 
 
 class ServerFault(BoardwireError):
