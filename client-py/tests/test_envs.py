@@ -11,14 +11,11 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
+from tables import GAMES, IDS, TABLES
 
 import boardwire
 import boardwire.envs
 
-with boardwire.connect() as _client:
-    GAMES = _client.games()
-IDS = {game.id: boardwire.envs.environment_id(game.id, game.rules_version) for game in GAMES}
-TABLES = [(game.id, seats) for game in GAMES for seats in range(game.min_seats, game.max_seats + 1)]
 KINDS = [*product(["ids", "features"], ["info", "observation"])]
 
 

@@ -1,20 +1,27 @@
 """Board games served over gRPC to learning agents.
 
 `connect` gives a `Client`; a client describes games and creates or joins matches; a `Seat` observes, acts
-and resets. With Gymnasium installed, importing this package registers `boardwire/<Game>-v<version>` for every
-game that the installed server serves.
+and resets; a `Batch` steps many environments at once. With Gymnasium installed, importing this package
+registers `boardwire/<Game>-v<version>` for every game that the installed server serves.
 """
 
 from importlib.metadata import version as _version
 
 from . import _registration
+from ._batch import Batch, BatchPart
 from ._client import CALL_SECONDS, Client, Match, connect
 from ._errors import (
     AccessDenied,
     ActionOutOfRange,
+    BatchActionIllegal,
+    BatchActionOutOfRange,
+    BatchesFull,
+    BatchOwnerOnly,
     BoardwireError,
     CallTimeout,
     ConnectionLost,
+    EnvironmentOver,
+    EnvironmentsFull,
     EpisodeNotOver,
     EpisodeOver,
     HostOnly,
@@ -22,6 +29,7 @@ from ._errors import (
     InvalidField,
     InvalidOption,
     InvalidRequest,
+    InvalidSnapshot,
     InvitationUsed,
     MatchClosed,
     MatchesFull,
@@ -32,9 +40,11 @@ from ._errors import (
     SeatOnly,
     SeatsOutOfRange,
     ServerFault,
+    ServerFull,
     ServerShuttingDown,
     StaleDecision,
     StartError,
+    UnknownBatch,
     UnknownBot,
     UnknownGame,
     UnknownInvitation,
@@ -44,8 +54,12 @@ from ._errors import (
 )
 from ._features import FeatureLayout
 from ._seat import WAIT_SECONDS, Seat
+from ._self_play import SelfPlay, Turn
 from ._spec import Field, FieldKind, Game, GameSpec, Option, Table
 from ._types import (
+    NOBODY,
+    Autoreset,
+    BatchStep,
     IllegalActions,
     Invitation,
     MatchInfo,
@@ -60,13 +74,24 @@ __version__ = _version("boardwire")
 
 __all__ = [
     "CALL_SECONDS",
+    "NOBODY",
     "WAIT_SECONDS",
     "AccessDenied",
     "ActionOutOfRange",
+    "Autoreset",
+    "Batch",
+    "BatchActionIllegal",
+    "BatchActionOutOfRange",
+    "BatchOwnerOnly",
+    "BatchPart",
+    "BatchStep",
+    "BatchesFull",
     "BoardwireError",
     "CallTimeout",
     "Client",
     "ConnectionLost",
+    "EnvironmentOver",
+    "EnvironmentsFull",
     "EpisodeNotOver",
     "EpisodeOver",
     "FeatureLayout",
@@ -80,6 +105,7 @@ __all__ = [
     "InvalidField",
     "InvalidOption",
     "InvalidRequest",
+    "InvalidSnapshot",
     "Invitation",
     "InvitationUsed",
     "Match",
@@ -99,11 +125,15 @@ __all__ = [
     "SeatOnly",
     "SeatsOutOfRange",
     "Seed",
+    "SelfPlay",
     "ServerFault",
+    "ServerFull",
     "ServerShuttingDown",
     "StaleDecision",
     "StartError",
     "Table",
+    "Turn",
+    "UnknownBatch",
     "UnknownBot",
     "UnknownGame",
     "UnknownInvitation",

@@ -18,7 +18,7 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from ._errors import BoardwireError, ConnectionLost, error
-from .v1 import catalog_pb2_grpc, match_service_pb2_grpc
+from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc
 
 #: The largest message either way, as the server has it.
 MESSAGE_BYTES = 64 * 1024 * 1024
@@ -48,6 +48,7 @@ class Stubs:
         self.channel = channel
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(channel)
         self.match = match_service_pb2_grpc.MatchServiceStub(channel)
+        self.batch = batch_service_pb2_grpc.BatchServiceStub(channel)
 
 
 class Connection:

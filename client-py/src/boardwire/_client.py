@@ -1,4 +1,4 @@
-"""The client: games, matches, seats."""
+"""The client: games, matches, seats, batches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar
 
 from . import _convert
+from ._batch import Batch
 from ._channel import Connection, check_target
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
 from ._spec import Game, GameSpec
-from ._types import IllegalActions, Invitation, MatchInfo, Reward
-from .v1 import catalog_pb2
+from ._types import Autoreset, IllegalActions, Invitation, MatchInfo, Reward
+from .v1 import batch_pb2, batch_service_pb2, catalog_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -170,6 +171,78 @@ class Client:
         )
         info = _convert.match_info(answer.match)
         return Match(self, info, answer.host_token, _convert.invitations(answer))
+
+    def open_batch(
+        self,
+        game: str,
+        *,
+        environments: int,
+        seats: int | None = None,
+        opponents: Mapping[int, str] | None = None,
+        options: Mapping[str, str] | None = None,
+        seed: SupportsIndex | None = None,
+        first_environment: int = 0,
+        reward: Reward = "rank",
+        autoreset: Autoreset = "next_step",
+        illegal_actions: IllegalActions = "reject",
+        skip_forced: bool = False,
+        scores: bool = False,
+        final_views: bool = False,
+        episodes: bool = False,
+        keep: bool = False,
+    ) -> Batch:
+        """Opens a batch: many environments of one table, stepped together, for one trusted owner.
+
+        Args:
+            game: The game's id.
+            environments: How many environments.
+            seats: How many seats; the fewest the game is played by when left out.
+            opponents: The seats that bots play in the server, such as `{1: "greedy"}`; all others are the
+                learner's.
+            options: Options by name; those left out have their defaults.
+            seed: The seed from which the seeds of all episodes follow; the server draws one when it is left
+                out. What environment number i plays depends on i and the seed alone.
+            first_environment: The number of the first environment, to open parts of a large batch apart.
+            reward: What a seat is rewarded for.
+            autoreset: What becomes of an environment whose episode has ended.
+            illegal_actions: What happens to illegal actions.
+            skip_forced: Whether the engine plays decisions with a single legal action.
+            scores: Whether steps carry scores and ranks of the episodes that ended.
+            final_views: Whether they carry what the learner seats saw at the end of those.
+            episodes: Whether they carry the number of every environment's episode.
+            keep: Whether the batch outlives the connection it is opened over.
+
+        Raises:
+            UnknownGame: The game is not served.
+            InvalidRequest: It has no such table, there is no such bot, or not so many environments fit.
+            ServerFull: The server holds as much as it may.
+            ValueError: A bot is given a seat that is not there.
+        """
+        spec = self.game(game, seats=seats, options=options)
+        lineup = [_convert.LEARNER] * spec.seats
+        for seat, bot in (opponents or {}).items():
+            if not 0 <= seat < spec.seats:
+                raise ValueError(f"opponents has seat {seat}: there are {spec.seats}")
+            lineup[seat] = bot
+        request = batch_service_pb2.OpenBatchRequest(
+            game=game,
+            seats=lineup,
+            options=options or {},
+            environments=environments,
+            first_environment=first_environment,
+            seed=None if seed is None else operator.index(seed),
+            reward=_convert.reward(reward),
+            autoreset=_convert.autoreset(autoreset),
+            illegal_actions=_convert.policy(illegal_actions),
+            skip_forced=skip_forced,
+            columns=batch_pb2.BatchColumns(scores=scores, final_views=final_views, episodes=episodes),
+            keep=keep,
+            request_id=uuid.uuid4().hex,
+        )
+        answer = self._connection.call(
+            lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=_ATTEMPTS
+        )
+        return Batch(self._connection, answer.batch, answer.token, spec, timeout=self._timeout)
 
     def join(self, invitation: str) -> Seat:
         """Takes the seat that an invitation is for.

@@ -8,6 +8,8 @@ import numpy as np
 
 from ._spec import Field, FieldKind, Game, GameSpec, Option, Table
 from ._types import (
+    Autoreset,
+    BatchStep,
     IllegalActions,
     Invitation,
     MatchInfo,
@@ -17,7 +19,10 @@ from ._types import (
     ScoreLine,
     Seed,
 )
-from .v1 import catalog_pb2, match_pb2, match_service_pb2, observation_pb2
+from .v1 import batch_pb2, catalog_pb2, match_pb2, match_service_pb2, observation_pb2
+
+#: Who plays at the seats of a batch that bots do not play.
+LEARNER = "learner"
 
 
 def game(message: catalog_pb2.Game) -> Game:
@@ -113,6 +118,33 @@ def _outcome(message: observation_pb2.Outcome) -> Outcome:
     )
 
 
+def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Batch) -> BatchStep:
+    """The rows of a step. Each column is copied out of the message once, and only the mask is unpacked."""
+    seat = np.frombuffer(message.seat, dtype=np.uint8)
+    n, ended, columns = len(seat), np.frombuffer(message.ended, dtype="<u4"), about.columns
+    k, scores = len(ended), columns.scores
+    packed = np.frombuffer(message.mask, dtype=np.uint8).reshape(n, -1)
+    mask = np.unpackbits(packed, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
+    final_view = None
+    if columns.final_views:
+        shape = k, list(about.seats).count(LEARNER), spec.view_bytes
+        final_view = np.frombuffer(message.final_view, dtype=np.uint8).reshape(shape)
+    return BatchStep(
+        first=message.first,
+        seat=seat,
+        view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
+        mask=mask,
+        reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
+        ply=np.frombuffer(message.ply, dtype="<u4"),
+        flags=np.frombuffer(message.flags, dtype=np.uint8),
+        ended=ended,
+        episode=np.frombuffer(message.episode, dtype="<u4") if columns.episodes else None,
+        scores=np.frombuffer(message.scores, dtype="<i4").reshape(k, spec.seats) if scores else None,
+        ranks=np.frombuffer(message.ranks, dtype=np.uint8).reshape(k, spec.seats) if scores else None,
+        final_view=final_view,
+    )
+
+
 def match_info(message: match_pb2.Match) -> MatchInfo:
     """What everybody may know of a match."""
     reward = match_pb2.RewardKind.Name(message.reward).removeprefix("REWARD_KIND_").lower()
@@ -150,6 +182,11 @@ def policy(name: IllegalActions) -> match_pb2.IllegalActionPolicy.ValueType:
     """The wire's word for what happens to illegal actions."""
     known = _one_of(name, get_args(IllegalActions))
     return match_pb2.IllegalActionPolicy.Value(f"ILLEGAL_ACTION_POLICY_{known.upper()}")
+
+
+def autoreset(name: Autoreset) -> batch_pb2.AutoresetMode.ValueType:
+    """The wire's word for what becomes of environments whose episodes have ended."""
+    return batch_pb2.AutoresetMode.Value(f"AUTORESET_MODE_{_one_of(name, get_args(Autoreset)).upper()}")
 
 
 def _one_of(name: str, known: tuple[str, ...]) -> str:

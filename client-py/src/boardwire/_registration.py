@@ -47,7 +47,11 @@ def _register(game: str, rules_version: int) -> str:
     name = environment_id(game, rules_version)
     if name not in gymnasium.registry:
         gymnasium.register(
-            name, entry_point="boardwire.envs:BoardwireEnv", kwargs={"game": game}, order_enforce=True
+            name,
+            entry_point="boardwire.envs:BoardwireEnv",
+            vector_entry_point="boardwire.envs:BoardwireVectorEnv",
+            kwargs={"game": game},
+            order_enforce=True,
         )
     return name
 

@@ -1,4 +1,4 @@
-"""A seat's `Play` stream, and the time by which each of its answers is due."""
+"""Streams of requests and answers, and the time by which each answer is due."""
 
 from __future__ import annotations
 
@@ -7,47 +7,67 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 import grpc
 
-from ._channel import Connection, bearer, code_name, inherited
-from ._errors import error
+from ._channel import Connection, Stubs, bearer, code_name, inherited
+from ._errors import BoardwireError, error
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 
 #: What a seat can ask for.
 SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest
 
+_Req = TypeVar("_Req")
+_Res = TypeVar("_Res")
 
-class PlayStream:
-    """One seat's `Play` stream: a request, its answer, and so on.
+
+class Stream(Generic[_Req, _Res]):
+    """Requests and their answers, in order, on one stream of messages.
 
     The stream opens at the first request of each process, and again after it broke.
+
+    Attributes:
+        openings: How often it was opened: no answer outlives the opening that its request was sent in.
     """
 
-    def __init__(self, connection: Connection, token: str) -> None:
+    def __init__(self, connection: Connection, token: str, method: Callable[[Stubs], Any]) -> None:
         """Nothing is sent yet."""
+        self.openings = 0
         self._connection = connection
         self._token = token
+        self._method = method
         self._pid = 0
-        self._requests: queue.SimpleQueue[pb.PlayRequest | None] = queue.SimpleQueue()
-        self._answers: Iterator[pb.PlayResponse] | None = None
+        self._requests: queue.SimpleQueue[_Req | None] = queue.SimpleQueue()
+        self._answers: Iterator[_Res] | None = None
         self._watch = Watch()
         self._finalizer: weakref.finalize[..., Any] | None = None
 
-    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
-        """Sends a request and waits for its answer.
+    @property
+    def is_open(self) -> bool:
+        """Whether answers may still come to this process."""
+        return self._answers is not None and self._pid == os.getpid()
+
+    def send(self, request: _Req) -> None:
+        """Sends a request, and waits for nothing.
 
         Raises:
-            BoardwireError: The request was refused, or the stream broke.
+            BoardwireError: The stream does not open.
         """
-        if self._answers is None or self._pid != os.getpid():
+        if not self.is_open:
             self._open()
+        self._requests.put(request)
+
+    def receive(self, timeout: float) -> _Res:
+        """Waits for the answer to the earliest request that has none.
+
+        Raises:
+            BoardwireError: The stream broke; nothing more is answered.
+        """
         assert self._answers is not None
         self._watch.arm(timeout)
-        self._requests.put(_play_request(request))
         try:
             answer = next(self._answers)
         except StopIteration:
@@ -65,17 +85,15 @@ class PlayStream:
             self.close()
             raise
         self._watch.disarm()
-        if answer.HasField("error"):
-            refusal = answer.error
-            raise error(code_name(refusal.code), refusal.reason, refusal.message, refusal.metadata)
-        return answer.observation
+        return answer
 
     def _open(self) -> None:
         if self._pid != os.getpid():
             inherited.append(self._answers)
         self._pid = os.getpid()
+        self.openings += 1
         requests = self._requests = queue.SimpleQueue()
-        call = self._connection.stubs.match.Play(iter(requests.get, None), metadata=bearer(self._token))
+        call = self._method(self._connection.stubs)(iter(requests.get, None), metadata=bearer(self._token))
         self._answers = call
         self._watch = Watch(call.cancel)
         self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests)
@@ -85,12 +103,63 @@ class PlayStream:
         self._watch.disarm()
         if self._finalizer is not None:
             self._finalizer()
-        if self._answers is not None and self._pid == os.getpid():
+        if self.is_open:
             self._watch.cancel()
         self._answers = None
 
 
-def _hang_up(pid: int, requests: queue.SimpleQueue[pb.PlayRequest | None]) -> None:
+class PlayStream:
+    """One seat's `Play` stream: a request, its answer, and so on."""
+
+    def __init__(self, connection: Connection, token: str) -> None:
+        """Nothing is sent yet."""
+        self._stream: Stream[pb.PlayRequest, pb.PlayResponse] = Stream(
+            connection, token, lambda on: on.match.Play
+        )
+
+    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+        """Sends a request and waits for its answer.
+
+        Raises:
+            BoardwireError: The request was refused, or the stream broke.
+        """
+        self._stream.send(_play_request(request))
+        answer = self._stream.receive(timeout)
+        if answer.HasField("error"):
+            raise refused(answer.error)
+        return answer.observation
+
+    def close(self) -> None:
+        """Ends the stream; the next request opens another."""
+        self._stream.close()
+
+
+class Refusal(Protocol):
+    """What a stream answers to a request that it refuses."""
+
+    @property
+    def code(self) -> int:
+        """The status code."""
+
+    @property
+    def reason(self) -> str:
+        """The reason."""
+
+    @property
+    def message(self) -> str:
+        """What was wrong."""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The values that the message mentions."""
+
+
+def refused(refusal: Refusal) -> BoardwireError:
+    """The exception for a request that a stream has refused."""
+    return error(code_name(refusal.code), refusal.reason, refusal.message, refusal.metadata)
+
+
+def _hang_up(pid: int, requests: queue.SimpleQueue[Any]) -> None:
     """Tells the server that nothing more is asked.
 
     The garbage collector may call this at any moment, also while grpcio holds a lock: no more is done here

@@ -18,6 +18,15 @@ Reward = Literal["rank", "win", "margin", "score"]
 IllegalActions = Literal["reject", "first_legal", "seeded_legal", "forfeit"]
 
 
+#: What becomes of an environment of a batch whose episode has ended: the next step begins the next episode,
+#: the same step does, or nothing before a reset.
+Autoreset = Literal["next_step", "same_step", "disabled"]
+
+
+#: The seat of a row whose episode is over.
+NOBODY = 255
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
     """One source of a seat's points.
@@ -95,6 +104,68 @@ class Observation:
     def ranks(self) -> tuple[int, ...]:
         """The place of each seat; empty while there is none."""
         return self.outcome.ranks if self.outcome else ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchStep:
+    """The decisions that a run of environments shows: a row an environment.
+
+    No array is used again by a later step. All but `mask` are read-only, since they lie in what was received:
+    copy what you want to change.
+
+    Attributes:
+        first: The environment of the first row.
+        seat: `uint8[n]`, the seat whose decision the row shows; 255 when the episode is over.
+        view: `uint8[n, bytes]`, what that seat may know; when over, what the lowest learner seat may know.
+        mask: `int8[n, actions]`, 0 or 1, the legal actions; all 0 when over.
+        reward: `float32[n, seats]`, the reward of every seat; 0 unless an episode ended in this step.
+        ply: `uint32[n]`, how many actions have been applied in the episode shown.
+        flags: `uint8[n]`, the sum of 1 terminated, 2 truncated, 4 substituted, 8 forfeited. When the same
+            step begins the next episode, they tell of the one that ended.
+        ended: `uint32[k]`, the environments whose episodes ended in this step, ascending.
+        episode: `uint32[n]`, the number of the episode shown, on request.
+        scores: `int32[k, seats]`, final scores; 0 when truncated or forfeited; on request.
+        ranks: `uint8[k, seats]`, places, 1 is first; 0 when truncated; on request.
+        final_view: `uint8[k, learners, bytes]`, what the learner seats saw at the end, on request.
+    """
+
+    first: int
+    seat: NDArray[np.uint8]
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    reward: NDArray[np.float32]
+    ply: NDArray[np.uint32]
+    flags: NDArray[np.uint8]
+    ended: NDArray[np.uint32]
+    episode: NDArray[np.uint32] | None
+    scores: NDArray[np.int32] | None
+    ranks: NDArray[np.uint8] | None
+    final_view: NDArray[np.uint8] | None
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the episode has ended by the rules, or by a forfeit."""
+        return (self.flags & 1).astype(np.bool_)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether it was cut at its greatest length."""
+        return (self.flags & 2).astype(np.bool_)
+
+    @property
+    def substituted(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the action was illegal and another was played for it."""
+        return (self.flags & 4).astype(np.bool_)
+
+    @property
+    def forfeited(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the action was illegal and lost the episode."""
+        return (self.flags & 8).astype(np.bool_)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether an episode has ended, one way or the other."""
+        return (self.flags & 3).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

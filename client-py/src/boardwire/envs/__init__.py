@@ -3,5 +3,6 @@
 from .._registration import environment_id, register
 from ._spaces import MaskPlace, ObservationKind
 from .single import BoardwireEnv
+from .vector import BoardwireVectorEnv
 
-__all__ = ["BoardwireEnv", "MaskPlace", "ObservationKind", "environment_id", "register"]
+__all__ = ["BoardwireEnv", "BoardwireVectorEnv", "MaskPlace", "ObservationKind", "environment_id", "register"]

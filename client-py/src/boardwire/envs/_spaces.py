@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from .._spec import GameSpec
-from .._types import Observation
 
 #: The view by named field, as ids and counts; or all of it as one vector of numbers for a network.
 ObservationKind = Literal["ids", "features"]
@@ -56,12 +57,35 @@ class Lens:
             }
         )
 
-    def observation(self, seen: Observation) -> Any:
-        """What the environment shows of an observation: fresh arrays, in `observation_space`."""
-        shown = self._ids(seen) if self._kind == "ids" else self._spec.features(seen.view)
+    def observation(self, view: NDArray[np.uint8], mask: NDArray[np.int8]) -> Any:
+        """What the environment shows of a view and mask, or of a batch of both: fresh arrays, in the space.
+
+        Args:
+            view: `uint8[..., bytes]`.
+            mask: `int8[..., actions]`.
+        """
+        shown = self._ids(view.copy()) if self._kind == "ids" else self._spec.features(view)
         if self._mask == "observation":
-            return {"observation": shown, "action_mask": seen.mask.copy()}
+            return {"observation": shown, "action_mask": mask.copy()}
         return shown
 
-    def _ids(self, seen: Observation) -> dict[str, np.ndarray[Any, Any]]:
-        return {name: np.atleast_1d(values) for name, values in self._spec.decode(seen.view).items()}
+    def _ids(self, view: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+        fields = self._spec.fields
+        return {
+            name: values.reshape(view.shape[:-1] + (fields[name].shape or (1,)))
+            for name, values in self._spec.decode(view).items()
+        }
+
+
+def lineup(seats: int, agent_seat: int, opponents: str | Sequence[str]) -> list[str]:
+    """Who plays at each seat: the agent is `remote`.
+
+    Raises:
+        ValueError: The agent's seat is not there, or the opponents are too few or too many.
+    """
+    if not 0 <= agent_seat < seats:
+        raise ValueError(f"agent_seat={agent_seat} is not a seat: there are {seats}")
+    others = [opponents] * (seats - 1) if isinstance(opponents, str) else list(opponents)
+    if len(others) != seats - 1:
+        raise ValueError(f"{len(others)} opponents for the {seats - 1} other seats")
+    return [*others[:agent_seat], "remote", *others[agent_seat:]]

@@ -15,7 +15,7 @@ from .._errors import BoardwireError
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
 from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind
+from ._spaces import Lens, MaskPlace, ObservationKind, lineup
 
 
 class BoardwireEnv(gymnasium.Env[Any, np.int64]):
@@ -74,7 +74,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         self.render_mode = render_mode
         self._client = shared_client(address)
         self.game_spec = self._client.game(game, seats=seats, options=options)
-        self._seats = _lineup(self.game_spec.seats, agent_seat, opponents)
+        self._seats = lineup(self.game_spec.seats, agent_seat, opponents)
         self._agent_seat = agent_seat
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
@@ -105,7 +105,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             self._seen = self._seat.observe(wait=True)
         else:
             self._seen = self._seat.reset(episode_seed)
-        return self._lens.observation(self._seen), self._info(self._seen)
+        return self._lens.observation(self._seen.view, self._seen.mask), self._info(self._seen)
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Makes the agent's decision, and those of the others up to its next one.
@@ -119,8 +119,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         if self._seat is None:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
         seen = self._seen = self._seat.act(action)
-        info = self._info(seen)
-        return self._lens.observation(seen), seen.reward, seen.terminated, seen.truncated, info
+        shown, info = self._lens.observation(seen.view, seen.mask), self._info(seen)
+        return shown, seen.reward, seen.terminated, seen.truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """The legal actions now: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
@@ -172,12 +172,3 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             info["scores"] = np.array(seen.scores, dtype=np.int32)
             info["ranks"] = np.array(seen.ranks, dtype=np.int32)
         return info
-
-
-def _lineup(seats: int, agent_seat: int, opponents: str | Sequence[str]) -> list[str]:
-    if not 0 <= agent_seat < seats:
-        raise ValueError(f"agent_seat={agent_seat} is not a seat: there are {seats}")
-    others = [opponents] * (seats - 1) if isinstance(opponents, str) else list(opponents)
-    if len(others) != seats - 1:
-        raise ValueError(f"{len(others)} opponents for the {seats - 1} other seats")
-    return [*others[:agent_seat], "remote", *others[agent_seat:]]

@@ -1,0 +1,332 @@
+"""A batch: many environments of one table, stepped together over one stream."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from types import TracebackType
+from typing import TYPE_CHECKING, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _convert
+from ._channel import Connection
+from ._errors import BatchActionOutOfRange, ConnectionLost, UnknownBatch
+from ._seat import WAIT_SECONDS
+from ._spec import GameSpec
+from ._stream import Stream, refused
+from ._types import BatchStep
+from .v1 import batch_pb2
+from .v1 import batch_service_pb2 as pb
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class _Asked:
+    """A request on the stream that has not been collected."""
+
+    __slots__ = ("answer", "opening")
+
+    def __init__(self, opening: int) -> None:
+        self.opening = opening
+        self.answer: pb.RunBatchResponse | None = None
+
+
+class BatchPart:
+    """A run of environments of a batch, which is sent actions while others are being decided.
+
+    Attributes:
+        first: Its first environment.
+        environments: How many it has.
+    """
+
+    def __init__(self, batch: Batch, first: int, environments: int) -> None:
+        """Is called by `Batch.parts`."""
+        self.first = first
+        self.environments = environments
+        self._batch = batch
+        self._asked: deque[_Asked] = deque()
+
+    @property
+    def rows(self) -> slice:
+        """Where its rows stand among those of the whole batch."""
+        return slice(self.first, self.first + self.environments)
+
+    def send(self, actions: ArrayLike) -> None:
+        """Sends an action for every environment, and does not wait for what follows.
+
+        Args:
+            actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
+        """
+        request = pb.StepBatchRequest(
+            batch_id=self._batch.id,
+            actions=self._bytes(actions),
+            first=self.first,
+            count=self.environments,
+        )
+        self._asked.append(self._batch._send(pb.RunBatchRequest(step=request)))
+
+    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Waits for the decisions that follow the earliest actions sent and not received.
+
+        Args:
+            timeout: Seconds.
+
+        Raises:
+            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
+            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+            RuntimeError: No actions have been sent.
+        """
+        if not self._asked:
+            raise RuntimeError("nothing has been sent whose answer could be received")
+        return self._batch._receive(self._asked.popleft(), timeout)
+
+    def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
+        if self._asked:
+            raise RuntimeError("receive what has been sent before another step")
+        self.send(actions)
+        return self.recv(timeout=timeout)
+
+    def _bytes(self, actions: ArrayLike) -> bytes:
+        given = np.asarray(actions)
+        if given.shape != (self.environments,):
+            raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
+        if given.dtype == np.uint8:
+            return given.tobytes()
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"actions are whole numbers, not {given.dtype}")
+        if given.min() < 0 or given.max() > 255:
+            at = int(np.flatnonzero((given < 0) | (given > 255))[0])
+            environment, action, known = self.first + at, int(given[at]), len(self._batch.spec.actions)
+            raise BatchActionOutOfRange(
+                f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
+                metadata={
+                    "environment": str(environment),
+                    "action": str(action),
+                    "actions": str(known),
+                },
+            )
+        return given.astype(np.uint8).tobytes()
+
+    def __repr__(self) -> str:
+        """Names its environments."""
+        last = self.first + self.environments - 1
+        return f"<environments {self.first} to {last} of {self._batch!r}>"
+
+
+class Batch:
+    """Many environments of one table, stepped together; for one thread.
+
+    Every environment shows one decision at a time: that of the lowest seat of the learner's which owes one.
+    Bots decide in the server. Requests go over one stream that opens with the first; when it breaks, it is
+    not known whether the last step was made.
+
+    Attributes:
+        id: The batch's id.
+        spec: The table's description.
+        environments: How many environments there are.
+        first_environment: The number of the first one, as seeds count them.
+        seats: Who plays at each seat: `learner`, or the name of a bot.
+        learners: The learner's seats, ascending.
+        seed: The seed from which the seeds of all episodes follow.
+        token: What proves the owner.
+    """
+
+    def __init__(
+        self, connection: Connection, message: batch_pb2.Batch, token: str, spec: GameSpec, *, timeout: float
+    ) -> None:
+        """Is called by `Client.open_batch`."""
+        self.id = message.id
+        self.spec = spec
+        self.environments = message.environments
+        self.first_environment = message.first_environment
+        self.seats = tuple(message.seats)
+        self.learners = tuple(seat for seat, name in enumerate(self.seats) if name == _convert.LEARNER)
+        self.seed = message.seed
+        self.token = token
+        self._about = message
+        self._connection = connection
+        self._timeout = timeout
+        self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
+            connection, token, lambda on: on.batch.RunBatch
+        )
+        self._sent: deque[_Asked] = deque()
+        self._whole = BatchPart(self, 0, self.environments)
+        self._closed = False
+
+    def reset(
+        self,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        seed: SupportsIndex | None = None,
+        seeds: Sequence[int] | NDArray[np.uint64] | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> BatchStep:
+        """Begins episodes: without seeds the next of each environment, the very first time its first.
+
+        Args:
+            mask: `bool[environments]`, which ones; all when left out.
+            seed: A new seed for the batch, for these environments: they begin as if opened with it.
+            seeds: The seed of this one episode, for each of these environments.
+            timeout: Seconds.
+
+        Returns:
+            The rows of all environments; those not reset are as they were, without rewards.
+        """
+        request = pb.ResetBatchRequest(
+            batch_id=self.id,
+            mask=self._mask(mask),
+            seed=None if seed is None else operator.index(seed),
+            seeds=() if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
+        )
+        return self._receive(self._send(pb.RunBatchRequest(reset=request)), timeout)
+
+    def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Makes a decision in every environment and waits for the next ones.
+
+        Args:
+            actions: `int[environments]`, the index of each action; fastest as `uint8`. Where an episode is
+                over, it is ignored.
+            timeout: Seconds.
+
+        Raises:
+            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
+            ActionOutOfRange: There is no such action; none was stepped.
+            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+        """
+        return self._whole.step(actions, timeout=timeout)
+
+    def send(self, actions: ArrayLike) -> None:
+        """Sends an action for every environment, and does not wait for what follows."""
+        self._whole.send(actions)
+
+    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Waits for the decisions that follow the earliest actions sent and not received."""
+        return self._whole.recv(timeout=timeout)
+
+    def parts(self, count: int) -> tuple[BatchPart, ...]:
+        """Divides the environments into runs of neighbours, as equal as can be.
+
+        Raises:
+            ValueError: There are not so many environments.
+        """
+        if not 1 <= count <= self.environments:
+            raise ValueError(f"{self.environments} environments make no {count} parts")
+        bounds = [self.environments * part // count for part in range(count + 1)]
+        return tuple(BatchPart(self, first, end - first) for first, end in pairwise(bounds))
+
+    def halves(self) -> tuple[BatchPart, BatchPart]:
+        """Two parts, of which one is decided here while the other is being stepped by the server.
+
+        ```python
+        parts, shown = batch.halves(), batch.reset()
+        for part in parts:
+            part.send(policy(shown.view[part.rows], shown.mask[part.rows]))
+        while training:
+            for part in parts:
+                shown = part.recv()
+                part.send(policy(shown.view, shown.mask))
+        ```
+        """
+        first, second = self.parts(2)
+        return first, second
+
+    def save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
+        """Saves environments as bytes that tell everything; for a server with the same snapshot key.
+
+        Args:
+            mask: `bool[environments]`, which ones; all when left out.
+        """
+        self._all_received()
+        request = pb.SaveBatchRequest(batch_id=self.id, mask=self._mask(mask))
+        answer = self._connection.call(
+            lambda on: on.batch.SaveBatch, request, timeout=WAIT_SECONDS, token=self.token
+        )
+        return answer.snapshot
+
+    def load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
+        """Puts saved environments in the places of as many; they go on exactly as those saved would have.
+
+        Args:
+            snapshot: What `save` gave, of a batch of the same table, seats and `skip_forced`.
+            mask: `bool[environments]`, whose places they take; all when left out.
+
+        Returns:
+            The rows of all environments, without rewards.
+
+        Raises:
+            InvalidSnapshot: It was altered, or is of another table or number of environments.
+        """
+        self._all_received()
+        request = pb.LoadBatchRequest(batch_id=self.id, snapshot=snapshot, mask=self._mask(mask))
+        answer = self._connection.call(
+            lambda on: on.batch.LoadBatch, request, timeout=WAIT_SECONDS, token=self.token
+        )
+        return _convert.batch_step(answer.step, self.spec, self._about)
+
+    def close(self) -> None:
+        """Closes the batch. Does nothing when the server has it no longer."""
+        if self._closed:
+            return
+        self._closed = True
+        self._stream.close()
+        with contextlib.suppress(UnknownBatch):
+            self._connection.call(
+                lambda on: on.batch.CloseBatch,
+                pb.CloseBatchRequest(batch_id=self.id),
+                timeout=self._timeout,
+                token=self.token,
+            )
+
+    def __enter__(self) -> Self:
+        """Gives the batch itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the batch."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Names game and batch, never the token."""
+        return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
+
+    def _mask(self, mask: NDArray[np.bool_] | None) -> bytes:
+        if mask is None:
+            return b""
+        if mask.dtype != np.bool_ or mask.shape != (self.environments,):
+            raise ValueError(f"a mask is bool[{self.environments}], not {mask.dtype}{list(mask.shape)}")
+        if not mask.any():
+            raise ValueError("the mask names no environment")
+        return np.packbits(mask, bitorder="little").tobytes()
+
+    def _send(self, request: pb.RunBatchRequest) -> _Asked:
+        self._stream.send(request)
+        asked = _Asked(self._stream.openings)
+        while self._sent and self._sent[0].opening != asked.opening:
+            self._sent.popleft()
+        self._sent.append(asked)
+        return asked
+
+    def _receive(self, asked: _Asked, timeout: float) -> BatchStep:
+        while asked.answer is None:
+            if not self._stream.is_open or asked.opening != self._stream.openings:
+                raise ConnectionLost(
+                    f"the stream broke before its answer came: reset {self!r}, or open another"
+                )
+            answer = self._stream.receive(timeout)
+            self._sent.popleft().answer = answer
+        if asked.answer.HasField("error"):
+            raise refused(asked.answer.error)
+        return _convert.batch_step(asked.answer.step, self.spec, self._about)
+
+    def _all_received(self) -> None:
+        if self._stream.is_open and self._sent:
+            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")

@@ -1,0 +1,98 @@
+"""Self-play: who decides in each environment, and what every seat has earned since it decided last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._batch import Batch
+from ._types import NOBODY, BatchStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """What self-play shows of a step: a row an environment.
+
+    When an episode ends, `reward` and `decided` are those of the episode that ended, for all its seats.
+
+    Attributes:
+        number: How many steps there have been since the reader was made.
+        seat: `uint8[n]`, the seat that decides now; 255 when the episode is over.
+        view: `uint8[n, bytes]`, what it may know.
+        mask: `int8[n, actions]`, 0 or 1, what it may choose; all 0 when the episode is over.
+        reward: `float32[n, seats]`, each seat's reward since its last decision.
+        decided: `int64[n, seats]`, the number of the turn in which each seat made its last decision in this
+            episode: where its reward belongs; -1 when it has made none.
+        over: `bool[n]`, whether an episode has ended in this step.
+        step: All else that the batch has answered.
+    """
+
+    number: int
+    seat: NDArray[np.uint8]
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    reward: NDArray[np.float32]
+    decided: NDArray[np.int64]
+    over: NDArray[np.bool_]
+    step: BatchStep
+
+
+class SelfPlay:
+    """Reads a batch whose seats are the learner's as turns of all of them.
+
+    A seat's reward comes when others have decided after it, mostly at the end. `Turn.reward` keeps it for
+    each seat until that seat decides again, and `Turn.decided` tells the turn it belongs to: so transitions
+    `(view, action, reward, next view)` of each seat can be put together without a loop.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        """Reads `batch`, which nobody else steps in the meantime."""
+        self.batch = batch
+        shape = batch.environments, batch.spec.seats
+        self._reward = np.zeros(shape, dtype=np.float32)
+        self._decided = np.full(shape, -1, dtype=np.int64)
+        self._number = 0
+        self._last: BatchStep | None = None
+
+    def reset(self, *, mask: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
+        """Begins episodes, as `Batch.reset` does: all, or those of a mask."""
+        chosen = slice(None) if mask is None else mask
+        step = self.batch.reset(mask=mask, seed=seed)
+        self._reward[chosen] = 0
+        self._decided[chosen] = -1
+        return self._turn(step)
+
+    def step(self, actions: ArrayLike) -> Turn:
+        """Makes the decision of every seat whose turn it is.
+
+        Raises:
+            RuntimeError: There was no reset.
+        """
+        last = self._last
+        if last is None:
+            raise RuntimeError("reset before the first step")
+        step = self.batch.step(actions)
+        self._reward[last.over] = 0
+        self._decided[last.over] = -1
+        rows = np.flatnonzero(last.seat != NOBODY)
+        acted = rows, last.seat[rows]
+        self._reward[acted] = 0
+        self._decided[acted] = self._number
+        self._number += 1
+        self._reward += step.reward
+        return self._turn(step)
+
+    def _turn(self, step: BatchStep) -> Turn:
+        self._last = step
+        return Turn(
+            number=self._number,
+            seat=step.seat,
+            view=step.view,
+            mask=step.mask,
+            reward=self._reward.copy(),
+            decided=self._decided.copy(),
+            over=step.over,
+            step=step,
+        )

@@ -1,0 +1,250 @@
+"""One seat of many matches as a Gymnasium vector environment, stepped in the server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, SupportsIndex
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space, iterate
+from numpy.typing import NDArray
+
+from .._batch import Batch
+from .._errors import BoardwireError
+from .._types import Autoreset, BatchStep, IllegalActions, Reward
+from ._shared import shared_client
+from ._spaces import Lens, MaskPlace, ObservationKind, lineup
+
+_WIRE: dict[AutoresetMode, Autoreset] = {
+    AutoresetMode.NEXT_STEP: "next_step",
+    AutoresetMode.SAME_STEP: "same_step",
+    AutoresetMode.DISABLED: "disabled",
+}
+
+
+class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
+    """Matches between one agent and bots, one in each environment, all stepped by one message.
+
+    The legal actions are in `infos["action_mask"]` and `action_masks()`, `int8[num_envs, actions]`; all 0
+    where an episode is over. `infos` also has `ply` and `substituted`, and `scores` and `ranks`
+    (`int32[num_envs, seats]`) of the episodes that ended; with `AutoresetMode.SAME_STEP` those are in
+    `infos["final_info"]`, beside the last observations in `infos["final_obs"]`.
+
+    `reset(seed=7)` seeds all environments from one number, differently, and all of their episodes from there
+    on; a list gives each environment the seed of its next episode. `options={"reset_mask": bool[num_envs]}`
+    resets those alone.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        seats: int | None = None,
+        opponents: str | Sequence[str] = "greedy",
+        agent_seat: int = 0,
+        options: Mapping[str, str] | None = None,
+        observation: ObservationKind = "ids",
+        mask: MaskPlace = "info",
+        reward: Reward = "rank",
+        illegal_actions: IllegalActions = "seeded_legal",
+        skip_forced: bool = False,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: None = None,
+        address: str | None = None,
+    ) -> None:
+        """Describes the matches; they are created by the first reset.
+
+        Args:
+            game: The game's id.
+            num_envs: How many environments.
+            seats: How many seats; the fewest the game is played by when left out.
+            opponents: The bot at every other seat, or the bots at the other seats in order.
+            agent_seat: The agent's seat.
+            options: The game's options.
+            observation: `ids` for the view by named field, `features` for one `float32` vector.
+            mask: `observation` to show the legal mask in the observation, too.
+            reward: What the agent is rewarded for, at the end of the episode.
+            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
+                episode's seed, is played instead, since many checkers and wrappers know no masks.
+            skip_forced: Whether decisions with a single legal action are skipped.
+            autoreset_mode: What becomes of an environment whose episode has ended.
+            render_mode: None: what is stepped by the thousand is not looked at.
+            address: The server; a private one, shared by the environments of this process, when left out.
+
+        Raises:
+            ValueError: The opponents, the agent's seat or a mode cannot be.
+            BoardwireError: The game is not served at such a table.
+        """
+        if render_mode is not None:
+            raise ValueError(f"render_mode={render_mode!r}: a vector environment renders nothing")
+        if num_envs < 1:
+            raise ValueError(f"num_envs={num_envs} is less than 1")
+        self.num_envs = num_envs
+        self._mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        self._client = shared_client(address)
+        self.game_spec = self._client.game(game, seats=seats, options=options)
+        names = lineup(self.game_spec.seats, agent_seat, opponents)
+        self._opponents = {seat: name for seat, name in enumerate(names) if seat != agent_seat}
+        self._agent_seat = agent_seat
+        self._reward: Reward = reward
+        self._illegal_actions: IllegalActions = illegal_actions
+        self._skip_forced = skip_forced
+        self._lens = Lens(self.game_spec, observation, mask)
+        self.single_action_space = self._lens.action_space
+        self.single_observation_space = self._lens.observation_space
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._batch: Batch | None = None
+        self._step: BatchStep | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins episodes, at any time.
+
+        Args:
+            seed: One number for all environments and all of their episodes; or for each environment the seed
+                of its next episode, or None.
+            options: `reset_mask`, a `bool[num_envs]` of the environments to reset; all when left out.
+
+        Returns:
+            The observations and infos of all environments.
+
+        Raises:
+            TypeError: The mask is no array of bools.
+            ValueError: The mask or the seeds are not as many as there are environments.
+        """
+        chosen = self._chosen(options or {})
+        if seed is None or isinstance(seed, SupportsIndex):
+            super().reset(seed=seed)
+            batch = self._opened(seed)
+            self._step = batch.reset(mask=chosen, seed=seed)
+        else:
+            self._step = self._reset_each(seed, chosen)
+        return self._shown(self._step), self._infos(self._step)
+
+    def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+        mask = options.get("reset_mask")
+        if mask is None:
+            return None
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            kind = mask.dtype if isinstance(mask, np.ndarray) else type(mask)
+            raise TypeError(f"options['reset_mask'] is an array of bools, not {kind}")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(f"options['reset_mask'] is a bool[{self.num_envs}] with one True, not {mask}")
+        return mask
+
+    def _reset_each(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_] | None) -> BatchStep:
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
+        given = np.array(seeds, dtype=object)
+        seeded = (given != np.array(None, dtype=object)).astype(np.bool_)
+        wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
+        batch = self._opened(None)
+        if (wanted & ~seeded).any():
+            step = batch.reset(mask=wanted & ~seeded)
+        if (wanted & seeded).any():
+            own = given[wanted & seeded].astype(np.uint64)
+            # The episodes that follow come from all the seeds given.
+            root = int(np.random.SeedSequence(own.tolist()).generate_state(1, np.uint64)[0])
+            batch.reset(mask=wanted & seeded, seed=root)
+            step = batch.reset(mask=wanted & seeded, seeds=own)
+        return step
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Makes the agent's decision in every environment, and those of the others up to its next one.
+
+        Args:
+            actions: `int[num_envs]`.
+
+        Raises:
+            ResetNeeded: There was no reset.
+            EpisodeOver: The mode is `DISABLED` and an episode has ended; none was stepped.
+            IllegalAction: An action is illegal, and `illegal_actions` is `reject`; none was stepped.
+        """
+        if self._batch is None:
+            raise gymnasium.error.ResetNeeded("reset the environments before their first step")
+        step = self._step = self._batch.step(actions)
+        reward = step.reward[:, self._agent_seat].astype(np.float64)
+        return self._shown(step), reward, step.terminated, step.truncated, self._infos(step)
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The legal actions now: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
+        if self._step is None:
+            raise gymnasium.error.ResetNeeded("reset the environments first")
+        return np.array(self._step.mask)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Closes the batch."""
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._batch is not None:
+                self._batch.close()
+        self._batch = self._step = None
+
+    def _opened(self, seed: SupportsIndex | None) -> Batch:
+        if self._batch is None:
+            if seed is None:
+                seed = int(self.np_random.integers(2**64, dtype=np.uint64))
+            self._batch = self._client.open_batch(
+                self.game_spec.game.id,
+                environments=self.num_envs,
+                seats=self.game_spec.seats,
+                opponents=self._opponents,
+                options=self.game_spec.options,
+                seed=seed,
+                reward=self._reward,
+                autoreset=_WIRE[self._mode],
+                illegal_actions=self._illegal_actions,
+                skip_forced=self._skip_forced,
+                scores=True,
+                final_views=self._mode is AutoresetMode.SAME_STEP,
+            )
+        return self._batch
+
+    def _shown(self, step: BatchStep) -> Any:
+        return self._lens.observation(step.view, step.mask)
+
+    def _infos(self, step: BatchStep) -> dict[str, Any]:
+        infos: dict[str, Any] = {
+            "action_mask": step.mask.copy(),
+            "ply": step.ply.astype(np.int64),
+            "substituted": step.substituted,
+        }
+        infos |= {f"_{name}": np.ones(self.num_envs, np.bool_) for name in infos}
+        if not step.ended.size:
+            return infos
+        assert step.scores is not None
+        assert step.ranks is not None
+        ended = np.zeros(self.num_envs, np.bool_)
+        ended[step.ended] = True
+        results = {}
+        for name, rows in (("scores", step.scores), ("ranks", step.ranks)):
+            results[name] = np.zeros((self.num_envs, self.game_spec.seats), np.int32)
+            results[name][step.ended] = rows
+        results |= {f"_{name}": ended.copy() for name in results}
+        if step.final_view is None:
+            return infos | results
+        final = self._lens.observation(
+            step.final_view[:, 0], np.zeros((len(step.ended), step.mask.shape[1]), np.int8)
+        )
+        # An object for each episode that ended, as Gymnasium's wrappers expect.
+        last = np.full(self.num_envs, None, dtype=object)
+        space = batch_space(self.single_observation_space, len(step.ended))
+        last[step.ended] = np.fromiter(iterate(space, final), dtype=object, count=len(step.ended))
+        return infos | {
+            "final_obs": last,
+            "_final_obs": ended,
+            "final_info": results,
+            "_final_info": ended.copy(),
+        }

@@ -1,0 +1,14 @@
+"""Every table of every game served."""
+
+from __future__ import annotations
+
+import boardwire
+import boardwire.envs
+
+with boardwire.connect() as _client:
+    GAMES = _client.games()
+
+#: Gymnasium's id of each game.
+IDS = {game.id: boardwire.envs.environment_id(game.id, game.rules_version) for game in GAMES}
+#: Each game with each number of seats.
+TABLES = [(game.id, seats) for game in GAMES for seats in range(game.min_seats, game.max_seats + 1)]

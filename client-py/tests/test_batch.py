@@ -1,0 +1,378 @@
+"""Batches: what they show is what the same seeds show in matches, in order, whole, and the caller's own."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tables import TABLES
+
+import boardwire
+
+
+def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """The lowest legal action of each row."""
+    return np.asarray(mask.argmax(axis=1), dtype=np.uint8)
+
+
+def same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> bool:
+    """Whether two steps are equal in every column."""
+    return all(
+        np.array_equal(getattr(one, field.name), getattr(other, field.name))
+        for field in fields(boardwire.BatchStep)
+        if getattr(one, field.name) is not None
+    )
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_columns_have_the_documented_shapes_types_and_ranges(
+    client: boardwire.Client, game: str, seats: int
+) -> None:
+    n = 24
+    kinds: dict[str, Any] = {"scores": True, "final_views": True, "episodes": True}
+    with client.open_batch(game, seats=seats, environments=n, seed=1, skip_forced=True, **kinds) as batch:
+        spec, step, ends = batch.spec, batch.reset(), 0
+        while ends < n:
+            k = len(step.ended)
+            shapes = {
+                "seat": (np.uint8, (n,)),
+                "view": (np.uint8, (n, spec.view_bytes)),
+                "mask": (np.int8, (n, len(spec.actions))),
+                "reward": (np.float32, (n, seats)),
+                "ply": (np.uint32, (n,)),
+                "flags": (np.uint8, (n,)),
+                "ended": (np.uint32, (k,)),
+                "episode": (np.uint32, (n,)),
+                "scores": (np.int32, (k, seats)),
+                "ranks": (np.uint8, (k, seats)),
+                "final_view": (np.uint8, (k, seats, spec.view_bytes)),
+            }
+            for name, (dtype, shape) in shapes.items():
+                column = getattr(step, name)
+                assert (column.dtype, column.shape) == (dtype, shape), name
+            assert step.over.dtype == np.bool_
+            np.testing.assert_array_equal(np.flatnonzero(step.over), step.ended)
+            np.testing.assert_array_equal(step.over, step.seat == boardwire.NOBODY)
+            np.testing.assert_array_equal(step.over, ~step.mask.any(axis=1))
+            assert (step.seat[~step.over] < seats).all()
+            assert not step.reward[~step.over].any()
+            assert not (step.substituted | step.forfeited | step.truncated).any()
+            assert step.scores is not None
+            assert step.ranks is not None
+            assert (step.ranks >= 1).all()
+            best = step.scores[np.arange(k), step.ranks.argmin(axis=1)] if k else step.scores
+            assert (best >= 0).all()
+            ends += k
+            step = batch.step(lowest(step.mask))
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_an_environment_shows_what_a_match_with_its_seed_shows(
+    client: boardwire.Client, game: str, seats: int
+) -> None:
+    random = np.random.default_rng(seats)
+    seeds = random.integers(2**64, size=3, dtype=np.uint64)
+    with client.open_batch(game, seats=seats, environments=3, scores=True) as batch:
+        step = batch.reset(seeds=seeds)
+        matches = [client.create_match(game, seats=["remote"] * seats, seed=int(seed)) for seed in seeds]
+        tables = [[match.join(seat).stream() for seat in range(seats)] for match in matches]
+        playing = np.ones(3, np.bool_)
+        while playing.any():
+            actions = lowest(step.mask[:, ::-1])
+            actions = (step.mask.shape[1] - 1 - actions).astype(np.uint8)
+            for row in np.flatnonzero(playing):
+                seat = tables[row][step.seat[row]]
+                seen = seat.observe()
+                np.testing.assert_array_equal(seen.view, step.view[row])
+                np.testing.assert_array_equal(seen.mask, step.mask[row])
+                assert seen.ply == step.ply[row]
+                seat.act(actions[row], wait=False)
+            step = batch.step(actions)
+            assert step.scores is not None
+            for at, row in enumerate(step.ended):
+                if playing[row]:
+                    ends = [seat.observe() for seat in tables[row]]
+                    assert ends[0].scores == tuple(step.scores[at])
+                    np.testing.assert_array_equal(
+                        np.array([end.reward for end in ends], np.float32), step.reward[row]
+                    )
+            playing[step.ended] = False
+        for match in matches:
+            match.close()
+
+
+def test_parts_of_a_large_batch_can_be_opened_apart(client: boardwire.Client) -> None:
+    def play(first: int, count: int) -> list[boardwire.BatchStep]:
+        with client.open_batch(
+            "faraway", environments=count, first_environment=first, seed=3, opponents={1: "random"}
+        ) as batch:
+            steps = [batch.reset()]
+            steps += [batch.step(lowest(step.mask)) for step in steps for _ in range(len(steps) < 60)]
+            return steps
+
+    whole, parts = play(0, 10), [play(0, 4), play(4, 6)]
+    for step, left, right in zip(whole, *parts, strict=True):
+        np.testing.assert_array_equal(step.view, np.concatenate([left.view, right.view]))
+        np.testing.assert_array_equal(step.reward, np.concatenate([left.reward, right.reward]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_parts_in_flight_give_what_whole_steps_give(client: boardwire.Client, count: int) -> None:
+    with (
+        client.open_batch("faraway", environments=7, seed=5) as one,
+        client.open_batch("faraway", environments=7, seed=5) as other,
+    ):
+        whole, shown = one.reset(), other.reset()
+        parts = other.parts(count)
+        assert [part.first for part in parts] == sorted({part.first for part in parts})
+        views, masks = shown.view.copy(), shown.mask.copy()
+        for part in parts:
+            part.send(lowest(masks[part.rows]))
+        for _ in range(100):
+            whole = one.step(lowest(whole.mask))
+            # Received in another order than sent.
+            for part in parts[::-1]:
+                shown = part.recv()
+                assert shown.first == part.first
+                views[part.rows], masks[part.rows] = shown.view, shown.mask
+            np.testing.assert_array_equal(whole.view, views)
+            np.testing.assert_array_equal(whole.mask, masks)
+            for part in parts:
+                part.send(lowest(masks[part.rows]))
+        with pytest.raises(RuntimeError, match="receive what has been sent"):
+            other.save()
+
+
+def test_several_steps_may_be_sent_ahead(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=2, illegal_actions="seeded_legal", seed=1) as batch:
+        batch.reset()
+        for _ in range(5):
+            batch.send(np.zeros(2, np.uint8))
+        assert [batch.recv().ply.max() for _ in range(5)] == [1, 2, 3, 4, 5]
+        with pytest.raises(RuntimeError, match="nothing has been sent"):
+            batch.recv()
+
+
+def test_refusals_name_the_environment_and_change_nothing(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=4, seed=2) as batch:
+        step = batch.reset()
+        actions = lowest(step.mask)
+        wrong = actions.copy()
+        wrong[2] = (step.mask[2] == 0).argmax()
+        with pytest.raises(boardwire.BatchActionIllegal) as illegal:
+            batch.step(wrong)
+        assert illegal.value.metadata["environment"] == "2"
+        assert isinstance(illegal.value, boardwire.IllegalAction)
+        for outside in (255, 256, -1):
+            with pytest.raises(boardwire.BatchActionOutOfRange) as caught:
+                batch.step(np.where(np.arange(4) == 3, outside, actions.astype(int)))
+            assert caught.value.metadata == {
+                "environment": "3",
+                "action": str(outside),
+                "actions": str(len(batch.spec.actions)),
+            }
+        assert (batch.step(actions).ply == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("actions", "error"),
+    [([0, 0, 0], ValueError), (0, ValueError), ([0.0] * 4, TypeError), ([[0] * 4], ValueError)],
+)
+def test_actions_that_are_none_are_refused_here(
+    client: boardwire.Client, actions: Any, error: type[Exception]
+) -> None:
+    with client.open_batch("faraway", environments=4) as batch:
+        batch.reset()
+        with pytest.raises(error):
+            batch.step(actions)
+
+
+def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=4, seed=2) as batch:
+        step = batch.reset()
+        left, right = batch.halves()
+        left.send((step.mask[left.rows] == 0).argmax(axis=1))
+        right.send(lowest(step.mask[right.rows]))
+        with pytest.raises(boardwire.IllegalAction):
+            left.recv()
+        assert (right.recv().ply == 1).all()
+        assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
+
+
+def test_arrays_are_the_callers_own(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=8, seed=1, scores=True, final_views=True) as batch:
+        kept = [batch.reset()]
+        images = [pickle.dumps(kept[0])]
+        for _ in range(80):
+            kept.append(batch.step(lowest(kept[-1].mask)))
+            images.append(pickle.dumps(kept[-1]))
+        assert [pickle.dumps(step) for step in kept] == images
+        assert kept[-1].mask.flags.writeable
+        assert not kept[-1].view.flags.writeable
+
+
+def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
+    n = 6
+    mask = np.arange(n) % 2 == 0
+    with client.open_batch("faraway", environments=n, seed=1, episodes=True) as batch:
+        opening = batch.reset()
+        assert same(batch.reset(seed=1), opening)
+        step = batch.step(lowest(opening.mask))
+        after = batch.reset(mask=mask)
+        assert after.episode is not None
+        assert after.episode.tolist() == [1, 0, 1, 0, 1, 0]
+        np.testing.assert_array_equal(after.view[~mask], step.view[~mask])
+        again = batch.reset(mask=mask, seed=1)
+        np.testing.assert_array_equal(again.view[mask], opening.view[mask])
+        np.testing.assert_array_equal(again.view[~mask], step.view[~mask])
+        seeded = batch.reset(seeds=[9] * n)
+        assert (seeded.view == seeded.view[0]).all()
+        for wrong in (mask[:5], mask.astype(np.int8), np.zeros(n, np.bool_)):
+            with pytest.raises(ValueError, match="mask"):
+                batch.reset(mask=wrong)
+        with pytest.raises(boardwire.InvalidField):
+            batch.reset(seeds=[1, 2])
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
+def test_the_three_modes_of_autoreset(client: boardwire.Client, autoreset: boardwire.Autoreset) -> None:
+    with client.open_batch(
+        "faraway", environments=3, seed=4, autoreset=autoreset, opponents={1: "random"}, episodes=True
+    ) as batch:
+        step = batch.reset()
+        while not step.over.any():
+            step = batch.step(lowest(step.mask))
+        over = step.over
+        assert step.episode is not None
+        if autoreset == "same_step":
+            assert (step.seat[over] == 0).all()
+            assert (step.episode[over] == 1).all()
+            assert (step.ply[over] < 2).all()
+        else:
+            assert (step.seat[over] == boardwire.NOBODY).all()
+            assert (step.episode[over] == 0).all()
+        if autoreset == "next_step":
+            following = batch.step(np.full(3, 255, np.uint8) if over.all() else lowest(step.mask))
+            assert following.episode is not None
+            assert (following.episode[over] == 1).all()
+            assert not following.reward[over].any()
+            assert not following.flags[over].any()
+        if autoreset == "disabled":
+            with pytest.raises(boardwire.EnvironmentOver) as caught:
+                batch.step(lowest(step.mask))
+            assert caught.value.metadata["environment"] == str(over.argmax())
+            following = batch.reset(mask=over)
+            assert not following.over.any()
+
+
+def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -> None:
+    def follow(batch: boardwire.Batch, step: boardwire.BatchStep) -> list[bytes]:
+        seen = []
+        for _ in range(70):
+            step = batch.step(lowest(step.mask))
+            seen.append(pickle.dumps(step))
+        return seen
+
+    with (
+        client.open_batch("faraway", environments=4, seed=1, opponents={1: "random"}) as one,
+        client.open_batch("faraway", environments=4, seed=2, opponents={1: "random"}) as other,
+    ):
+        step = one.reset()
+        for _ in range(10):
+            step = one.step(lowest(step.mask))
+        snapshot = one.save()
+        other.reset()
+        loaded = other.load(snapshot)
+        np.testing.assert_array_equal(loaded.view, step.view)
+        assert follow(other, loaded) == follow(one, step)
+        with pytest.raises(boardwire.InvalidSnapshot):
+            other.load(snapshot[:-1] + bytes([snapshot[-1] ^ 1]))
+        alone = one.save(np.arange(4) == 2)
+        before = other.reset()
+        mask = np.arange(4) == 1
+        after = other.load(alone, mask)
+        np.testing.assert_array_equal(after.view[~mask], before.view[~mask])
+
+
+def test_who_plays_is_told(client: boardwire.Client) -> None:
+    with client.open_batch(
+        "faraway", seats=3, environments=2, opponents={0: "random", 2: "greedy"}, seed=9
+    ) as batch:
+        assert (batch.seats, batch.learners) == (("random", "learner", "greedy"), (1,))
+        assert (batch.seed, batch.environments, batch.first_environment) == (9, 2, 0)
+        assert (batch.reset().seat == 1).all()
+        assert batch.token not in repr(batch)
+    with pytest.raises(ValueError, match="seat 3"):
+        client.open_batch("faraway", seats=3, environments=1, opponents={3: "random"})
+
+
+def test_closing_twice_or_late_is_no_trouble() -> None:
+    with boardwire.connect() as client:
+        batch = client.open_batch("faraway", environments=1)
+        batch.reset()
+        client._connection.close()
+        # The lease has ended with its connection.
+        batch.close()
+        batch.close()
+        with client.open_batch("faraway", environments=1, keep=True) as kept:
+            opening = kept.reset(seed=1)
+            kept._stream.close()
+            client._connection.close()
+            assert same(kept.reset(seed=1), opening)
+
+
+def test_what_was_in_flight_on_a_broken_stream_is_lost_and_the_next_request_opens_another() -> None:
+    with boardwire.connect() as client, client.open_batch("faraway", environments=4, keep=True) as batch:
+        step = batch.reset(seed=1)
+        left, right = batch.halves()
+        for part in (left, right):
+            part.send(lowest(step.mask[part.rows]))
+        batch._stream.close()
+        for part in (left, right):
+            with pytest.raises(boardwire.ConnectionLost):
+                part.recv()
+        again = batch.reset(seed=1)
+        assert same(again, step)
+        assert (batch.step(lowest(again.mask)).ply == 1).all()
+
+
+def test_a_step_that_takes_too_long_is_a_timeout(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=256, opponents={1: "greedy:64"}) as batch:
+        actions = lowest(batch.reset().mask)
+        with pytest.raises(boardwire.CallTimeout):
+            batch.step(actions, timeout=0.001)
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_self_play_credits_every_seat_for_its_last_decision(
+    client: boardwire.Client, game: str, seats: int, autoreset: boardwire.Autoreset
+) -> None:
+    n = 5
+    with client.open_batch(game, seats=seats, environments=n, seed=seats, autoreset=autoreset) as batch:
+        reader = boardwire.SelfPlay(batch)
+        with pytest.raises(RuntimeError):
+            reader.step(np.zeros(n))
+        turn, ended = reader.reset(), 0
+        decided: dict[tuple[int, int], int] = {}
+        assert not turn.reward.any()
+        while ended < 2 * n:
+            for row in np.flatnonzero(turn.mask.any(axis=1)):
+                decided[int(row), int(turn.seat[row])] = turn.number
+            turn = reader.step(lowest(turn.mask))
+            for row in np.flatnonzero(turn.over):
+                ended += 1
+                np.testing.assert_array_equal(turn.reward[row], turn.step.reward[row])
+                assert abs(turn.reward[row].sum()) < 1e-6
+                assert turn.decided[row].tolist() == [
+                    decided.pop((int(row), seat), -1) for seat in range(seats)
+                ]
+            quiet = ~turn.over
+            assert not turn.reward[quiet].any()
+        again = reader.reset(mask=np.arange(n) == 0)
+        assert not again.reward[0].any()
+        assert (again.decided[0] == -1).all()

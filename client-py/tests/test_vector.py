@@ -1,0 +1,295 @@
+"""The vector environment, by the behaviour that Gymnasium's own vector environments have."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import product
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import iterate
+from numpy.typing import NDArray
+from tables import IDS, TABLES
+
+import boardwire
+import boardwire.envs
+
+KINDS = [*product(["ids", "features"], ["info", "observation"])]
+MODES = list(AutoresetMode)
+
+
+def make(game: str = "faraway", num_envs: int = 3, **kwargs: Any) -> Any:
+    """A vector environment."""
+    return gymnasium.make_vec(IDS[game], num_envs=num_envs, **{"opponents": "random", **kwargs})
+
+
+def lowest(envs: Any) -> NDArray[np.int64]:
+    """The lowest legal action of each environment."""
+    return np.asarray(envs.action_masks().argmax(axis=1), dtype=np.int64)
+
+
+def until_one_ends(envs: Any) -> tuple[Any, ...]:
+    """Plays lowest legal actions until an episode ends; gives what that step gave."""
+    while True:
+        seen, reward, terminated, truncated, infos = envs.step(lowest(envs))
+        if (terminated | truncated).any():
+            return seen, reward, terminated, truncated, infos
+
+
+def test_make_vec_takes_it_by_itself() -> None:
+    envs = make()
+    assert isinstance(envs, boardwire.envs.BoardwireVectorEnv)
+    assert envs.spec is not None
+    assert gymnasium.make_vec(envs.spec).num_envs == 3
+    assert "num_envs=3" in repr(envs)
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_observations_lie_in_their_spaces_and_follow_the_documented_types(game: str, seats: int) -> None:
+    for (observation, mask), mode in zip(KINDS, [*MODES[:2], *MODES[:2]], strict=True):
+        envs = make(
+            game,
+            seats=seats,
+            agent_seat=seats - 1,
+            observation=observation,
+            mask=mask,
+            autoreset_mode=mode,
+            skip_forced=True,
+        )
+        seen, infos = envs.reset(seed=seats)
+        n, ended = envs.num_envs, 0
+        while ended < 2 * n:
+            assert seen in envs.observation_space
+            assert infos["action_mask"].dtype == np.int8
+            np.testing.assert_array_equal(infos["action_mask"], envs.action_masks())
+            if mask == "observation":
+                np.testing.assert_array_equal(seen["action_mask"], infos["action_mask"])
+            seen, reward, terminated, truncated, infos = envs.step(lowest(envs))
+            assert (reward.dtype, terminated.dtype, truncated.dtype) == (np.float64, np.bool_, np.bool_)
+            assert reward.shape == terminated.shape == truncated.shape == (n,)
+            assert not infos["substituted"].any()
+            over = terminated | truncated
+            ended += over.sum()
+            if over.any():
+                results = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
+                np.testing.assert_array_equal(results["_scores"], over)
+                assert results["scores"].shape == results["ranks"].shape == (n, seats)
+                assert (results["ranks"][over] >= 1).all()
+                assert not reward[~over].any()
+        envs.close()
+
+
+@pytest.mark.parametrize(("observation", "mask"), KINDS)
+def test_it_shows_what_single_environments_show(observation: str, mask: str) -> None:
+    kwargs: dict[str, Any] = {"observation": observation, "mask": mask}
+    envs = make(num_envs=2, **kwargs)
+    match = envs._client.create_match
+    seeds = []
+
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        seeds.append(kwargs["seed"])
+        return match(*args, **kwargs)
+
+    singles = [gymnasium.make(IDS["faraway"], opponents="random", **kwargs).unwrapped for _ in range(2)]
+    for number, single in enumerate(singles):
+        single._client = type("Noting", (), {"create_match": staticmethod(noting)})()  # type: ignore[attr-defined]
+        single.reset(seed=number)
+    shown = [single._lens.observation(single._seen.view, single._seen.mask) for single in singles]  # type: ignore[attr-defined]
+    seen, _ = envs.reset(seed=seeds)
+    over = np.zeros(2, np.bool_)
+    while not over.any():
+        assert data_equivalence(list(iterate(envs.observation_space, seen)), shown)
+        actions = lowest(envs)
+        seen, reward, terminated, truncated, _ = envs.step(actions)
+        over = terminated | truncated
+        steps = [single.step(int(action)) for single, action in zip(singles, actions, strict=True)]
+        shown = [step[0] for step in steps]
+        assert reward.tolist() == [step[1] for step in steps]
+        assert over.tolist() == [step[2] or step[3] for step in steps]
+    for env in (envs, *singles):
+        env.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_mode_is_declared_in_metadata(mode: AutoresetMode) -> None:
+    for given in (mode, mode.value):
+        assert make(autoreset_mode=given).metadata["autoreset_mode"] is mode
+
+
+def test_next_step_resets_ignore_the_action_and_give_neither_reward_nor_flags() -> None:
+    envs = make(num_envs=4, autoreset_mode=AutoresetMode.NEXT_STEP)
+    envs.reset(seed=5)
+    _, reward, terminated, truncated, infos = until_one_ends(envs)
+    over = terminated | truncated
+    assert reward[over].all()
+    assert "final_obs" not in infos
+    assert not infos["action_mask"][over].any()
+    for action in (0, 200):
+        twin = make(num_envs=4, autoreset_mode=AutoresetMode.NEXT_STEP)
+        twin.reset(seed=5)
+        until_one_ends(twin)
+        actions = np.where(over, action, lowest(twin))
+        _, reward, terminated, truncated, infos = twin.step(actions)
+        assert not reward[over].any()
+        assert not (terminated | truncated)[over].any()
+        assert infos["action_mask"][over].any(axis=1).all()
+        assert (infos["ply"][over] < 2).all()
+        twin.close()
+    envs.close()
+
+
+@pytest.mark.parametrize(("observation", "mask"), KINDS)
+def test_same_step_resets_give_the_last_observation_aside(observation: str, mask: str) -> None:
+    kwargs: dict[str, Any] = {"num_envs": 4, "observation": observation, "mask": mask}
+    envs = make(autoreset_mode=AutoresetMode.SAME_STEP, **kwargs)
+    other = make(autoreset_mode=AutoresetMode.DISABLED, **kwargs)
+    envs.reset(seed=5)
+    other.reset(seed=5)
+    seen, reward, terminated, truncated, infos = until_one_ends(envs)
+    ended, end_reward, *flags, end_infos = until_one_ends(other)
+    over = terminated | truncated
+    np.testing.assert_array_equal(reward, end_reward)
+    np.testing.assert_array_equal(flags, [terminated, truncated])
+    for key in ("_final_obs", "_final_info"):
+        np.testing.assert_array_equal(infos[key], over)
+    last = list(iterate(other.observation_space, ended))
+    for row in range(4):
+        if over[row]:
+            assert data_equivalence(infos["final_obs"][row], last[row])
+            assert infos["final_obs"][row] in envs.single_observation_space
+        else:
+            assert infos["final_obs"][row] is None
+    np.testing.assert_array_equal(infos["final_info"]["scores"][over], end_infos["scores"][over])
+    assert "scores" not in infos
+    assert infos["action_mask"].any(axis=1).all()
+    begun, _ = other.reset(options={"reset_mask": over})
+    assert data_equivalence(begun, seen)
+    envs.close()
+    other.close()
+
+
+def test_disabled_waits_for_a_reset_of_just_those_that_ended() -> None:
+    envs = make(num_envs=4, autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=8)
+    seen, _, terminated, truncated, _ = until_one_ends(envs)
+    over = terminated | truncated
+    with pytest.raises(boardwire.EpisodeOver):
+        envs.step(lowest(envs))
+    begun, infos = envs.reset(options={"reset_mask": over})
+    for name in seen:
+        np.testing.assert_array_equal(begun[name][~over], seen[name][~over])
+    assert infos["action_mask"].any(axis=1).all()
+    assert (infos["ply"][over] < 2).all()
+    envs.step(lowest(envs))
+    envs.close()
+
+
+@pytest.mark.parametrize(
+    ("mask", "error"),
+    [
+        ([True, False, False], TypeError),
+        (np.array([1, 0, 0]), TypeError),
+        (np.array([True]), ValueError),
+        (np.zeros(3, np.bool_), ValueError),
+    ],
+)
+def test_reset_masks_that_are_none_are_refused(mask: Any, error: type[Exception]) -> None:
+    envs = make()
+    envs.reset(seed=1)
+    with pytest.raises(error):
+        envs.reset(options={"reset_mask": mask})
+    envs.close()
+
+
+@pytest.mark.parametrize("seed", [7, [1, 2, 3], [1, None, 3]])
+def test_seeds_fix_all_episodes_from_there_on(seed: Any) -> None:
+    def play(envs: Any, seed: Any) -> list[bytes]:
+        envs.reset(seed=3)
+        shown = [pickle.dumps(envs.reset(seed=seed)[0])]
+        shown += [pickle.dumps(envs.step(lowest(envs))) for _ in range(120)]
+        return shown
+
+    one, other = make(), make()
+    first = play(one, seed)
+    assert play(one, seed) == first
+    if None not in np.atleast_1d(np.array(seed, dtype=object)):
+        other.reset()
+        other.step(lowest(other))
+        assert play(other, seed) == first
+    assert play(one, 8)[0] != first[0]
+    assert len(set(first)) > 100
+    one.close()
+    other.close()
+
+
+def test_environments_differ_and_resets_go_on() -> None:
+    envs = make(observation="features")
+    first, _ = envs.reset(seed=1)
+    second, _ = envs.reset()
+    assert len(np.unique(np.concatenate([first, second]), axis=0)) == 6
+    with pytest.raises(ValueError, match="2 seeds for 3"):
+        envs.reset(seed=[1, 2])
+    envs.close()
+
+
+def test_steps_need_a_reset_and_a_closed_environment_may_be_reset() -> None:
+    envs = make()
+    for early in (lambda: envs.step([0, 0, 0]), envs.action_masks):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            early()
+    envs.reset(seed=1)
+    envs.close()
+    envs.close()
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"agent_seat": 2}, "there are 2"),
+        ({"opponents": ["random", "random"]}, "2 opponents"),
+        ({"observation": "pixels"}, "'ids' nor 'features'"),
+        ({"render_mode": "ansi"}, "renders nothing"),
+        ({"autoreset_mode": "never"}, "never"),
+        ({"num_envs": 0}, "less than 1"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        boardwire.envs.BoardwireVectorEnv("faraway", **kwargs)
+
+
+def test_illegal_actions_are_replaced_or_refused() -> None:
+    envs = make(illegal_actions="reject")
+    _, infos = envs.reset(seed=1)
+    illegal = (infos["action_mask"] == 0).argmax(axis=1)
+    with pytest.raises(boardwire.IllegalAction):
+        envs.step(illegal)
+    envs.close()
+    envs = make()
+    envs.reset(seed=1)
+    assert envs.step(illegal)[4]["substituted"].all()
+    envs.close()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_gymnasiums_wrappers_stack_on_it(mode: AutoresetMode) -> None:
+    envs: Any = make(observation="features", autoreset_mode=mode)
+    envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
+    if mode is AutoresetMode.NEXT_STEP:
+        # The only mode that Gymnasium's own wrappers of observations take.
+        envs = gymnasium.wrappers.vector.RescaleObservation(envs, np.float32(0), np.float32(1))
+    envs = gymnasium.wrappers.vector.DictInfoToList(envs)
+    envs.reset(seed=2)
+    ended = 0
+    for _ in range(200):
+        _, _, terminated, truncated, infos = envs.step(lowest(envs.unwrapped))
+        over = terminated | truncated
+        ended += over.sum()
+        for row in np.flatnonzero(over):
+            assert infos[row]["episode"]["l"] > 10
+    assert ended >= 6
+    envs.close()
