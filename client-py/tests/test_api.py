@@ -13,11 +13,13 @@ import pytest
 
 import boardwire
 import boardwire.envs
+import boardwire.pettingzoo
 
+MODULES = [boardwire, boardwire.envs, boardwire.pettingzoo]
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("module", [boardwire, boardwire.envs], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_all_lists_what_is_importable(module: ModuleType) -> None:
     names = {
         name
@@ -27,7 +29,7 @@ def test_all_lists_what_is_importable(module: ModuleType) -> None:
     assert set(module.__all__) - {"__version__"} == names
 
 
-@pytest.mark.parametrize("module", [boardwire, boardwire.envs], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_everything_public_says_what_it_is(module: ModuleType) -> None:
     for name in module.__all__:
         value = getattr(module, name)

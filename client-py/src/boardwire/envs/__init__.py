@@ -1,4 +1,7 @@
-"""Gymnasium environments over a Boardwire server; they know no game. Needs `boardwire[gym]`."""
+"""Gymnasium environments over a Boardwire server; they know no game. Needs `boardwire[gym]`.
+
+Those for several agents are in `boardwire.pettingzoo`.
+"""
 
 from .._registration import environment_id, register
 from ._spaces import MaskPlace, ObservationKind

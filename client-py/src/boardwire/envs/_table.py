@@ -1,0 +1,161 @@
+"""A match whose seats are all held by this process, for environments of several agents."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+
+from .._client import Match
+from .._errors import BoardwireError
+from .._seat import Seat
+from .._types import IllegalActions, Observation, Reward
+from ._shared import shared_client
+from ._spaces import Lens, MaskPlace, ObservationKind
+
+RenderMode = Literal["human", "ansi"]
+RENDER_MODES: tuple[RenderMode, ...] = ("human", "ansi")
+
+
+class Table:
+    """All seats of a match, each on a stream of its own, and what they have seen last.
+
+    Attributes:
+        agents: The name of each seat's agent, in seat order: `seat_0` and so on.
+        metadata: What PettingZoo asks of every environment.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        seats: int | None,
+        options: Mapping[str, str] | None,
+        observation: ObservationKind,
+        mask: MaskPlace,
+        reward: Reward,
+        illegal_actions: IllegalActions,
+        skip_forced: bool,
+        render_mode: str | None,
+        address: str | None,
+    ) -> None:
+        """Describes the match; it is created by the first deal.
+
+        Raises:
+            ValueError: A mode cannot be.
+            BoardwireError: The game is not served at such a table.
+        """
+        if render_mode not in (None, *RENDER_MODES):
+            raise ValueError(f"render_mode={render_mode!r} is neither None, 'human' nor 'ansi'")
+        self.render_mode = render_mode
+        self._client = shared_client(address)
+        self.spec = self._client.game(game, seats=seats, options=options)
+        self.agents = [f"seat_{seat}" for seat in range(self.spec.seats)]
+        lenses = [Lens(self.spec, observation, mask) for _ in self.agents]
+        self._lenses = dict(zip(self.agents, lenses, strict=True))
+        self.metadata = {
+            "name": f"{game}_v{self.spec.game.rules_version - 1}",
+            "render_modes": list(RENDER_MODES),
+            # One picture a second is what a reader can follow.
+            "render_fps": 1,
+            "is_parallelizable": True,
+        }
+        self._reward: Reward = reward
+        self._illegal_actions: IllegalActions = illegal_actions
+        self._skip_forced = skip_forced
+        self._random: np.random.Generator | None = None
+        self._match: Match | None = None
+        self._seats: dict[str, Seat] = {}
+        self._seen: dict[str, Observation] = {}
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The agent's own space of observations."""
+        return self._lenses[agent].observation_space
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The agent's own space of actions."""
+        return self._lenses[agent].action_space
+
+    def deal(self, seed: int | None) -> None:
+        """Begins an episode. Its seed comes from a generator that `seed` seeds."""
+        if self._random is None or seed is not None:
+            self._random, _ = seeding.np_random(seed)
+        own = int(self._random.integers(2**64, dtype=np.uint64))
+        if self._match is None:
+            self._match = self._client.create_match(
+                self.spec.game.id,
+                seats=["remote"] * self.spec.seats,
+                options=self.spec.options,
+                seed=own,
+                reward=self._reward,
+                skip_forced=self._skip_forced,
+                illegal_actions=self._illegal_actions,
+            )
+            joined = [self._match.join(seat).stream() for seat in range(self.spec.seats)]
+            self._seats = dict(zip(self.agents, joined, strict=True))
+        else:
+            self._match.reset(own)
+        self._seen = {}
+        # A decision names its episode, so every seat has to have seen this one.
+        for agent in self.agents:
+            self.seen(agent)
+
+    def act(self, agent: str, action: Any) -> Observation:
+        """Makes the decision of an agent's seat; what the others have seen is out of date then."""
+        seen = self._seats[agent].act(action, wait=False)
+        self._seen = {agent: seen}
+        return seen
+
+    def seen(self, agent: str) -> Observation:
+        """What the agent's seat may know now."""
+        if agent not in self._seen:
+            self._seen[agent] = self._seats[agent].observe()
+        return self._seen[agent]
+
+    def observation(self, agent: str) -> Any:
+        """The same, in the agent's space; its own from call to call."""
+        seen = self.seen(agent)
+        return self._lenses[agent].observation(seen.view, seen.mask)
+
+    def pending(self, seen: Observation) -> list[str]:
+        """The agents who owe a decision."""
+        return [self.agents[seat] for seat in seen.pending]
+
+    def info(self, agent: str) -> dict[str, Any]:
+        """What is known beside the observation."""
+        seen = self.seen(agent)
+        info: dict[str, Any] = {
+            "action_mask": seen.mask.copy(),
+            "ply": seen.ply,
+            "decision": seen.decision,
+            "substituted": seen.substituted,
+        }
+        if seen.outcome is not None:
+            info["scores"] = np.array(seen.scores, dtype=np.int32)
+            info["ranks"] = np.array(seen.ranks, dtype=np.int32)
+        return info
+
+    def render(self, agents: list[str]) -> str | None:
+        """The position as these agents may know it: as text, printed, or not at all, by the mode."""
+        if self.render_mode is None:
+            return None
+        texts = [f"{agent}:\n{self._seats[agent].observe(text=True).text}" for agent in agents]
+        text = "\n\n".join(texts)
+        if self.render_mode == "ansi":
+            return text
+        print(text)
+        return None
+
+    def close(self) -> None:
+        """Closes the match. Another may be dealt."""
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            for seat in self._seats.values():
+                seat.close()
+            if self._match is not None:
+                self._match.close()
+        self._match, self._seats, self._seen = None, {}, {}

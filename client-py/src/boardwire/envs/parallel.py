@@ -1,0 +1,167 @@
+"""All seats of a match as a PettingZoo environment in which they choose at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
+
+from .._types import IllegalActions, Reward
+from ._spaces import MaskPlace, ObservationKind
+from ._table import Table
+
+
+class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
+    """A match whose seats are all agents of this process, `seat_0` and so on.
+
+    A step takes the decisions of all agents who owe one, each made without knowing the others', as at the
+    table. Who owes none, in phases that are played in turn, waits: its mask is all 0, and whatever action it
+    gives is ignored. All agents stay until the episode is over. Rewards come then.
+
+    Observations are `{"observation": ..., "action_mask": int8[actions]}`. Infos have `pending` (whether the
+    agent owes a decision), `action_mask`, `ply`, `decision` and `substituted`; at the end `scores` and
+    `ranks`, `int32[seats]`.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        seats: int | None = None,
+        options: Mapping[str, str] | None = None,
+        observation: ObservationKind = "ids",
+        mask: MaskPlace = "observation",
+        reward: Reward = "rank",
+        illegal_actions: IllegalActions = "seeded_legal",
+        skip_forced: bool = False,
+        max_cycles: int | None = None,
+        render_mode: str | None = None,
+        address: str | None = None,
+    ) -> None:
+        """Describes the match; it is created by the first reset.
+
+        Args:
+            game: The game's id.
+            seats: How many seats; the fewest the game is played by when left out.
+            options: The game's options.
+            observation: `ids` for the view by named field, `features` for one `float32` vector.
+            mask: `info` to show the legal mask in the infos alone.
+            reward: What agents are rewarded for, at the end of the episode.
+            illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
+                episode's seed, is played instead, since many checkers and wrappers know no masks.
+            skip_forced: Whether decisions with a single legal action are skipped.
+            max_cycles: After so many steps the episode is truncated.
+            render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
+            address: The server; a private one, shared by the environments of this process, when left out.
+
+        Raises:
+            ValueError: A mode cannot be.
+            BoardwireError: The game is not served at such a table.
+        """
+        self._table = Table(
+            game,
+            seats=seats,
+            options=options,
+            observation=observation,
+            mask=mask,
+            reward=reward,
+            illegal_actions=illegal_actions,
+            skip_forced=skip_forced,
+            render_mode=render_mode,
+            address=address,
+        )
+        self.game_spec = self._table.spec
+        self.metadata = self._table.metadata
+        self.render_mode = render_mode
+        self.possible_agents = list(self._table.agents)
+        self.agents: list[str] = []
+        self.max_cycles = max_cycles
+        self._cycles = -1
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The agent's space of observations, always the same object."""
+        return self._table.observation_space(agent)
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The agent's space of actions, always the same object."""
+        return self._table.action_space(agent)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Begins an episode, at any time.
+
+        Args:
+            seed: Fixes all episodes from there on.
+            options: Ignored; a match's options are fixed when the environment is made.
+
+        Returns:
+            The observations and the infos.
+        """
+        self._table.deal(seed)
+        self.agents = list(self.possible_agents)
+        self._cycles = 0
+        return self._shown()
+
+    def step(
+        self, actions: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """Makes the decisions that are due.
+
+        Args:
+            actions: An action for each agent who owes a decision; those of others are ignored.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos; empty when the episode was over.
+
+        Raises:
+            ResetNeeded: There was no reset.
+            ValueError: An agent owes a decision and gives none; nothing has been played.
+            IllegalAction: An action is illegal, and `illegal_actions` is `reject`. Decisions of agents before
+                that one have been made: do not mix this policy with simultaneous choices.
+        """
+        if self._cycles < 0:
+            raise gymnasium.error.ResetNeeded("reset the environment before its first step")
+        if not self.agents:
+            return {}, {}, {}, {}, {}
+        table = self._table
+        due = table.pending(table.seen(self.agents[0]))
+        if missing := [agent for agent in due if agent not in actions]:
+            raise ValueError(f"{', '.join(missing)} owes a decision and has no action")
+        for agent in due:
+            table.act(agent, actions[agent])
+        self._cycles += 1
+        seen = {agent: table.seen(agent) for agent in self.agents}
+        rewards = {agent: seen[agent].reward for agent in self.agents}
+        terminations = {agent: seen[agent].terminated for agent in self.agents}
+        cut = self.max_cycles is not None and self._cycles >= self.max_cycles
+        truncations = {
+            agent: seen[agent].truncated or (cut and not seen[agent].over) for agent in self.agents
+        }
+        observations, infos = self._shown()
+        if any(terminations.values()) or any(truncations.values()):
+            self.agents = []
+        return observations, rewards, terminations, truncations, infos
+
+    def _shown(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        table = self._table
+        observations = {agent: table.observation(agent) for agent in self.agents}
+        infos = {agent: table.info(agent) for agent in self.agents}
+        due = table.pending(table.seen(self.agents[0]))
+        for agent, info in infos.items():
+            info["pending"] = agent in due
+        return observations, infos
+
+    def render(self) -> str | None:
+        """The position as each agent may know it, one after the other; none without a render mode."""
+        if self._cycles < 0:
+            raise gymnasium.error.ResetNeeded("reset the environment first")
+        return self._table.render(self.possible_agents)
+
+    def close(self) -> None:
+        """Closes the match. The environment may be reset again."""
+        self._table.close()
+        self.agents, self._cycles = [], -1
