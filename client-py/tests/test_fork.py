@@ -10,8 +10,20 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
 from typing import Any
 
+import gymnasium
 import pytest
-from processes import by_address, by_env, play
+from processes import (
+    FARAWAY,
+    Samples,
+    by_address,
+    by_batch,
+    by_env,
+    by_pettingzoo,
+    by_vector_env,
+    env_worker,
+    load,
+    play,
+)
 
 import boardwire
 
@@ -25,7 +37,7 @@ def context(request: pytest.FixtureRequest) -> Any:
     return multiprocessing.get_context(request.param)
 
 
-@pytest.mark.parametrize("work", [by_address, by_env])
+@pytest.mark.parametrize("work", [by_address, by_env, by_batch, by_vector_env, by_pettingzoo])
 def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, work: Any) -> None:
     here = [work(client.target, seed) for seed in range(4)]
     with ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -61,6 +73,69 @@ def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone(
             assert seat.act(int(seen.mask.nonzero()[0][0])).decision == 1
             assert in_child(lambda: seat.observe().decision) == b"1"
             assert play(seat)
+
+
+def test_a_fork_takes_a_batch_along_and_leaves_the_parents_stream_alone() -> None:
+    with (
+        boardwire.connect() as client,
+        client.open_batch("faraway", environments=4, opponents={1: "random"}, seed=3) as batch,
+    ):
+        step = batch.reset()
+        actions = step.mask.argmax(axis=1)
+        batch.send(actions)
+        # What the parent has sent is not the child's to receive; what the child asks, it is answered.
+        assert b"ConnectionLost" in in_child(batch.recv)
+        mine = batch.recv().view.tobytes()
+        assert in_child(lambda: batch.reset(seed=3).view.tobytes()) == repr(step.view.tobytes()).encode()
+        assert in_child(lambda: batch.step(actions).view.tobytes()) == repr(mine).encode()
+        assert in_child(batch.close) == b"None"
+        with pytest.raises(boardwire.UnknownBatch):
+            batch.reset()
+
+
+def test_environments_made_by_forked_workers_play_as_those_made_here() -> None:
+    # The private server of this process exists before the workers do, as when a trainer has made one
+    # environment to look at its spaces.
+    here = gymnasium.make(FARAWAY, opponents="random")
+    expected = [here.reset(seed=seed)[1]["action_mask"].tobytes() for seed in range(3)]
+    context = multiprocessing.get_context("fork")
+    pipes, workers = [], []
+    for _ in range(3):
+        mine, theirs = context.Pipe()
+        workers.append(context.Process(target=env_worker, args=(theirs, lambda: gymnasium.make(FARAWAY))))
+        workers[-1].start()
+        pipes.append(mine)
+    for seed, pipe in enumerate(pipes):
+        pipe.send(("reset", seed))
+    answers = [pipe.recv() for pipe in pipes]
+    assert [info["action_mask"].tobytes() for _, info in answers] == expected
+    for _ in range(10):
+        for pipe, answer in zip(pipes, answers, strict=True):
+            pipe.send(("step", int(answer[-1]["action_mask"].argmax())))
+        answers = [pipe.recv() for pipe in pipes]
+    for pipe, worker in zip(pipes, workers, strict=True):
+        pipe.send(("close", None))
+        worker.join(20)
+        assert worker.exitcode == 0
+    here.reset(seed=1)
+    here.close()
+
+
+def test_a_loaders_forked_workers_read_batches_of_their_own() -> None:
+    context = multiprocessing.get_context("fork")
+    with boardwire.connect() as client:
+        expected = [sample for _, sample in zip(range(30), Samples(client, 5), strict=False)]
+        queues = [context.SimpleQueue() for _ in range(2)]
+        workers = [
+            context.Process(target=load, args=(queue, Samples(client, 5), len(expected))) for queue in queues
+        ]
+        for worker in workers:
+            worker.start()
+        for queue in queues:
+            assert [queue.get() for _ in expected] == expected
+        for worker in workers:
+            worker.join(20)
+            assert worker.exitcode == 0
 
 
 def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 
 import boardwire
+from boardwire import _convert
 from boardwire._channel import Stubs, bearer
+from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
@@ -212,6 +215,66 @@ def _(client: boardwire.Client) -> None:
         raise connection.failure(status)
 
 
+def opened(client: boardwire.Client, **kwargs: Any) -> tuple[boardwire.Batch, boardwire.BatchStep]:
+    """A batch at its first decisions."""
+    batch = client.open_batch("faraway", environments=3, opponents={1: "random"}, seed=1, **kwargs)
+    return batch, batch.reset()
+
+
+@provokes("UnknownBatch")
+def _(client: boardwire.Client) -> None:
+    batch, step = opened(client)
+    batch.close()
+    batch.step(step.mask.argmax(axis=1))
+
+
+@provokes("BatchOwnerOnly")
+def _(client: boardwire.Client) -> None:
+    mine, _ = opened(client)
+    theirs, step = opened(client)
+    theirs.id = mine.id
+    theirs.step(step.mask.argmax(axis=1))
+
+
+@provokes("BatchesFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-batches", "1"]) as small:
+        opened(small)
+        opened(small)
+
+
+@provokes("EnvironmentsFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-environments", "5"]) as small:
+        opened(small)
+        opened(small)
+
+
+@provokes("BatchActionIllegal")
+def _(client: boardwire.Client) -> None:
+    batch, step = opened(client)
+    batch.step((step.mask == 0).argmax(axis=1))
+
+
+@provokes("BatchActionOutOfRange")
+def _(client: boardwire.Client) -> None:
+    batch, _ = opened(client)
+    batch.step([len(batch.spec.actions)] * 3)
+
+
+@provokes("EnvironmentOver")
+def _(client: boardwire.Client) -> None:
+    batch, step = opened(client, autoreset="disabled")
+    while not step.over.any():
+        step = batch.step(step.mask.argmax(axis=1))
+    batch.step(step.mask.argmax(axis=1))
+
+
+@provokes("SnapshotInvalid")
+def _(client: boardwire.Client) -> None:
+    opened(client)[0].load(b"remembered")
+
+
 def test_every_error_is_provoked_but_broken_invariants() -> None:
     assert set(ROWS) - set(PROVOKED) == {"Internal"}
 
@@ -227,6 +290,29 @@ def test_an_error_has_the_code_reason_and_metadata_of_its_row(client: boardwire.
     if variant not in ("WrongToken", "MissingToken"):
         for value in failure.metadata.values():
             assert value in failure.message
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["UnknownBatch", "BatchOwnerOnly", "BatchActionIllegal", "BatchActionOutOfRange", "EnvironmentOver"],
+)
+def test_a_stream_of_steps_refuses_as_single_calls_do(
+    client: boardwire.Client, variant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(boardwire.BoardwireError) as streamed:
+        PROVOKED[variant](client)
+
+    def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
+        request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
+        answer = call(client, lambda on: on.batch.StepBatch, request, batch.token)
+        return _convert.batch_step(answer.step, batch.spec, batch._about)
+
+    monkeypatch.setattr(boardwire.Batch, "step", step)
+    with pytest.raises(boardwire.BoardwireError) as single:
+        PROVOKED[variant](client)
+    assert type(streamed.value) is type(single.value)
+    assert streamed.value.code == single.value.code
+    assert set(streamed.value.metadata) == set(single.value.metadata)
 
 
 @pytest.mark.parametrize(
