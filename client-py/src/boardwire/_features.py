@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,16 +52,17 @@ class FeatureLayout:
                 factors += [max(field.max, 1)] * field.size
         self.names = tuple(names)
         self._bytes, self._wide = low_bytes.all(), wide.all()
-        self._scaled = scaled.all(), columns_scaled.all(), np.array(factors, dtype=np.float32)
-        self._hot = hot.all(), columns_hot.all(), places.all()
-        self._ids = [
+        self._scaled = scaled.all(), _runs(columns_scaled.all()), 1 / np.array(factors, dtype=np.float32)
+        self._hot = hot.all(), _runs(columns_hot.all()), places.all().astype(np.uint16)
+        by_table = [
             (_in_unit_range(tables[name].values), values.all(), columns.all())
             for name, (values, columns) in ids.items()
             if values.end
         ]
+        self._ids = [(table, values, _runs(columns)) for table, values, columns in by_table]
         self.low = np.zeros(len(names), dtype=np.float32)
         self.high = np.ones(len(names), dtype=np.float32)
-        for table, values, columns in self._ids:
+        for table, values, columns in by_table:
             self.low[columns] = np.tile(np.where((table < 0).any(axis=0), -1, 0), len(values))
 
     def __call__(self, view: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -73,17 +74,23 @@ class FeatureLayout:
         Returns:
             `float32[..., features]`, from `low` to `high`.
         """
-        values = view[..., self._bytes].astype(np.uint16)
+        values = view.take(self._bytes, axis=-1).astype(np.uint16)
         if self._wide.size:
-            high = view[..., self._bytes[self._wide] + 1].astype(np.uint16)
+            high = view.take(self._bytes[self._wide] + 1, axis=-1).astype(np.uint16)
             values[..., self._wide] |= high << np.uint16(8)
         features = np.empty((*view.shape[:-1], len(self.names)), dtype=np.float32)
-        sources, columns, factors = self._scaled
-        features[..., columns] = values[..., sources] / factors
-        sources, columns, places = self._hot
-        features[..., columns] = values[..., sources] == places
-        for table, sources, columns in self._ids:
-            features[..., columns] = table[values[..., sources]].reshape(*view.shape[:-1], len(columns))
+
+        def put(runs: list[tuple[slice, slice]], part: NDArray[np.float32] | NDArray[np.bool_]) -> None:
+            for source, columns in runs:
+                features[..., columns] = part[..., source]
+
+        sources, runs, factors = self._scaled
+        put(runs, values.take(sources, axis=-1) * factors)
+        sources, runs, places = self._hot
+        put(runs, values.take(sources, axis=-1) == places)
+        for table, sources, runs in self._ids:
+            rows = table.take(values.take(sources, axis=-1), axis=0)
+            put(runs, rows.reshape(*view.shape[:-1], len(sources) * table.shape[1]))
         return features
 
 
@@ -100,6 +107,17 @@ class _Indices:
 
     def all(self) -> _Index:
         return np.concatenate(self._parts)
+
+
+def _runs(columns: _Index) -> list[tuple[slice, slice]]:
+    """Columns as slices, each with its place among the columns: far faster than an index for each."""
+    breaks = np.flatnonzero(np.diff(columns) != 1) + 1
+    bounds = [0, *breaks.tolist(), len(columns)]
+    return [
+        (slice(first, end), slice(int(columns[first]), int(columns[first]) + end - first))
+        for first, end in pairwise(bounds)
+        if end > first
+    ]
 
 
 def _parts(field: Field, tables: Mapping[str, Table]) -> Sequence[str]:
