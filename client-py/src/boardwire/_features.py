@@ -52,7 +52,7 @@ class FeatureLayout:
                 factors += [max(field.max, 1)] * field.size
         self.names = tuple(names)
         self._bytes, self._wide = low_bytes.all(), wide.all()
-        self._scaled = scaled.all(), _runs(columns_scaled.all()), 1 / np.array(factors, dtype=np.float32)
+        self._scaled = scaled.all(), _runs(columns_scaled.all()), np.array(factors, dtype=np.float32)
         self._hot = hot.all(), _runs(columns_hot.all()), places.all().astype(np.uint16)
         by_table = [
             (_in_unit_range(tables[name].values), values.all(), columns.all())
@@ -85,7 +85,7 @@ class FeatureLayout:
                 features[..., columns] = part[..., source]
 
         sources, runs, factors = self._scaled
-        put(runs, values.take(sources, axis=-1) * factors)
+        put(runs, values.take(sources, axis=-1) / factors)
         sources, runs, places = self._hot
         put(runs, values.take(sources, axis=-1) == places)
         for table, sources, runs in self._ids:
