@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 EXPECTED = {
     "first_match.py": ["scores (", "places ("],
     "gym_loop.py": ["of 10 episodes won"],
+    "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
     "two_processes.py": ["seat 0: scores", "seat 1: scores"],
     "demo.py --matches 1": ["Faraway, 1 matches each at 2, 4, 6 seats", "greedy", "random", "a second"],
 }
@@ -38,7 +39,7 @@ def test_an_example_runs(command: str) -> None:
 def test_the_readme_runs() -> None:
     readme = (EXAMPLES.parent / "README.md").read_text()
     blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks) == 2
+    assert len(blocks) == 4
     for block in blocks:
         ran = subprocess.run(
             [sys.executable, "-W", "error", "-c", block], capture_output=True, text=True, check=False

@@ -15,7 +15,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=["first_match", "gymnasium_loop"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=["first_match", "gymnasium_loop", "batch"])
 def test_program_runs_as_printed(program: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
