@@ -85,7 +85,7 @@ class FeatureLayout:
                 features[..., columns] = part[..., source]
 
         sources, runs, factors = self._scaled
-        put(runs, values.take(sources, axis=-1) / factors)
+        put(runs, np.divide(values.take(sources, axis=-1), factors, dtype=np.float32))
         sources, runs, places = self._hot
         put(runs, values.take(sources, axis=-1) == places)
         for table, sources, runs in self._ids:
