@@ -22,6 +22,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::agent::{Agent, Way};
+use crate::batch;
 
 /// How many episodes the tape holds.
 const EPISODES: usize = 16;
@@ -35,8 +36,8 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let router =
-            transport().add_service(MatchServiceServer::new(Echo(Arc::new(Tape::record(real).await?))));
+        let matches = MatchServiceServer::new(Echo(Arc::new(Tape::record(real).await?)));
+        let router = transport().add_service(matches).add_service(batch::service(real));
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on {}", tcp.local_addr()?);
         let unix = Listener::Unix(UnixListener::bind(path)?, path.into());

@@ -7,6 +7,7 @@
 //! its standard input ends: for agents in other languages.
 
 mod agent;
+mod batch;
 mod echo;
 mod measure;
 mod servers;
