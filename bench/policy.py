@@ -1,0 +1,52 @@
+"""The one policy of all measurements: uniformly random among the legal actions.
+
+It looks at the observation and the mask of every decision. Its work is part of every figure, the peers' and ours.
+"""
+
+import numpy as np
+
+#: SELECT[byte, k] is the k-th set bit of a byte.
+SELECT = np.zeros((256, 8), np.uint8)
+for _byte in range(256):
+    _bits = [bit for bit in range(8) if _byte >> bit & 1]
+    SELECT[_byte, : len(_bits)] = _bits
+
+
+class RandomLegal:
+    """Chooses at random; `seen` depends on every observation, so that none goes unread."""
+
+    def __init__(self, seed=7):
+        """Starts the dice."""
+        self.dice = np.random.default_rng(seed)
+        self.drawn = iter(())
+        self.seen = 0.0
+
+    def draw(self):
+        """A number from 0 to below 1. They are drawn by the thousand: one at a time costs more than some peers."""
+        for number in self.drawn:
+            return number
+        self.drawn = iter(self.dice.random(4096).tolist())
+        return next(self.drawn)
+
+    def one(self, observation, legal):
+        """One action of a list, or of the indices that are set in an array."""
+        self.seen += float(observation[0])
+        if isinstance(legal, np.ndarray):
+            legal = np.flatnonzero(legal)
+        return legal[int(self.draw() * len(legal))]
+
+    def many(self, observations, masks):
+        """An action for every row of bit masks `uint8[n, bytes]`, low bit first; some action for a row without any.
+
+        The bits of every byte are counted, one of them is drawn, and the byte that holds it is found: no row of
+        numbers as long as the action space, and no loop over environments.
+        """
+        self.seen += float(observations[:, 0].sum())
+        rows = np.arange(len(masks))
+        counts = np.bitwise_count(masks.T.copy())
+        sums = counts.cumsum(axis=0, dtype=np.uint8)
+        drawn = (self.dice.random(len(masks)) * sums[-1]).astype(np.uint8)
+        at = (sums <= drawn).sum(axis=0, dtype=np.uint8)
+        np.minimum(at, len(counts) - 1, out=at)
+        rest = drawn - (sums[at, rows] - counts[at, rows])
+        return SELECT[masks[rows, at], rest] + 8 * at
