@@ -1,0 +1,96 @@
+"""A soak: millions of decisions, after which server and client hold no more memory than after the first tenth.
+
+Batches are opened, stepped by calls and on streams, and closed; between them matches are played and closed. Called
+by `make soak`; prints one line a tenth, fails when resident memory has grown. `soak.py BINARY [DECISIONS]`.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from batches import WAYS, Batch, connect
+from boardwire.v1 import match_service_pb2 as pb
+from boardwire.v1 import match_service_pb2_grpc as services
+
+ROWS = 1024
+#: Steps of one batch.
+STEPS = 96
+#: What either side may grow by after the first tenth: a part of it, or so many MiB if that is more.
+GROWTH, SLACK_MIB = 0.05, 8.0
+
+
+def resident(pid):
+    """Resident memory of a process in MiB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError(f"process {pid} tells no VmRSS")
+
+
+def play_match(calls):
+    """Plays a match of Faraway against a random bot and closes it; gives how many decisions it took."""
+    created = calls.CreateMatch(pb.CreateMatchRequest(game="faraway", seats=["remote", "random"]))
+    joined = calls.JoinMatch(pb.JoinMatchRequest(invitation=created.invitations[0].invitation))
+    match_id, metadata = created.match.id, [("authorization", f"Bearer {joined.token}")]
+    seen = calls.Observe(pb.ObserveRequest(match_id=match_id, wait=True), metadata=metadata).observation
+    decisions = 0
+    while not (seen.terminated or seen.truncated):
+        action = next(i for i in range(8 * len(seen.mask)) if seen.mask[i // 8] >> i % 8 & 1)
+        act = pb.ActRequest(
+            match_id=match_id, episode=seen.episode, decision=seen.decision, action=action, wait=True
+        )
+        seen = calls.Act(act, metadata=metadata).observation
+        decisions += 1
+    calls.CloseMatch(
+        pb.CloseMatchRequest(match_id=match_id), metadata=[("authorization", f"Bearer {created.host_token}")]
+    )
+    return decisions
+
+
+def soak(address, server, wanted):
+    """Plays; gives the resident memory of both sides, in MiB, after every tenth."""
+    channel = connect(address)
+    matches = services.MatchServiceStub(channel)
+    decisions, opened, start, found = 0, 0, time.perf_counter(), []
+    while len(found) < 10:
+        batch = Batch(address, ROWS, WAYS[opened % len(WAYS)])
+        decisions += sum(batch.step() for _ in range(STEPS))
+        batch.close()
+        decisions += play_match(matches)
+        opened += 1
+        if decisions >= wanted * (len(found) + 1) / 10:
+            found.append((resident(server), resident(os.getpid())))
+            rate = decisions / (time.perf_counter() - start)
+            sizes = "server {:.1f} MiB, client {:.1f} MiB".format(*found[-1])
+            print(
+                f"{decisions:>12,} decisions, {opened} batches and matches, {rate:,.0f} /s: {sizes}",
+                flush=True,
+            )
+    channel.close()
+    return found
+
+
+def main(binary, wanted="10000000"):
+    """Starts a server, plays, and judges."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"unix:{folder}/soak"
+        command = [binary, "serve", "--exit-with-stdin", "--log-level", "warn", "--listen", address]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+            server.stdout.readline()
+            found = soak(address, server.pid, int(float(wanted)))
+            server.stdin.close()
+    grown = []
+    for side, sizes in zip(("server", "client"), zip(*found)):
+        warm, most = sizes[0], max(sizes[1:])
+        if most > warm + max(SLACK_MIB, GROWTH * warm):
+            grown.append(f"the {side} from {warm:.1f} to {most:.1f} MiB")
+    if grown:
+        raise SystemExit("soak: memory grew: " + ", ".join(grown))
+    print("soak: memory stayed flat")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
