@@ -5,11 +5,12 @@ SHELL := bash
 .DEFAULT_GOAL := build
 
 VENV := .venv
+BENCH_VENV := .venv-bench
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-node build lint fmt proto golden bench soak serve clean check-tools
+.PHONY: demo test test-rust test-python test-node test-train build lint fmt proto golden bench soak serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -76,9 +77,19 @@ proto: | check-tools
 golden: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-games --test golden
 
-## bench: measures, prints a table and writes bench/results.json
-bench: build
-	$(PYTHON) bench/run
+# The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
+$(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml $(BINARY) | check-tools
+	@python3 -m venv $(BENCH_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(BENCH_VENV); }
+	PATH="$(abspath $(BENCH_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(BENCH_VENV)/bin/python bench/install.py client-py
+	@touch $@
+
+## bench: measures us and our peers; prints a table, writes bench/results.json, the README's figures and docs/benchmark.png
+bench: $(BENCH_VENV)/.installed
+	$(BENCH_VENV)/bin/python bench/run
+
+## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
+soak: build
+	$(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
 
 ## soak: ten million decisions over a socket; resident memory stays flat
 soak: | check-tools
