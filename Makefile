@@ -57,15 +57,15 @@ lint: build
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	cargo test --locked --quiet -p boardwire-server --test dependencies
 	cargo test --locked --quiet -p boardwire-games --test clauses
-	$(PYTHON) -m ruff check client-py tests/python tests/node
-	$(PYTHON) -m ruff format --check client-py tests/python tests/node
+	$(PYTHON) -m ruff check client-py tests/python tests/node bench
+	$(PYTHON) -m ruff format --check client-py tests/python tests/node bench
 	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 
 fmt: build
 	cargo fmt --all
-	$(PYTHON) -m ruff format client-py tests/python tests/node
-	$(PYTHON) -m ruff check --fix client-py tests/python tests/node
+	$(PYTHON) -m ruff format client-py tests/python tests/node bench
+	$(PYTHON) -m ruff check --fix client-py tests/python tests/node bench
 	cd proto && ../$(VENV)/bin/buf format -w
 
 ## proto: generates the committed code of all languages anew
@@ -90,10 +90,6 @@ bench: $(BENCH_VENV)/.installed
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
 soak: build
 	$(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
-
-## soak: ten million decisions over a socket; resident memory stays flat
-soak: | check-tools
-	cargo test --release --locked -p boardwire-server --test batches -- --ignored --nocapture
 
 serve: $(BINARY)
 	$(BINARY) serve $(ARGS)

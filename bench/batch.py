@@ -38,7 +38,7 @@ def compare(row, real, echo, rows):
     for name, values, unit in (
         (row, [rate for rate, _ in reals], "decisions/s"),
         (f"{row}, echo", [rate for rate, _ in echoes], "decisions/s"),
-        (f"{row}, against echo", [a / b for (_, a), (_, b) in zip(reals, echoes)], "times its time"),
+        (f"{row}, against echo", [a / b for (_, a), (_, b) in zip(reals, echoes, strict=False)], "times its time"),
     ):
         low, figure, high = statistics.quantiles(values, n=4)
         shown = {"row": name, "figure": figure, "unit": unit, "quartiles": [low, high], "rows": rows}
@@ -47,9 +47,7 @@ def compare(row, real, echo, rows):
 
 def main(wire, only=None):
     """Compares everything."""
-    with subprocess.Popen(
-        [wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as servers:
+    with subprocess.Popen([wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
         addresses = json.loads(servers.stdout.readline())
         for socket in ("unix", "tcp"):
             for way in WAYS:

@@ -9,6 +9,7 @@ import time
 
 import grpc
 import numpy as np
+
 from boardwire.v1 import batch_pb2, batch_service_pb2_grpc
 from boardwire.v1 import batch_service_pb2 as pb
 from policy import RandomLegal
@@ -53,9 +54,7 @@ class Batch:
             environments,
         )
         self.metadata = [("authorization", f"Bearer {opened.token}")]
-        shown = self.calls.ResetBatch(
-            pb.ResetBatchRequest(batch_id=self.batch.id), metadata=self.metadata
-        ).step
+        shown = self.calls.ResetBatch(pb.ResetBatchRequest(batch_id=self.batch.id), metadata=self.metadata).step
         self.asked = None
         if way == "unary":
             self.step = self.step_by_call

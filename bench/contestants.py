@@ -11,6 +11,7 @@ import time
 from importlib.metadata import version
 
 import numpy as np
+
 from policy import RandomLegal
 
 ROWS = 1024

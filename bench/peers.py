@@ -123,9 +123,7 @@ class Contestant:
 def say(row, values, unit, **more):
     """Prints a row."""
     low, figure, high = statistics.quantiles(values, n=4)
-    print(
-        json.dumps({"row": row, "figure": figure, "unit": unit, "quartiles": [low, high], **more}), flush=True
-    )
+    print(json.dumps({"row": row, "figure": figure, "unit": unit, "quartiles": [low, high], **more}), flush=True)
 
 
 def main(wire):
@@ -160,10 +158,8 @@ def main(wire):
             say(name, contestant.rates, "decisions/s", **contestant.about)
     for ours in (BEST, SINGLE):
         for name, contestant in by_name.items():
-            if contestant.about.get("library") != "boardwire" and not (
-                contestant.failed or by_name[ours].failed
-            ):
-                ratios = [a / b for a, b in zip(by_name[ours].rates, contestant.rates)]
+            if contestant.about.get("library") != "boardwire" and not (contestant.failed or by_name[ours].failed):
+                ratios = [a / b for a, b in zip(by_name[ours].rates, contestant.rates, strict=False)]
                 say(f"{ours}, against {name}", ratios, "times its rate")
     for contestant in all_of_them:
         contestant.close()

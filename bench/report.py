@@ -1,5 +1,8 @@
-"""Writes what `results.json` holds where people read it: the section of the README between `<!-- bench -->` marks,
-and the chart in docs/. `bench/run --report` calls it without measuring anything."""
+"""Writes what `results.json` holds where people read it.
+
+That is the section of the README between `<!-- bench -->` marks, and the chart in docs/. `bench/run --report`
+calls it without measuring anything.
+"""
 
 import re
 from pathlib import Path
@@ -28,9 +31,7 @@ def table(head, lines):
 def peers_table(rows):
     """Every contestant with its figure and how many times it Boardwire plays, fastest first."""
     shown = [
-        row
-        for name, row in rows.items()
-        if row["unit"] == "decisions/s" and (row.get("library") or row.get("failed"))
+        row for name, row in rows.items() if row["unit"] == "decisions/s" and (row.get("library") or row.get("failed"))
     ]
     shown.sort(key=lambda row: -(row["figure"] or 0))
     lines = []
@@ -76,9 +77,7 @@ def other_lines(rows):
     for name, row in rows.items():
         if wanted.fullmatch(name) and row["figure"]:
             ratio = rows.get(f"{name}, against echo")
-            lines.append(
-                [name, number(row["figure"]), row["unit"], f"{ratio['figure']:.2f}" if ratio else ""]
-            )
+            lines.append([name, number(row["figure"]), row["unit"], f"{ratio['figure']:.2f}" if ratio else ""])
     return table(["", "figure", "", "times the echo server's time"], lines)
 
 
@@ -86,17 +85,13 @@ def section(found):
     """The README's section."""
     rows = {row["row"]: row for row in found["rows"]}
     facts = found["machine"]
-    busy = (
-        " **The machine was busy: these figures are provisional.**"
-        if facts["load"][0] > facts["cores"] / 2
-        else ""
-    )
-    return f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores of {facts["cpu"]}, load \
-{facts["load"][0]:.1f} at the start.{busy}
+    busy = " **The machine was busy: these figures are provisional.**" if facts["load"][0] > facts["cores"] / 2 else ""
+    return f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores of {facts["cpu"]}, \
+load {facts["load"][0]:.1f} at the start.{busy}
 
 Decisions a second, driven from Python by one random policy that reads every observation and mask; everything
-was played in the same run, in turns. Boardwire is behind a Unix socket, dm-env-rpc behind TCP, the others play in the process of the
-policy. The games differ: a decision of Hanabi is not one of Faraway.
+was played in the same run, in turns. Boardwire is behind a Unix socket, dm-env-rpc behind TCP, the others play
+in the process of the policy. The games differ: a decision of Hanabi is not one of Faraway.
 
 {peers_table(rows)}
 
@@ -160,13 +155,13 @@ def draw(found):
     left.set_xscale("log")
     left.set_xlabel("decisions/s from Python (log scale; bars: medians, whiskers: quartiles)")
     left.set_title("Boardwire over gRPC (red), peers in process or over their own wire")
-    for way, mark in zip(WAYS, "os^"):
+    for way, mark in zip(WAYS, "os^", strict=False):
         for suffix, style in (("", "-"), (", echo", ":")):
             names = {size: f"batch python {way} x{size} unix{suffix}" for size in SIZES}
             points = [(size, rows[name]["figure"]) for size, name in names.items() if name in rows]
             colour = {"unary": "#edae49", "stream": "#d1495b", "halves": "#00798c"}[way]
             label = way + (" (echo server)" if suffix else "")
-            right.plot(*zip(*points), style, marker=mark, color=colour, label=label) if points else None
+            right.plot(*zip(*points, strict=False), style, marker=mark, color=colour, label=label) if points else None
     right.set_xscale("log", base=2)
     right.set_yscale("log")
     right.set_xlabel("environments a batch")

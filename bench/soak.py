@@ -39,9 +39,7 @@ def play_match(calls):
     decisions = 0
     while not (seen.terminated or seen.truncated):
         action = next(i for i in range(8 * len(seen.mask)) if seen.mask[i // 8] >> i % 8 & 1)
-        act = pb.ActRequest(
-            match_id=match_id, episode=seen.episode, decision=seen.decision, action=action, wait=True
-        )
+        act = pb.ActRequest(match_id=match_id, episode=seen.episode, decision=seen.decision, action=action, wait=True)
         seen = calls.Act(act, metadata=metadata).observation
         decisions += 1
     calls.CloseMatch(
@@ -83,7 +81,7 @@ def main(binary, wanted="10000000"):
             found = soak(address, server.pid, int(float(wanted)))
             server.stdin.close()
     grown = []
-    for side, sizes in zip(("server", "client"), zip(*found)):
+    for side, sizes in zip(("server", "client"), zip(*found, strict=False), strict=False):
         warm, most = sizes[0], max(sizes[1:])
         if most > warm + max(SLACK_MIB, GROWTH * warm):
             grown.append(f"the {side} from {warm:.1f} to {most:.1f} MiB")
