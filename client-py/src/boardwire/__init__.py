@@ -8,8 +8,8 @@ registers `boardwire/<Game>-v<version>` for every game that the installed server
 from importlib.metadata import version as _version
 
 from . import _registration
-from ._batch import Batch, BatchPart
-from ._client import CALL_SECONDS, Client, Match, connect
+from ._batch import Batch
+from ._client import CALL_SECONDS, Client, connect
 from ._errors import (
     AccessDenied,
     ActionOutOfRange,
@@ -53,6 +53,8 @@ from ._errors import (
     WrongToken,
 )
 from ._features import FeatureLayout
+from ._match import Match
+from ._part import BatchPart
 from ._seat import WAIT_SECONDS, Seat
 from ._self_play import SelfPlay, Turn
 from ._spec import Field, FieldKind, Game, GameSpec, Option, Table

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _convert
 from ._channel import Connection
-from ._errors import BatchActionOutOfRange, ConnectionLost, UnknownBatch
+from ._errors import ConnectionLost, UnknownBatch
+from ._part import Asked, BatchPart
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._stream import Stream, refused
@@ -25,99 +26,6 @@ from .v1 import batch_service_pb2 as pb
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class _Asked:
-    """A request on the stream that has not been collected."""
-
-    __slots__ = ("answer", "opening")
-
-    def __init__(self, opening: int) -> None:
-        self.opening = opening
-        self.answer: pb.RunBatchResponse | None = None
-
-
-class BatchPart:
-    """A run of environments of a batch, which is sent actions while others are being decided.
-
-    Attributes:
-        first: Its first environment.
-        environments: How many it has.
-    """
-
-    def __init__(self, batch: Batch, first: int, environments: int) -> None:
-        """Is called by `Batch.parts`."""
-        self.first = first
-        self.environments = environments
-        self._batch = batch
-        self._asked: deque[_Asked] = deque()
-
-    @property
-    def rows(self) -> slice:
-        """Where its rows stand among those of the whole batch."""
-        return slice(self.first, self.first + self.environments)
-
-    def send(self, actions: ArrayLike) -> None:
-        """Sends an action for every environment, and does not wait for what follows.
-
-        Args:
-            actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
-        """
-        request = pb.StepBatchRequest(
-            batch_id=self._batch.id,
-            actions=self._bytes(actions),
-            first=self.first,
-            count=self.environments,
-        )
-        self._asked.append(self._batch._send(pb.RunBatchRequest(step=request)))
-
-    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
-        """Waits for the decisions that follow the earliest actions sent and not received.
-
-        Args:
-            timeout: Seconds.
-
-        Raises:
-            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
-            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
-            RuntimeError: No actions have been sent.
-        """
-        if not self._asked:
-            raise RuntimeError("nothing has been sent whose answer could be received")
-        return self._batch._receive(self._asked.popleft(), timeout)
-
-    def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
-        """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
-        if self._asked:
-            raise RuntimeError("receive what has been sent before another step")
-        self.send(actions)
-        return self.recv(timeout=timeout)
-
-    def _bytes(self, actions: ArrayLike) -> bytes:
-        given = np.asarray(actions)
-        if given.shape != (self.environments,):
-            raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        if given.dtype == np.uint8:
-            return given.tobytes()
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        if given.min() < 0 or given.max() > 255:
-            at = int(np.flatnonzero((given < 0) | (given > 255))[0])
-            environment, action, known = self.first + at, int(given[at]), len(self._batch.spec.actions)
-            raise BatchActionOutOfRange(
-                f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
-                metadata={
-                    "environment": str(environment),
-                    "action": str(action),
-                    "actions": str(known),
-                },
-            )
-        return given.astype(np.uint8).tobytes()
-
-    def __repr__(self) -> str:
-        """Names its environments."""
-        last = self.first + self.environments - 1
-        return f"<environments {self.first} to {last} of {self._batch!r}>"
 
 
 class Batch:
@@ -156,7 +64,7 @@ class Batch:
         self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
             connection, token, lambda on: on.batch.RunBatch
         )
-        self._sent: deque[_Asked] = deque()
+        self._sent: deque[Asked] = deque()
         self._whole = BatchPart(self, 0, self.environments)
         self._closed = False
 
@@ -307,15 +215,15 @@ class Batch:
             raise ValueError("the mask names no environment")
         return np.packbits(mask, bitorder="little").tobytes()
 
-    def _send(self, request: pb.RunBatchRequest) -> _Asked:
+    def _send(self, request: pb.RunBatchRequest) -> Asked:
         self._stream.send(request)
-        asked = _Asked(self._stream.openings)
+        asked = Asked(self._stream.openings)
         while self._sent and self._sent[0].opening != asked.opening:
             self._sent.popleft()
         self._sent.append(asked)
         return asked
 
-    def _receive(self, asked: _Asked, timeout: float) -> BatchStep:
+    def _receive(self, asked: Asked, timeout: float) -> BatchStep:
         while asked.answer is None:
             if not self._stream.is_open or asked.opening != self._stream.openings:
                 raise ConnectionLost(

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar
 from . import _convert
 from ._batch import Batch
 from ._channel import Connection, check_target
+from ._match import Match
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
 from ._spec import Game, GameSpec
-from ._types import Autoreset, IllegalActions, Invitation, MatchInfo, Reward
+from ._types import Autoreset, IllegalActions, MatchInfo, Reward
 from .v1 import batch_pb2, batch_service_pb2, catalog_pb2
 from .v1 import match_service_pb2 as pb
 
@@ -293,70 +294,3 @@ class Client:
     def __repr__(self) -> str:
         """Names the server."""
         return f"<Client of {self.target}>"
-
-
-class Match:
-    """A match, in the hands of its host. It shows nobody's cards.
-
-    Attributes:
-        id: The match's id.
-        spec: The table's description.
-        host_token: What proves the host.
-        invitations: An invitation for each remote seat; each lets one agent in, once.
-    """
-
-    def __init__(
-        self, client: Client, info: MatchInfo, host_token: str, invitations: tuple[Invitation, ...]
-    ) -> None:
-        """Is called by `Client.create_match`."""
-        self.id = info.id
-        self.spec = client.game(info.game, seats=len(info.seats), options=info.options)
-        self.host_token = host_token
-        self.invitations = invitations
-        self._client = client
-
-    def join(self, seat: int) -> Seat:
-        """Takes a remote seat in this process.
-
-        Raises:
-            ValueError: It is no remote seat.
-            InvitationUsed: Somebody has taken it.
-        """
-        for given in self.invitations:
-            if given.seat == seat:
-                return self._client.join(given.invitation)
-        remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
-        raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
-
-    def info(self) -> MatchInfo:
-        """What everybody may know of the match."""
-        return fetch_match(self._client._connection, self.id, self._client._timeout)
-
-    def reset(self, seed: SupportsIndex | None = None) -> None:
-        """Begins the next episode at once, with this seed or the next one derived."""
-        request = pb.ResetRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
-        self._client._connection.call(
-            lambda on: on.match.Reset, request, timeout=WAIT_SECONDS, token=self.host_token
-        )
-
-    def close(self) -> MatchInfo:
-        """Ends the match for good: waiting calls are answered with `MatchClosed`."""
-        request = pb.CloseMatchRequest(match_id=self.id)
-        answer = self._client._connection.call(
-            lambda on: on.match.CloseMatch, request, timeout=self._client._timeout, token=self.host_token
-        )
-        return _convert.match_info(answer.match)
-
-    def __enter__(self) -> Self:
-        """Gives the match itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes the match."""
-        self.close()
-
-    def __repr__(self) -> str:
-        """Names game and match, never the token."""
-        return f"<Match {self.id} of {self.spec.game.id}>"

@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 
-from .._client import Match
 from .._errors import BoardwireError
+from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
 from ._shared import shared_client

@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .._client import Match
 from .._errors import BoardwireError
+from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
 from ._shared import shared_client

@@ -1,0 +1,111 @@
+"""A part of a batch: its actions are sent, and its decisions received, apart from those of others."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._errors import BatchActionOutOfRange
+from ._seat import WAIT_SECONDS
+from ._types import BatchStep
+from .v1 import batch_service_pb2 as pb
+
+if TYPE_CHECKING:
+    from ._batch import Batch
+
+
+class Asked:
+    """A request on the stream that has not been collected."""
+
+    __slots__ = ("answer", "opening")
+
+    def __init__(self, opening: int) -> None:
+        """Was sent on this opening of the stream."""
+        self.opening = opening
+        self.answer: pb.RunBatchResponse | None = None
+
+
+class BatchPart:
+    """A run of environments of a batch, which is sent actions while others are being decided.
+
+    Attributes:
+        first: Its first environment.
+        environments: How many it has.
+    """
+
+    def __init__(self, batch: Batch, first: int, environments: int) -> None:
+        """Is called by `Batch.parts`."""
+        self.first = first
+        self.environments = environments
+        self._batch = batch
+        self._asked: deque[Asked] = deque()
+
+    @property
+    def rows(self) -> slice:
+        """Where its rows stand among those of the whole batch."""
+        return slice(self.first, self.first + self.environments)
+
+    def send(self, actions: ArrayLike) -> None:
+        """Sends an action for every environment, and does not wait for what follows.
+
+        Args:
+            actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
+        """
+        request = pb.StepBatchRequest(
+            batch_id=self._batch.id,
+            actions=self._bytes(actions),
+            first=self.first,
+            count=self.environments,
+        )
+        self._asked.append(self._batch._send(pb.RunBatchRequest(step=request)))
+
+    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Waits for the decisions that follow the earliest actions sent and not received.
+
+        Args:
+            timeout: Seconds.
+
+        Raises:
+            IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
+            EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+            RuntimeError: No actions have been sent.
+        """
+        if not self._asked:
+            raise RuntimeError("nothing has been sent whose answer could be received")
+        return self._batch._receive(self._asked.popleft(), timeout)
+
+    def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+        """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
+        if self._asked:
+            raise RuntimeError("receive what has been sent before another step")
+        self.send(actions)
+        return self.recv(timeout=timeout)
+
+    def _bytes(self, actions: ArrayLike) -> bytes:
+        given = np.asarray(actions)
+        if given.shape != (self.environments,):
+            raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
+        if given.dtype == np.uint8:
+            return given.tobytes()
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"actions are whole numbers, not {given.dtype}")
+        if given.min() < 0 or given.max() > 255:
+            at = int(np.flatnonzero((given < 0) | (given > 255))[0])
+            environment, action, known = self.first + at, int(given[at]), len(self._batch.spec.actions)
+            raise BatchActionOutOfRange(
+                f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
+                metadata={
+                    "environment": str(environment),
+                    "action": str(action),
+                    "actions": str(known),
+                },
+            )
+        return given.astype(np.uint8).tobytes()
+
+    def __repr__(self) -> str:
+        """Names its environments."""
+        last = self.first + self.environments - 1
+        return f"<environments {self.first} to {last} of {self._batch!r}>"
