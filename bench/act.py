@@ -14,7 +14,6 @@ import sys
 import time
 
 import grpc
-
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1 import match_service_pb2_grpc as services
 
@@ -27,12 +26,15 @@ class Agent:
     """An agent at seat 0 of a match of Faraway against a random bot."""
 
     def __init__(self, address, *, stream):
-        """Connects to `address`; decides by single calls, or on a stream."""
         options = [("grpc.default_authority", "localhost")] if address.startswith("unix:") else []
         # A channel of its own for every agent: by default channels with equal arguments share a connection.
-        self.channel = grpc.insecure_channel(address, options=[*options, ("grpc.use_local_subchannel_pool", 1)])
+        self.channel = grpc.insecure_channel(
+            address, options=[*options, ("grpc.use_local_subchannel_pool", 1)]
+        )
         self.calls = services.MatchServiceStub(self.channel)
-        created = self.calls.CreateMatch(pb.CreateMatchRequest(game="faraway", seats=["remote", "random"], seed=SEED))
+        created = self.calls.CreateMatch(
+            pb.CreateMatchRequest(game="faraway", seats=["remote", "random"], seed=SEED)
+        )
         joined = self.calls.JoinMatch(pb.JoinMatchRequest(invitation=created.invitations[0].invitation))
         self.match_id = created.match.id
         self.metadata = [("authorization", f"Bearer {joined.token}")]
@@ -99,7 +101,7 @@ def compare(row, real, echo):
         (f"{row}, echo", [1 / t for t in echoes], "round trips/s"),
         (
             f"{row}, against echo",
-            [a / b for a, b in zip(reals, echoes, strict=False)],
+            [a / b for a, b in zip(reals, echoes)],
             "times its time",
         ),
     ]
@@ -112,12 +114,15 @@ def compare(row, real, echo):
 
 
 def main(wire):
-    """Measures the two servers that the program `wire` holds."""
-    with subprocess.Popen([wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
+    with subprocess.Popen(
+        [wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as servers:
         addresses = json.loads(servers.stdout.readline())
         for socket in ("tcp", "unix"):
             for way in ("unary", "stream"):
-                real, echo = (Agent(addresses[server][socket], stream=way == "stream") for server in ("real", "echo"))
+                real, echo = (
+                    Agent(addresses[server][socket], stream=way == "stream") for server in ("real", "echo")
+                )
                 compare(f"act python {way} {socket}", real, echo)
                 real.close()
                 echo.close()

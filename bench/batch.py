@@ -1,7 +1,8 @@
 """Batches from Python against the real server and the echo server: every way, every size, both sockets.
 
-Blocks alternate between the two. `decisions/s` is the whole loop, policy included; `against echo` compares the time
-between request and answer alone (`halves`: the time of a loop, since it never only waits). `batch.py WIRE [SOCKET]`.
+Blocks alternate between the two. `decisions/s` is the whole loop, policy included; `against echo`
+compares the time between request and answer alone (`halves`: the time of a loop, since it never only
+waits). `batch.py WIRE [SOCKET]`.
 """
 
 import json
@@ -38,7 +39,11 @@ def compare(row, real, echo, rows):
     for name, values, unit in (
         (row, [rate for rate, _ in reals], "decisions/s"),
         (f"{row}, echo", [rate for rate, _ in echoes], "decisions/s"),
-        (f"{row}, against echo", [a / b for (_, a), (_, b) in zip(reals, echoes, strict=False)], "times its time"),
+        (
+            f"{row}, against echo",
+            [a / b for (_, a), (_, b) in zip(reals, echoes, strict=False)],
+            "times its time",
+        ),
     ):
         low, figure, high = statistics.quantiles(values, n=4)
         shown = {"row": name, "figure": figure, "unit": unit, "quartiles": [low, high], "rows": rows}
@@ -47,7 +52,9 @@ def compare(row, real, echo, rows):
 
 def main(wire, only=None):
     """Compares everything."""
-    with subprocess.Popen([wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as servers:
+    with subprocess.Popen(
+        [wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as servers:
         addresses = json.loads(servers.stdout.readline())
         for socket in ("unix", "tcp"):
             for way in WAYS:

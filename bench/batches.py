@@ -1,7 +1,9 @@
-"""Batches of environments by plain grpcio stubs: single calls, one stream, or one stream with two halves under way.
+"""Batches of environments by plain grpcio stubs.
 
-A step is what an agent does between two decisions: columns are made arrays, the policy chooses, the actions are
-sent. Both seats are the learner's, so every decision of the game is one of ours.
+The ways are single calls, one stream, or one stream with two halves under way.
+
+A step is what an agent does between two decisions: columns are made arrays, the policy chooses, the
+actions are sent. Both seats are the learner's, so every decision of the game is one of ours.
 """
 
 import queue
@@ -54,7 +56,9 @@ class Batch:
             environments,
         )
         self.metadata = [("authorization", f"Bearer {opened.token}")]
-        shown = self.calls.ResetBatch(pb.ResetBatchRequest(batch_id=self.batch.id), metadata=self.metadata).step
+        shown = self.calls.ResetBatch(
+            pb.ResetBatchRequest(batch_id=self.batch.id), metadata=self.metadata
+        ).step
         self.asked = None
         if way == "unary":
             self.step = self.step_by_call

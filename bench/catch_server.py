@@ -1,6 +1,7 @@
-"""Catch over dm_env_rpc, as small as a server of it can be: prints its address, serves until standard input ends.
+"""Catch over dm_env_rpc, as small as a server of it can be.
 
-A ball falls through ten rows of five columns, the paddle in the last row moves left, not, or right.
+Prints its address, serves until standard input ends. A ball falls through ten rows of five columns, the
+paddle in the last row moves left, not, or right.
 """
 
 import random

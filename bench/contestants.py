@@ -1,8 +1,9 @@
 """Everything that is compared, a process each: `contestants.py NAME [ADDRESS]`.
 
-Prints `about` as a JSON line once it is ready; then, for every number of seconds read from standard input, plays
-that long and prints how many decisions it made in how many seconds. Each makes observation and mask (or the list
-of legal actions, where that is what the library offers) the way its library does it fastest, as far as we found.
+Prints `about` as a JSON line once it is ready; then, for every number of seconds read from standard
+input, plays that long and prints how many decisions it made in how many seconds. Each makes observation
+and mask (or the list of legal actions, where that is what the library offers) the way its library does it
+fastest, as far as we found.
 """
 
 import json
@@ -64,7 +65,7 @@ def open_spiel(name, policy):
 
 
 def open_spiel_rl(name, policy):
-    """The same by OpenSpiel's interface for learning agents: time steps with observation and legal actions."""
+    """The same by OpenSpiel's interface for learning agents: time steps."""
     from open_spiel.python.rl_environment import Environment
 
     env = Environment(name)

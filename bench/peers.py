@@ -1,8 +1,9 @@
 """Compares decisions a second: the peers in process or over their own wire, and Boardwire over its own.
 
-Every contestant is a process of its own; they play in turn, round after round, in an order that reverses each
-round, so that a slow minute of the machine is everybody's. A row is the median of the rounds. A peer that cannot
-be loaded, fails or exceeds its time limit has a row that says so. Prints a row a line as JSON.
+Every contestant is a process of its own; they play in turn, round after round, in an order that reverses
+each round, so that a slow minute of the machine is everybody's. A row is the median of the rounds. A peer
+that cannot be loaded, fails or exceeds its time limit has a row that says so. Prints a row a line as
+JSON.
 """
 
 import json
@@ -123,7 +124,9 @@ class Contestant:
 def say(row, values, unit, **more):
     """Prints a row."""
     low, figure, high = statistics.quantiles(values, n=4)
-    print(json.dumps({"row": row, "figure": figure, "unit": unit, "quartiles": [low, high], **more}), flush=True)
+    print(
+        json.dumps({"row": row, "figure": figure, "unit": unit, "quartiles": [low, high], **more}), flush=True
+    )
 
 
 def main(wire):
@@ -158,7 +161,9 @@ def main(wire):
             say(name, contestant.rates, "decisions/s", **contestant.about)
     for ours in (BEST, SINGLE):
         for name, contestant in by_name.items():
-            if contestant.about.get("library") != "boardwire" and not (contestant.failed or by_name[ours].failed):
+            if contestant.about.get("library") != "boardwire" and not (
+                contestant.failed or by_name[ours].failed
+            ):
                 ratios = [a / b for a, b in zip(by_name[ours].rates, contestant.rates, strict=False)]
                 say(f"{ours}, against {name}", ratios, "times its rate")
     for contestant in all_of_them:

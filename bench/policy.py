@@ -1,6 +1,7 @@
 """The one policy of all measurements: uniformly random among the legal actions.
 
-It looks at the observation and the mask of every decision. Its work is part of every figure, the peers' and ours.
+It looks at the observation and the mask of every decision. Its work is part of every figure, the peers'
+and ours.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ class RandomLegal:
         self.seen = 0.0
 
     def draw(self):
-        """A number from 0 to below 1. They are drawn by the thousand: one at a time costs more than some peers."""
+        """A number from 0 to below 1; they are drawn by the thousand, since one at a time is slow."""
         for number in self.drawn:
             return number
         self.drawn = iter(self.dice.random(4096).tolist())
@@ -36,10 +37,10 @@ class RandomLegal:
         return legal[int(self.draw() * len(legal))]
 
     def many(self, observations, masks):
-        """An action for every row of bit masks `uint8[n, bytes]`, low bit first; some action for a row without any.
+        """An action for every row of bit masks `uint8[n, bytes]`, low bit first; any for a row without one.
 
-        The bits of every byte are counted, one of them is drawn, and the byte that holds it is found: no row of
-        numbers as long as the action space, and no loop over environments.
+        The bits of every byte are counted, one of them is drawn, and the byte that holds it is found: no
+        row of numbers as long as the action space, and no loop over environments.
         """
         self.seen += float(observations[:, 0].sum())
         rows = np.arange(len(masks))

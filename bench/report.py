@@ -1,7 +1,7 @@
 """Writes what `results.json` holds where people read it.
 
-That is the section of the README between `<!-- bench -->` marks, and the chart in docs/. `bench/run --report`
-calls it without measuring anything.
+That is the section of the README between the marks `<!-- bench -->`, and the chart in docs/. `bench/run
+--report` does it without measuring anything.
 """
 
 import re
@@ -19,7 +19,7 @@ def number(value):
     """A figure as people read it."""
     if value >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:.3g}"
 
 
 def table(head, lines):
@@ -31,7 +31,9 @@ def table(head, lines):
 def peers_table(rows):
     """Every contestant with its figure and how many times it Boardwire plays, fastest first."""
     shown = [
-        row for name, row in rows.items() if row["unit"] == "decisions/s" and (row.get("library") or row.get("failed"))
+        row
+        for name, row in rows.items()
+        if row["unit"] == "decisions/s" and (row.get("library") or row.get("failed"))
     ]
     shown.sort(key=lambda row: -(row["figure"] or 0))
     lines = []
@@ -60,14 +62,53 @@ def batch_table(rows, socket):
 
 
 def budget_lines(rows):
-    """Every promise, kept or not."""
-    lines = []
+    """Every promise, kept or not; those about calls together: their tables are above."""
+    lines, calls = [], []
     for row in rows.values():
-        if row.get("budget"):
-            ((kind, bound),) = row["budget"].items()
-            met = {"yes": "met", "no": "**missed**", "unsure": "within noise"}[row["met"]]
-            lines.append([row["row"], number(row["figure"]), f"at {kind} {number(bound)} {row['unit']}", met])
+        if not row.get("budget"):
+            continue
+        if row["unit"] == "times its time":
+            calls.append(row)
+            continue
+        ((kind, bound),) = row["budget"].items()
+        met = {"yes": "met", "no": "**missed**", "unsure": "within noise"}[row["met"]]
+        lines.append([row["row"], number(row["figure"]), f"at {kind} {number(bound)} {row['unit']}", met])
+    for what in ("act", "batch"):
+        verdicts = [row["met"] for row in calls if row["row"].startswith(what)]
+        if verdicts:
+            bound = next(iter(calls[0]["budget"].values()))
+            counts = {word: verdicts.count(word) for word in ("yes", "no", "unsure")}
+            met = f"{counts['yes']} met, **{counts['no']} missed**, {counts['unsure']} within noise"
+            kinds = f"`{what}` calls, each way, size and socket, against an echo server"
+            lines.append([kinds, "as above", f"at most {number(bound)} times its time", met])
     return table(["promised", "found", "bound", ""], lines)
+
+
+def summary(rows):
+    """What came out, in words: slow cases first."""
+    slower, faster = [], []
+    for name, row in rows.items():
+        if row["unit"] != "times its rate" or not name.startswith(f"{BEST}, against "):
+            continue
+        peer = name.removeprefix(f"{BEST}, against ")
+        (slower if row["figure"] < 1 else faster).append((row["figure"], peer))
+    single = [row for name, row in rows.items() if name.startswith(f"{SINGLE}, against ")]
+    ahead = sum(row["figure"] > 1 for row in single)
+    listed = [f"{number(ratio)} times `{peer}`" for ratio, peer in sorted(faster)]
+    text = (
+        f"In batches of 1,024 on a stream Boardwire makes {number(rows[BEST]['figure'])} decisions a second"
+    )
+    text += f": {', '.join(listed)}." if listed else "."
+    if slower:
+        text += (
+            " Slower than "
+            + ", ".join(f"`{peer}` ({number(ratio)} times)" for ratio, peer in sorted(slower))
+            + "."
+        )
+    if single:
+        text += f" One decision a round trip is faster than {ahead} of {len(single)} of them:"
+        text += " what one environment costs over a wire, batches take away."
+    return text
 
 
 def other_lines(rows):
@@ -77,7 +118,9 @@ def other_lines(rows):
     for name, row in rows.items():
         if wanted.fullmatch(name) and row["figure"]:
             ratio = rows.get(f"{name}, against echo")
-            lines.append([name, number(row["figure"]), row["unit"], f"{ratio['figure']:.2f}" if ratio else ""])
+            lines.append(
+                [name, number(row["figure"]), row["unit"], f"{ratio['figure']:.2f}" if ratio else ""]
+            )
     return table(["", "figure", "", "times the echo server's time"], lines)
 
 
@@ -85,20 +128,27 @@ def section(found):
     """The README's section."""
     rows = {row["row"]: row for row in found["rows"]}
     facts = found["machine"]
-    busy = " **The machine was busy: these figures are provisional.**" if facts["load"][0] > facts["cores"] / 2 else ""
-    return f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores of {facts["cpu"]}, \
-load {facts["load"][0]:.1f} at the start.{busy}
+    busy = (
+        " **The machine was busy: these figures are provisional.**"
+        if facts["load"][0] > facts["cores"] / 2
+        else ""
+    )
+    return f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores
+of {facts["cpu"]}, load {facts["load"][0]:.1f} at the start.{busy}
 
 Decisions a second, driven from Python by one random policy that reads every observation and mask; everything
-was played in the same run, in turns. Boardwire is behind a Unix socket, dm-env-rpc behind TCP, the others play
-in the process of the policy. The games differ: a decision of Hanabi is not one of Faraway.
+was played in the same run, in turns. Boardwire is behind a Unix socket, dm-env-rpc behind TCP, the
+others play in the process of the policy. The games differ: a decision of Hanabi is not one of Faraway.
+
+{summary(rows) if BEST in rows and rows[BEST]["figure"] else ""}
 
 {peers_table(rows)}
 
 ![Decisions a second of Boardwire and its peers](docs/benchmark.png)
 
-Batches of Faraway over a Unix socket: decisions a second, and in brackets how many times as long a call takes as with
-a server that plays nothing and sends the same bytes.
+Batches of Faraway over a Unix socket: decisions a second, and in brackets how many times as long a call
+takes as with a server that plays nothing and sends the same bytes. With `halves` two requests are under way,
+and the times are those of the whole loop.
 
 {batch_table(rows, "unix")}
 
@@ -161,7 +211,9 @@ def draw(found):
             points = [(size, rows[name]["figure"]) for size, name in names.items() if name in rows]
             colour = {"unary": "#edae49", "stream": "#d1495b", "halves": "#00798c"}[way]
             label = way + (" (echo server)" if suffix else "")
-            right.plot(*zip(*points, strict=False), style, marker=mark, color=colour, label=label) if points else None
+            right.plot(
+                *zip(*points, strict=False), style, marker=mark, color=colour, label=label
+            ) if points else None
     right.set_xscale("log", base=2)
     right.set_yscale("log")
     right.set_xlabel("environments a batch")
