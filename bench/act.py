@@ -1,8 +1,8 @@
 """One Python agent against the real server and the echo server, one decision at a time.
 
-Reads where both listen as JSON from `wire hold` (the argument is that program), plays the same match against each
-in turn by plain grpcio stubs, by single calls and on a stream, and prints a row a line as JSON. What counts is
-the ratio of neighbouring blocks, since machines are noisy.
+Reads where both listen as JSON from `wire hold` (the argument is that program), plays the same match against
+each in turn by plain grpcio stubs, by single calls and on a stream, and prints a row a line as JSON. What
+counts is the ratio of neighbouring blocks, since machines are noisy.
 """
 
 import json
@@ -14,6 +14,7 @@ import sys
 import time
 
 import grpc
+
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1 import match_service_pb2_grpc as services
 
@@ -26,6 +27,7 @@ class Agent:
     """An agent at seat 0 of a match of Faraway against a random bot."""
 
     def __init__(self, address, *, stream):
+        """Connects to `address`; decides by single calls, or on a stream."""
         options = [("grpc.default_authority", "localhost")] if address.startswith("unix:") else []
         # A channel of its own for every agent: by default channels with equal arguments share a connection.
         self.channel = grpc.insecure_channel(
@@ -101,7 +103,7 @@ def compare(row, real, echo):
         (f"{row}, echo", [1 / t for t in echoes], "round trips/s"),
         (
             f"{row}, against echo",
-            [a / b for a, b in zip(reals, echoes)],
+            [a / b for a, b in zip(reals, echoes, strict=False)],
             "times its time",
         ),
     ]
@@ -114,6 +116,7 @@ def compare(row, real, echo):
 
 
 def main(wire):
+    """Measures the two servers that the program `wire` holds."""
     with subprocess.Popen(
         [wire, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as servers:
