@@ -6,7 +6,7 @@ use std::sync::Arc;
 use boardwire_games::{Recorded, Registry, Visitor};
 use boardwire_kernel::{Loaded, testkit};
 
-/// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more.
+/// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more, `GAME` for one game.
 fn games_per_table() -> u64 {
     std::env::var("BOARDWIRE_LAW_GAMES").ok().and_then(|number| number.parse().ok()).unwrap_or(20)
 }
@@ -28,7 +28,8 @@ impl Visitor for Laws {
 #[test]
 fn every_game_obeys_the_laws() {
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
-    for id in Registry::IDS {
+    let only = std::env::var("GAME").ok();
+    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
         registry.visit(id, Laws).expect("the registry knows its own ids");
     }
 }

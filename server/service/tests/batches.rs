@@ -262,34 +262,3 @@ async fn a_request_repeated_with_the_same_id_opens_once() {
     assert_eq!(one, two);
     server.holds(1).await;
 }
-
-/// `cargo test --release -p boardwire-server --test batches -- --ignored`: ten million decisions.
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a soak: half a minute, in release"]
-async fn memory_stays_flat_over_ten_million_decisions() {
-    let resident = || -> u64 {
-        let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it tells this");
-        line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number of KiB")
-    };
-    let server = Server::start(Limits::default()).await;
-    let mut owned = Owned::open(server.client().await, opening(1024)).await;
-    let mut shown = owned.reset().await;
-    let mut warm = 0;
-    for call in 0..10_000 {
-        shown = owned.step(lowest(&shown)).await.expect("legal");
-        // A batch comes and goes beside it.
-        if call % 100 == 0 {
-            let other = Owned::open(owned.client.clone(), opening(256)).await;
-            let close = other.request(CloseBatchRequest { batch_id: other.id.clone() });
-            owned.client.close_batch(close).await.expect("it is closed");
-        }
-        if call == 1_000 {
-            warm = resident();
-        }
-    }
-    let end = resident();
-    println!("resident after 1 million decisions {warm} KiB, after 10 million {end} KiB");
-    assert!(end < warm + 16 * 1024, "{warm} KiB grew to {end} KiB");
-}
