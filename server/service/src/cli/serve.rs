@@ -1,5 +1,6 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -176,7 +177,10 @@ fn read(path: &Path) -> anyhow::Result<File> {
 fn log(format: LogFormat, level: &str) -> anyhow::Result<()> {
     let filter =
         tracing_subscriber::EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
-    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logger = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match format {
         LogFormat::Text => logger.init(),
         LogFormat::Json => logger.json().init(),
