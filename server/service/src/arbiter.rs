@@ -6,77 +6,20 @@
 
 mod episode;
 mod observation;
+mod settings;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::sync::Notify;
 
 pub use observation::{Ending, Extras, Observation};
+pub use settings::{IllegalActions, Player, Settings};
 
 use crate::error::ServiceError;
-use crate::reward::RewardKind;
 use crate::secret;
 use crate::tables::Table;
 use episode::{Standing, Thinking};
-
-/// Who plays at a seat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Player {
-    /// An agent that joins by invitation.
-    Remote,
-    /// A bot in the server.
-    Bot(Bot),
-}
-
-impl std::fmt::Display for Player {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Remote => f.write_str("remote"),
-            Self::Bot(bot) => bot.fmt(f),
-        }
-    }
-}
-
-/// What happens to an action that exists but is illegal now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IllegalActions {
-    /// It is refused.
-    #[default]
-    Reject,
-    /// The legal action with the lowest index is played for it.
-    FirstLegal,
-    /// A legal action drawn from the episode's seed is played for it.
-    SeededLegal,
-    /// The episode ends; the seat is last.
-    Forfeit,
-}
-
-/// What a match is created with, beside its table.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Who plays at each seat.
-    pub players: Vec<Player>,
-    /// The seed of the first episode, if somebody gives it.
-    pub seed: Option<u64>,
-    /// What seats are rewarded for.
-    pub reward: RewardKind,
-    /// Whether decisions with a single legal action are played by the engine.
-    pub skip_forced: bool,
-    /// What happens to illegal actions.
-    pub illegal_actions: IllegalActions,
-}
-
-impl Settings {
-    /// The seats at which agents play.
-    fn remote(&self) -> SeatSet {
-        let seats = Seat::all(MAX_SEATS_U8).zip(&self.players);
-        seats.filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect()
-    }
-}
-
-const MAX_SEATS_U8: u8 = 8;
 
 /// Who a token belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,7 +156,7 @@ impl Arbiter {
         };
         let standing = &inner.standing;
         Summary {
-            joined: Seat::all(MAX_SEATS_U8).zip(&inner.tickets).filter_map(joined).collect(),
+            joined: self.settings.seats().zip(&inner.tickets).filter_map(joined).collect(),
             over: standing.is_over(),
             closed,
             episode: standing.episode(),
@@ -255,7 +198,7 @@ impl Arbiter {
             return Ok(Role::Host);
         }
         let inner = self.lock();
-        let mut seats = Seat::all(MAX_SEATS_U8).zip(&inner.tickets);
+        let mut seats = self.settings.seats().zip(&inner.tickets);
         seats
             .find(|(_, ticket)| ticket.token.as_deref().is_some_and(|secret| secret::same(token, secret)))
             .map(|(seat, _)| Role::Seat(seat))

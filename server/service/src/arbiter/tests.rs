@@ -5,6 +5,7 @@ use boardwire_kernel::{Dice, SUBSTITUTE_STREAM};
 
 use super::*;
 use crate::convert;
+use crate::reward::RewardKind;
 use crate::tables::Tables;
 
 fn tables() -> Tables {
@@ -330,7 +331,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
             let mut truth = Standing::new(&table, &settings);
             let mut dice = Dice::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
-                for seat in Seat::all(MAX_SEATS_U8).take(seats as usize) {
+                for seat in settings.seats() {
                     let mut other = truth.imagined(&settings, seat, &mut dice);
                     assert!(
                         every_answer(&mut truth, &table, &settings, seat)
