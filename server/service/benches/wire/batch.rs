@@ -17,7 +17,7 @@ use boardwire_api::v1::{
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse, run_batch_request,
     run_batch_response,
 };
-use boardwire_kernel::{ActionSet, BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, Dice};
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 use bytes::Bytes;
 use tokio_stream::{Stream, StreamExt as _};
@@ -42,12 +42,20 @@ struct Tape {
     given: AtomicUsize,
 }
 
-fn legal_action(mask: &[u8], dice: &mut Dice) -> u8 {
-    let mut legal: ActionSet = (0..=u8::MAX)
-        .take(8 * mask.len())
-        .filter(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1)
-        .collect();
-    if legal == ActionSet::EMPTY { 0 } else { dice.draw(&mut legal) }
+/// A random one of the actions in a mask; 0 when there is none.
+pub(crate) fn legal_action(mask: &[u8], dice: &mut Dice) -> u8 {
+    let mut skip = match mask.iter().map(|byte| byte.count_ones()).sum() {
+        0 => return 0,
+        legal => dice.below(legal),
+    };
+    for (at, &byte) in (0..).zip(mask) {
+        if skip < byte.count_ones() {
+            let rest = (0..skip).fold(byte, |rest, _| rest & (rest - 1));
+            return 8 * at + u8::try_from(rest.trailing_zeros()).unwrap_or(0);
+        }
+        skip -= byte.count_ones();
+    }
+    0
 }
 
 impl Tape {

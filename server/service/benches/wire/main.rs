@@ -9,6 +9,7 @@
 mod agent;
 mod batch;
 mod echo;
+mod in_process;
 mod measure;
 mod servers;
 
@@ -26,6 +27,7 @@ fn main() -> anyhow::Result<()> {
     match words[..] {
         ["echo", real, path] => echo::run(real, path),
         ["hold", ..] => hold(),
+        ["steps", ref rest @ ..] => in_process::run(words.contains(&"--json"), rest.first().unwrap_or(&"")),
         _ => measure::run(words.contains(&"--json")),
     }
 }

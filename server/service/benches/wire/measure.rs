@@ -37,7 +37,7 @@ fn unix(server: &Server) -> String {
     server.unix.clone()
 }
 
-/// Round trips a second by block against each server, and the ratio of times pair by pair; ascending.
+/// Round trips a second by block against each server, and the ratio of times pair by pair.
 struct Compared {
     real: Vec<f64>,
     echo: Vec<f64>,
@@ -62,30 +62,25 @@ impl Compared {
                 ratios.push(one / other);
             }
         }
-        for all in [&mut reals, &mut echoes, &mut ratios] {
-            all.sort_unstable_by(f64::total_cmp);
-        }
         Ok(Self { real: reals, echo: echoes, ratios })
     }
 
-    fn print(&self, row: &str, json: bool) {
-        let rows = [
-            (row.to_owned(), &self.real, "round trips/s"),
-            (format!("{row}, echo"), &self.echo, "round trips/s"),
-            (format!("{row}, against echo"), &self.ratios, "times its time"),
-        ];
-        for (row, all, unit) in rows {
-            let quartile = |number: usize| all[number * (all.len() - 1) / 4];
-            let (low, figure, high) = (quartile(1), quartile(2), quartile(3));
-            if json {
-                println!(
-                    "{}",
-                    json!({ "row": row, "figure": figure, "unit": unit, "quartiles": [low, high] })
-                );
-            } else {
-                println!("{row:36} {figure:10.2} {unit} ({low:.2} to {high:.2})");
-            }
-        }
+    fn print(self, row: &str, json: bool) {
+        print(row, self.real, "round trips/s", json);
+        print(&format!("{row}, echo"), self.echo, "round trips/s", json);
+        print(&format!("{row}, against echo"), self.ratios, "times its time", json);
+    }
+}
+
+/// Prints a row: the median of the samples and their quartiles.
+pub(crate) fn print(row: &str, mut samples: Vec<f64>, unit: &str, json: bool) {
+    samples.sort_unstable_by(f64::total_cmp);
+    let quartile = |number: usize| samples[number * (samples.len() - 1) / 4];
+    let (low, figure, high) = (quartile(1), quartile(2), quartile(3));
+    if json {
+        println!("{}", json!({ "row": row, "figure": figure, "unit": unit, "quartiles": [low, high] }));
+    } else {
+        println!("{row:48} {figure:10.2} {unit} ({low:.2} to {high:.2})");
     }
 }
 

@@ -1,0 +1,67 @@
+//! Batches without a wire: what the server's own work for a step takes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use boardwire_games::Registry;
+use boardwire_kernel::{BOT_STREAM, Dice};
+use boardwire_server::arbiter::Player;
+use boardwire_server::batch::{Autoreset, Batch, Opening, Plan};
+use boardwire_server::tables::{Table, Tables};
+
+use crate::batch::legal_action;
+use crate::measure::print;
+
+const SIZES: [usize; 6] = [1, 16, 64, 256, 1024, 4096];
+/// How long one sample steps.
+const SAMPLE: Duration = Duration::from_millis(100);
+const SAMPLES: usize = 21;
+
+/// Steps batches of every game for two, all sizes, by one thread and by two; only rows whose name has `word`.
+pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
+    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+    for game in Registry::IDS {
+        for threads in [1, 2] {
+            let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
+            for environments in SIZES {
+                let row = format!("batch {game} x{environments} in process, threads {threads}");
+                if row.contains(word) {
+                    let rates = measure(&tables.table(game, 2, [])?, environments, &pool)?;
+                    print(&row, rates, "decisions/s", json);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Decisions a second of every sample, the time of the steps alone.
+fn measure(
+    table: &Arc<Table>,
+    environments: usize,
+    pool: &Arc<rayon::ThreadPool>,
+) -> anyhow::Result<Vec<f64>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let plan = Plan::of(vec![Player::Remote; 2]).context("learners")?;
+    let plan = Plan { autoreset: Autoreset::SameStep, ..plan };
+    let opening = Opening { plan, environments, first: 0, seed: 7 };
+    let batch = Arc::new(Batch::open(String::new(), Arc::clone(table), opening, Arc::clone(pool)));
+    let mut dice = Dice::new(0, BOT_STREAM);
+    let mut shown = runtime.block_on(batch.reset(&[], None, &[]))?;
+    let mut sample = || -> anyhow::Result<f64> {
+        let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
+        while stepping < SAMPLE {
+            let masks = shown.mask.chunks_exact(shown.mask.len() / environments);
+            let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut dice)).collect();
+            decisions += u32::try_from(actions.len())?;
+            let start = Instant::now();
+            shown = runtime.block_on(batch.step(0, 0, actions.into()))?;
+            stepping += start.elapsed();
+        }
+        Ok(f64::from(decisions) / stepping.as_secs_f64())
+    };
+    // The first warms up.
+    sample()?;
+    (0..SAMPLES).map(|_| sample()).collect()
+}
