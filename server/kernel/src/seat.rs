@@ -45,9 +45,16 @@ impl Seat {
         Self((self.0 + steps % seats) % seats)
     }
 
+    /// All seats of a table of `N` clockwise, beginning with this one.
+    #[must_use]
+    pub fn around<const N: usize>(self) -> [Self; N] {
+        let mut seats = self.round(u8::try_from(N).unwrap_or(0));
+        std::array::from_fn(|_| seats.next().unwrap_or(self))
+    }
+
     /// All seats clockwise, beginning with this one: "viewer first" order.
     pub fn round(self, seats: u8) -> impl Iterator<Item = Self> + Clone {
-        (0..seats).map(move |steps| self.clockwise(steps, seats))
+        (self.0..self.0 + seats).map(move |number| Self(if number < seats { number } else { number - seats }))
     }
 }
 

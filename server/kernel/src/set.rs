@@ -37,6 +37,27 @@ impl<const W: usize> BitSet<W> {
         set
     }
 
+    /// The members as ids that count from `to` where they counted from `from`, in a set of any width.
+    ///
+    /// # Panics
+    /// When a member is below `from` or does not fit.
+    #[must_use]
+    pub fn renumbered<const V: usize>(&self, from: u8, to: u8) -> BitSet<V> {
+        let mut out = BitSet::EMPTY;
+        // Ids are at most 255: four words more keep all positions positive.
+        for (at, bits) in (256..).step_by(64).zip(self.0) {
+            let at = at + u32::from(to) - u32::from(from);
+            let halves = [bits << (at % 64), bits.checked_shr(64 - at % 64).unwrap_or(0)];
+            for (half, word) in halves.into_iter().zip(at / 64..) {
+                match word.checked_sub(4).and_then(|word| out.0.get_mut(word as usize)) {
+                    Some(word) => *word |= half,
+                    None => assert!(half == 0, "a member does not fit its new number"),
+                }
+            }
+        }
+        out
+    }
+
     /// The set whose only member is `id`.
     #[must_use]
     pub fn single(id: u8) -> Self {
@@ -83,7 +104,8 @@ impl<const W: usize> BitSet<W> {
     /// The smallest member.
     #[must_use]
     pub fn lowest(&self) -> Option<u8> {
-        self.nth(0)
+        let mut words = (0..).zip(self.0);
+        words.find_map(|(word, bits)| (bits != 0).then(|| 64 * word + lowest_bit(bits)))
     }
 
     /// The `k`-th smallest member, counted from 0.
@@ -93,11 +115,7 @@ impl<const W: usize> BitSet<W> {
         for (index, &word) in (0u8..).zip(&self.0) {
             let ones = word.count_ones();
             if left < ones {
-                let mut bits = word;
-                for _ in 0..left {
-                    bits &= bits - 1;
-                }
-                return Some(index * 64 + lowest_bit(bits));
+                return Some(index * 64 + nth_bit(word, left));
             }
             left -= ones;
         }
@@ -139,14 +157,36 @@ impl<const W: usize> BitSet<W> {
 
     /// Writes the set as bits: id `i` is bit `i % 8` of byte `i / 8`; ids beyond `out` are left out.
     pub fn write_bits(&self, out: &mut [u8]) {
-        for (chunk, word) in out.chunks_mut(8).zip(self.0) {
-            chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
+        let (whole, rest) = out.as_chunks_mut();
+        for (bytes, word) in whole.iter_mut().zip(self.0) {
+            *bytes = word.to_le_bytes();
+        }
+        if let Some(word) = self.0.get(whole.len()) {
+            for (byte, bits) in rest.iter_mut().zip(word.to_le_bytes()) {
+                *byte = bits;
+            }
         }
     }
 }
 
+/// The place of the `k`-th lowest bit that is set, counted from 0; there are more than `k`.
+fn nth_bit(mut bits: u64, mut k: u32) -> u8 {
+    let mut below = 0;
+    for half in [32, 16, 8] {
+        let low = (bits & ((1 << half) - 1)).count_ones();
+        if k >= low {
+            (k, bits, below) = (k - low, bits >> half, below + half);
+        }
+    }
+    for _ in 0..k {
+        bits &= bits - 1;
+    }
+    below + lowest_bit(bits)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a place in a word is at most 64")]
 fn lowest_bit(bits: u64) -> u8 {
-    u8::try_from(bits.trailing_zeros()).unwrap_or(64)
+    bits.trailing_zeros() as u8
 }
 
 impl<const W: usize> Default for BitSet<W> {
@@ -208,6 +248,17 @@ impl<const W: usize> Iterator for Members<W> {
         }
         None
     }
+
+    fn fold<B, F: FnMut(B, u8) -> B>(self, init: B, mut add: F) -> B {
+        let mut folded = init;
+        for (word, mut bits) in (0..).zip(self.words) {
+            while bits != 0 {
+                folded = add(folded, 64 * word + lowest_bit(bits));
+                bits &= bits - 1;
+            }
+        }
+        folded
+    }
 }
 
 #[cfg(test)]
@@ -225,10 +276,43 @@ mod tests {
     }
 
     #[test]
+    fn every_member_has_its_rank() {
+        for word in [1, u64::MAX, 0x8000_0000_0000_0000, 0xdead_beef_0bad_cafe, 0x00ff_0000_ff00_8001] {
+            let set = BitSet([word]);
+            let by_rank: Vec<_> = (0..set.len()).filter_map(|k| set.nth(k)).collect();
+            assert_eq!(by_rank, set.iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn first_fills_whole_and_partial_words() {
         assert_eq!(BitSet::<2>::first(128).len(), 128);
         assert_eq!(BitSet::<2>::first(65).iter().last(), Some(64));
         assert!(BitSet::<1>::first(0).is_empty());
+    }
+
+    #[test]
+    fn a_fold_goes_on_where_the_iteration_stopped() {
+        let set: BitSet<4> = [200, 3, 64, 63, 255].into_iter().collect();
+        let mut members = set.iter();
+        assert_eq!((members.next(), members.next()), (Some(3), Some(63)));
+        assert_eq!(members.fold(vec![], |all, id| [all, vec![id]].concat()), [64, 200, 255]);
+    }
+
+    #[test]
+    fn renumbering_moves_every_member() {
+        let set: BitSet<2> = [1, 64, 68, 100].into_iter().collect();
+        let members = |from, to| set.renumbered::<4>(from, to).iter().collect::<Vec<_>>();
+        assert_eq!(members(1, 0), [0, 63, 67, 99]);
+        assert_eq!(members(0, 68), [69, 132, 136, 168]);
+        assert_eq!(members(1, 1), [1, 64, 68, 100]);
+        assert_eq!(BitSet::<1>::single(45).renumbered::<2>(1, 68), BitSet::single(112));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not fit")]
+    fn a_member_below_its_new_first_number_does_not_fit() {
+        let _: BitSet<1> = BitSet::<1>::single(3).renumbered(4, 0);
     }
 
     #[test]

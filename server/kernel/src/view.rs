@@ -109,21 +109,31 @@ impl ViewLayout {
 /// Writes a view's values in layout order into memory the caller owns.
 #[derive(Debug)]
 pub struct ViewWriter<'a> {
-    out: &'a mut [u8],
-    at: usize,
+    /// What is still to be written, all zero.
+    rest: &'a mut [u8],
 }
 
 impl<'a> ViewWriter<'a> {
     /// Begins at the first byte of `out`.
     #[must_use]
     pub fn new(out: &'a mut [u8]) -> Self {
-        Self { out, at: 0 }
+        out.fill(0);
+        Self { rest: out }
+    }
+
+    /// The next bytes, all zero, for values that are not written in their order.
+    ///
+    /// # Panics
+    /// When the view is not so long.
+    pub fn zeros(&mut self, bytes: usize) -> &'a mut [u8] {
+        let (field, rest) = std::mem::take(&mut self.rest).split_at_mut(bytes);
+        self.rest = rest;
+        field
     }
 
     /// Writes a one-byte value.
     pub fn put(&mut self, value: u8) {
-        self.out[self.at] = value;
-        self.at += 1;
+        self.zeros(1)[0] = value;
     }
 
     /// Writes a two-byte value, low byte first.
@@ -132,23 +142,21 @@ impl<'a> ViewWriter<'a> {
     }
 
     /// Writes one-byte values.
+    #[inline]
     pub fn put_all(&mut self, values: &[u8]) {
-        self.out[self.at..self.at + values.len()].copy_from_slice(values);
-        self.at += values.len();
+        self.zeros(values.len()).copy_from_slice(values);
     }
 
-    /// Writes the ids in ascending order, then zeros up to `places` bytes.
+    /// Writes the ids in their order, then zeros up to `places` bytes.
     ///
     /// # Panics
     /// When there are more ids than places.
     pub fn put_ids(&mut self, ids: impl IntoIterator<Item = u8>, places: usize) {
-        let end = self.at + places;
-        for id in ids {
-            assert!(self.at < end, "more ids than the {places} places of the field");
-            self.put(id);
-        }
-        self.out[self.at..end].fill(0);
-        self.at = end;
+        let mut field = self.zeros(places).iter_mut();
+        ids.into_iter().for_each(|id| match field.next() {
+            Some(place) => *place = id,
+            None => panic!("more ids than the {places} places of the field"),
+        });
     }
 
     /// Ends the view.
@@ -156,7 +164,7 @@ impl<'a> ViewWriter<'a> {
     /// # Panics
     /// When not every byte has been written: the layout and the writing differ.
     pub fn finish(self) {
-        assert_eq!(self.at, self.out.len(), "the view's layout and its writing differ");
+        assert!(self.rest.is_empty(), "the view's layout and its writing differ");
     }
 }
 
