@@ -58,7 +58,7 @@ impl Faraway {
                 && state.chosen[seat] == 0
                 && state.owed[seat] == 0
                 && state.placed[seat] == [0; 7]
-                && state.dealt.iter().all(|round| round[seat].is_empty());
+                && state.dealt[seat].iter().all(Sanctuaries::is_empty);
             ensure(sits || empty, || format!("seat {seat} is nobody's and has something"))?;
         }
         let owes = in_turn && state.round > 1;
@@ -159,7 +159,7 @@ impl Faraway {
                 self.check_round(state, round, &mut deck)?;
             } else {
                 let at = usize::from(round - 2);
-                let none = state.dealt[at].iter().all(Sanctuaries::is_empty)
+                let none = state.dealt.iter().all(|dealt| dealt[at].is_empty())
                     && state.placed.iter().all(|placed| placed[at] == 0);
                 ensure(none, || format!("sanctuaries in round {round}, before it was explored"))?;
             }
@@ -181,15 +181,15 @@ impl Faraway {
         for &seat in &order[..usize::from(self.seats)] {
             let seat = usize::from(seat);
             let due = if state.found(round, seat) { 1 + self.clues(state, seat, round) } else { 0 };
-            let early = state.dealt[at][seat].difference(earlier);
+            let early = state.dealt[seat][at].difference(earlier);
             owed[seat] = deck.deal(early, due).ok_or_else(|| wrong_deal(round, seat, early))?;
-            earlier = earlier.union(state.dealt[at][seat]);
+            earlier = earlier.union(state.dealt[seat][at]);
         }
         earlier = Sanctuaries::EMPTY;
         for (place, &seat) in (0..).zip(&order[..usize::from(self.seats)]) {
             let seat = usize::from(seat);
-            let late = state.dealt[at][seat].intersection(earlier);
-            earlier = earlier.union(state.dealt[at][seat]);
+            let late = state.dealt[seat][at].intersection(earlier);
+            earlier = earlier.union(state.dealt[seat][at]);
             let passed = !now || place < state.turn;
             let active = now && place == state.turn && state.phase == Phase::Place;
             if passed || active {
@@ -203,8 +203,8 @@ impl Faraway {
                 format!("seat {seat} is owed {}, not {left}", state.owed[seat])
             })?;
             let placed = state.placed[seat][at];
-            let has_placed = passed && !state.dealt[at][seat].is_empty();
-            ensure(if has_placed { state.dealt[at][seat].contains(placed) } else { placed == 0 }, || {
+            let has_placed = passed && !state.dealt[seat][at].is_empty();
+            ensure(if has_placed { state.dealt[seat][at].contains(placed) } else { placed == 0 }, || {
                 format!("seat {seat} placed sanctuary {placed} in round {round}")
             })?;
             ensure(!active || !state.before(seat).is_empty(), || {

@@ -47,7 +47,7 @@ impl Faraway {
         let mut paths = [0; SANCTUARIES as usize];
         for (round, seat, bit) in self.deals(state) {
             let at = usize::from(round - 2);
-            for id in state.dealt[at][seat] {
+            for id in state.dealt[seat][at] {
                 paths[usize::from(id) - 1] |= bit;
             }
             if let Some(path) =
@@ -62,7 +62,7 @@ impl Faraway {
     /// Makes what was dealt, and what is left of the front block, as the paths say.
     pub(super) fn follow(&self, state: &mut State, paths: &Paths) {
         for (round, seat, bit) in self.deals(state) {
-            state.dealt[usize::from(round - 2)][seat] = ids(paths, |path| path & bit != 0);
+            state.dealt[seat][usize::from(round - 2)] = ids(paths, |path| path & bit != 0);
         }
         // What is left of the front block went into no deal since.
         let front = match state.front_block {

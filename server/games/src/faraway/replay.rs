@@ -71,7 +71,7 @@ impl Play<'_> {
             let got = match number {
                 1 => Sanctuaries::EMPTY,
                 // Nothing has been owed and dealt since: that takes returned cards, and none are yet.
-                _ => state.dealt[usize::from(number - 2)][seat],
+                _ => state.dealt[seat][usize::from(number - 2)],
             };
             let at = format!("round {number} dealt to seat {seat}");
             same_set(&at, dealt, got)?;
@@ -92,7 +92,7 @@ impl Play<'_> {
         }
         let before = match number {
             1 => Sanctuaries::EMPTY,
-            _ => self.episode.state().dealt[usize::from(number - 2)][seat],
+            _ => self.episode.state().dealt[seat][usize::from(number - 2)],
         };
         let dealt: Sanctuaries = round.dealt[seat].iter().copied().collect();
         same_set(&at("topup"), &turn.topup, before.difference(dealt))?;

@@ -58,8 +58,8 @@ pub struct State {
     pub shown: Regions,
     /// The regions left over in the display, by round.
     pub left_over: [u8; 7],
-    /// The sanctuaries each seat was dealt, `[round - 2][seat]`.
-    pub dealt: [[Sanctuaries; SEATS]; 7],
+    /// The sanctuaries each seat was dealt, by `round - 2`.
+    pub dealt: [[Sanctuaries; 7]; SEATS],
     /// The sanctuary each seat placed, by `round - 2`; 0 is none.
     pub placed: [[u8; 7]; SEATS],
     /// How many sanctuaries each seat is still owed in this round, for want of cards in the deck.
@@ -95,7 +95,7 @@ impl State {
     pub fn before(&self, seat: usize) -> Sanctuaries {
         match (self.phase, self.round.checked_sub(2)) {
             (Phase::Take | Phase::Place, Some(at)) if self.placed[seat][usize::from(at)] == 0 => {
-                self.dealt[usize::from(at)][seat]
+                self.dealt[seat][usize::from(at)]
             }
             _ => Sanctuaries::EMPTY,
         }
@@ -105,7 +105,7 @@ impl State {
     #[must_use]
     pub(super) fn returned(&self, round: u8, seat: usize) -> Sanctuaries {
         let at = usize::from(round - 2);
-        let mut block = self.dealt[at][seat];
+        let mut block = self.dealt[seat][at];
         if block.remove(self.placed[seat][at]) { block } else { Sanctuaries::EMPTY }
     }
 

@@ -6,9 +6,10 @@ use boardwire_kernel::Seat;
 
 use super::Faraway;
 use super::card::{Card, LANES};
+use super::catalogue::SANCTUARIES;
 use super::scoring::with;
 use super::state::{Phase, Sanctuaries, State};
-use super::view::{known_hand, unknown_hand};
+use super::view::{known_hand, unknown_hand, write_returned};
 
 impl Faraway {
     /// Writes what `viewer` may know.
@@ -72,7 +73,8 @@ impl Faraway {
                 write!(out, "\n  {id}: {}", self.sanctuary(id))?;
             }
         }
-        let rounds = self.returned_rounds(state, at);
+        let mut rounds = [0; SANCTUARIES as usize];
+        write_returned(state, usize::from(self.seats), at, &mut rounds);
         let returned = (1..).zip(rounds).filter(|(_, round)| *round > 0).map(|(id, _)| id);
         let returned: Sanctuaries = returned.collect();
         if !returned.is_empty() {

@@ -23,7 +23,7 @@ impl Faraway {
             display: Regions::EMPTY,
             shown: Regions::EMPTY,
             left_over: [0; 7],
-            dealt: [[Sanctuaries::EMPTY; SEATS]; 7],
+            dealt: [[Sanctuaries::EMPTY; 7]; SEATS],
             placed: [[0; 7]; SEATS],
             owed: [0; SEATS],
             front: (1..=SANCTUARIES).collect(),
@@ -57,7 +57,7 @@ impl Faraway {
     /// What a seat may choose now.
     pub(super) fn choices(&self, state: &State, seat: Seat) -> ActionSet {
         let at = seat.index();
-        let regions = |set: Regions| set.iter().map(|id| Action::Region(id).index()).collect();
+        let regions = |set: Regions| set.renumbered(1, Action::Region(1).index());
         match state.phase {
             Phase::SetAside if seat.number() < self.seats && state.aside[at][1] == 0 => {
                 let mut hand = state.hands[at];
@@ -67,7 +67,7 @@ impl Faraway {
             Phase::Explore if seat.number() < self.seats && state.chosen[at] == 0 => regions(state.hands[at]),
             Phase::Take if state.active() == Some(seat) => regions(state.display),
             Phase::Place if state.active() == Some(seat) => {
-                state.before(at).iter().map(|id| Action::Sanctuary(id).index()).collect()
+                state.before(at).renumbered(1, Action::Sanctuary(1).index())
             }
             _ => ActionSet::EMPTY,
         }
@@ -100,7 +100,7 @@ impl Faraway {
                 // FA-4.5: the others go under the deck; `dealt` and `placed` together say which.
                 let round = usize::from(state.round - 2);
                 state.placed[at][round] = id;
-                let others = state.dealt[round][at].len() - 1;
+                let others = state.dealt[at][round].len() - 1;
                 state.sanctuary_deck += u8::try_from(others).unwrap_or(0);
                 self.end_turn(state, chance);
             }
@@ -166,7 +166,7 @@ impl Faraway {
                 self.next_block(state);
             }
             let id = chance.draw(SANCTUARY_STREAM, &mut state.front);
-            state.dealt[usize::from(state.round - 2)][seat].insert(id);
+            state.dealt[seat][usize::from(state.round - 2)].insert(id);
             state.sanctuary_deck -= 1;
             state.owed[seat] -= 1;
         }

@@ -4,25 +4,13 @@ use boardwire_kernel::{Field, Meaning, Seat, ViewLayout, ViewWriter};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
-use super::state::{Phase, Regions, State};
+use super::state::{Phase, Regions, SEATS, State};
 
 /// The most sanctuaries dealt at once: one, and one for each clue of 8 regions and 6 sanctuaries.
 const MOST_DEALT: u8 = 15;
 
-impl Phase {
-    /// The phases in the order of their codes.
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::SetAside, "set_aside"),
-        (Self::Explore, "explore"),
-        (Self::Take, "take"),
-        (Self::Place, "place"),
-        (Self::Over, "over"),
-    ];
-
-    fn code(self) -> u8 {
-        (0..).zip(Self::ALL).find_map(|(code, (phase, _))| (phase == self).then_some(code)).unwrap_or(0)
-    }
-}
+/// The phases in the order in which they are declared.
+const PHASES: [&str; 5] = ["set_aside", "explore", "take", "place", "over"];
 
 /// The fields at a table of `seats`.
 pub(super) fn layout(seats: u8) -> ViewLayout {
@@ -45,7 +33,7 @@ fn sanctuaries(name: &'static str, shape: &[u8], doc: &'static str) -> Field {
 }
 
 fn situation(seats: u8) -> [Field; 4] {
-    let names = Phase::ALL.map(|(_, name)| name.to_owned()).to_vec();
+    let names = PHASES.map(str::to_owned).to_vec();
     [
         field("round", &[], 8, Meaning::Count, "The round, from 1 to 8."),
         field("phase", &[], 4, Meaning::Code { names }, "What is being chosen."),
@@ -134,84 +122,90 @@ fn memory(seats: u8) -> [Field; 6] {
 impl Faraway {
     /// Writes the view in the order of the layout.
     pub(super) fn write_view(&self, state: &State, viewer: Seat, out: &mut [u8]) {
+        // A view is written at every decision: with the number of seats known, all of this unrolls.
+        match self.seats {
+            2 => self.write_for::<2>(state, viewer, out),
+            3 => self.write_for::<3>(state, viewer, out),
+            4 => self.write_for::<4>(state, viewer, out),
+            5 => self.write_for::<5>(state, viewer, out),
+            _ => self.write_for::<SEATS>(state, viewer, out),
+        }
+    }
+
+    fn write_for<const N: usize>(&self, state: &State, viewer: Seat, out: &mut [u8]) {
         let mut out = ViewWriter::new(out);
-        self.write_situation(state, viewer, &mut out);
-        for seat in viewer.round(self.seats) {
+        let seats: [Seat; N] = viewer.around();
+        let others = &seats[1..];
+        let before = seats.map(|seat| state.before(seat.index()));
+        out.put(state.round);
+        out.put(state.phase as u8);
+        let pending = self.owing(state);
+        for &seat in &seats {
+            out.put(pending.contains(seat).into());
+        }
+        let turns = out.zeros(N);
+        if state.active().is_some() {
+            for (turn, &seat) in turns.iter_mut().zip(&state.order) {
+                let around = if seat < viewer.number() { self.seats } else { 0 };
+                *turn = seat + around - viewer.number() + 1;
+            }
+        }
+        for &seat in &seats {
             out.put_all(&state.lines[seat.index()]);
         }
-        for seat in viewer.round(self.seats) {
+        for &seat in &seats {
             out.put_all(&state.placed[seat.index()]);
         }
-        out.put_ids(state.display, usize::from(self.seats) + 1);
+        out.put_ids(state.display, N + 1);
         out.put_all(&state.left_over);
-        self.write_own_cards(state, viewer, &mut out);
-        for seat in viewer.round(self.seats).skip(1) {
+        write_own_hand(state, viewer.index(), &mut out);
+        out.put_ids(before[0], MOST_DEALT.into());
+        write_returned(state, N, viewer.index(), out.zeros(SANCTUARIES.into()));
+        for &seat in others {
             out.put_ids(known_hand(state, seat), 3);
         }
-        for seat in viewer.round(self.seats).skip(1) {
+        for &seat in others {
             out.put(small(unknown_hand(state, seat).len()));
         }
-        for seat in viewer.round(self.seats) {
-            out.put(small(state.before(seat.index()).len()));
+        for found in &before {
+            out.put(small(found.len()));
         }
-        for seat in viewer.round(self.seats) {
+        for &seat in &seats {
             out.put(state.owed[seat.index()]);
         }
         out.put(small(state.deck.len()));
         out.put(state.sanctuary_deck);
         out.finish();
     }
+}
 
-    fn write_situation(&self, state: &State, viewer: Seat, out: &mut ViewWriter) {
-        out.put(state.round);
-        out.put(state.phase.code());
-        let pending = self.owing(state);
-        for seat in viewer.round(self.seats) {
-            out.put(u8::from(pending.contains(seat)));
-        }
-        let ordered = state.active().is_some();
-        for &seat in &state.order[..usize::from(self.seats)] {
-            let steps = (seat + self.seats - viewer.number()) % self.seats;
-            out.put(if ordered { steps + 1 } else { 0 });
-        }
-    }
-
-    fn write_own_cards(&self, state: &State, viewer: Seat, out: &mut ViewWriter) {
-        let at = viewer.index();
-        let mut hand = state.hands[at];
-        let chosen = state.chosen[at];
-        for id in state.aside[at].into_iter().chain([chosen]) {
-            if id > 0 && (state.phase == Phase::SetAside || id == chosen) {
-                hand.remove(id);
-            }
-        }
-        out.put_ids(hand, 5);
-        out.put(chosen);
+/// The viewer's regions that have not been played: its hand, what it has chosen, what it has set aside.
+fn write_own_hand(state: &State, at: usize, out: &mut ViewWriter) {
+    let mut hand = state.hands[at];
+    hand.remove(state.chosen[at]);
+    if state.phase == Phase::SetAside {
         for id in state.aside[at] {
-            out.put(if state.shown.contains(id) { 0 } else { id });
+            hand.remove(id);
         }
-        out.put_ids(state.before(at), 15);
-        out.put_all(&self.returned_rounds(state, at));
     }
+    out.put_ids(hand, 5);
+    out.put(state.chosen[at]);
+    for id in state.aside[at] {
+        out.put(if state.shown.contains(id) { 0 } else { id });
+    }
+}
 
-    /// By sanctuary: the last round in which a seat returned it, for those it has not met again.
-    pub(super) fn returned_rounds(&self, state: &State, at: usize) -> [u8; SANCTUARIES as usize] {
-        let mut rounds = [0; SANCTUARIES as usize];
-        let dealt = usize::from(state.round).saturating_sub(1);
-        let mut met = state.before(at);
-        for placed in &state.placed[..usize::from(self.seats)] {
-            for &id in &placed[..dealt] {
-                if id > 0 {
-                    met.insert(id);
-                }
-            }
-        }
-        for round in 2..=state.round {
-            for id in state.returned(round, at).difference(met) {
-                rounds[usize::from(id) - 1] = round;
-            }
-        }
-        rounds
+/// By sanctuary: the last round in which a seat returned it, for those it has not met again. `rounds` is all
+/// zero.
+pub(super) fn write_returned(state: &State, seats: usize, at: usize, rounds: &mut [u8]) {
+    let mut gone = state.before(at);
+    // Id 0 is none, and no sanctuary's.
+    for &id in state.placed[..seats].as_flattened() {
+        gone.insert(id);
+    }
+    // What was dealt and is not gone has been returned.
+    for (round, dealt) in (2..).zip(&state.dealt[at]) {
+        dealt.difference(gone).iter().for_each(|id| rounds[usize::from(id) - 1] = round);
     }
 }
 

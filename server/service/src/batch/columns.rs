@@ -78,8 +78,9 @@ impl<'a> Rows<'a> {
 
     /// Writes the episode's number, if that column is wanted.
     pub(super) fn put_episode(&mut self, row: usize, number: u32) {
-        let width = self.widths.episode;
-        self.episode[width * row..width * (row + 1)].copy_from_slice(&number.to_le_bytes()[..width]);
+        if self.widths.episode > 0 {
+            self.episode[4 * row..4 * row + 4].copy_from_slice(&number.to_le_bytes());
+        }
     }
 
     /// The rewards of all seats, four bytes each.

@@ -62,7 +62,7 @@ fn nobody_finds_a_sanctuary_in_the_first_round() {
 fn only_a_region_longer_than_the_one_just_before_finds() {
     // FA-3.3: 40, 5, 21: 21 is shorter than 40 and finds, since 5 came before it.
     let mut game = scripted(2, "basic", &[40, 5, 21, 68, 67, 66], &[]);
-    let dealt = |state: &State, round: usize| state.dealt[round - 2].map(|cards| cards.len());
+    let dealt = |state: &State, round: usize| state.dealt.map(|cards| cards[round - 2].len());
     for (round, regions) in (1..).zip([[40, 68], [5, 67], [21, 66]]) {
         play_on(&mut game, |state| state.round == round);
         explore(&mut game, &regions);

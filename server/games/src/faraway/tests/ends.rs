@@ -148,7 +148,7 @@ fn tampered(state: &State) -> Vec<State> {
         change(|state| state.aside[1] = [200, 3]),
         change(|state| state.chosen[0] = 99),
         change(|state| state.placed[1][6] = 99),
-        change(|state| state.dealt[6][0].insert(60)),
+        change(|state| state.dealt[0][6].insert(60)),
         change(|state| state.owed[0] = 40),
         change(|state| state.front.insert(63)),
         change(|state| state.front_block = 77),

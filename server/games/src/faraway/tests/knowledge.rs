@@ -179,7 +179,7 @@ fn things(state: &State, viewer: usize, seats: usize) -> Vec<(&'static str, bool
         ("shown", false, format!("{:?}", state.shown)),
         ("lines", false, format!("{:?}", state.lines)),
         ("placed", false, format!("{:?}", state.placed)),
-        ("own returned or dealt", false, format!("{:?}", state.dealt.map(|round| round[viewer]))),
+        ("own returned or dealt", false, format!("{:?}", state.dealt[viewer])),
         ("own hand", false, format!("{:?}", state.hands[viewer])),
         ("own choice", false, format!("{:?}", (state.chosen[viewer], state.aside[viewer]))),
     ];
@@ -191,7 +191,7 @@ fn things(state: &State, viewer: usize, seats: usize) -> Vec<(&'static str, bool
             ("choice", true, format!("{:?}", state.chosen[at])),
             ("set aside", true, format!("{:?}", state.aside[at])),
             ("before others", true, format!("{:?}", state.before(at))),
-            ("returned by others", true, format!("{:?}", state.dealt.map(|round| round[at]))),
+            ("returned by others", true, format!("{:?}", state.dealt[at])),
         ]);
     }
     things

@@ -111,7 +111,7 @@ fn positions_of_a_deck_that_ran_round_obey_the_law_of_resampling() {
                     assert_eq!(game.audit(&world), Ok(()), "seat {number} at ply {}", episode.ply());
                     let at = usize::from(number);
                     for round in 0..7 {
-                        assert_eq!(world.dealt[round][at], episode.state().dealt[round][at]);
+                        assert_eq!(world.dealt[at][round], episode.state().dealt[at][round]);
                     }
                 }
             });
