@@ -39,7 +39,7 @@ const BLOCK: usize = 64;
 /// Environments a block has when bots think.
 const THINKING_BLOCK: usize = 2;
 /// Up to this many environments without thinking bots the thread that has read the call steps alone.
-const ALONE: usize = 128;
+const ALONE: usize = 512;
 /// Up to this many it steps together with the pool: it begins at once and nobody has to wake it at the end.
 const TOGETHER: usize = 8192;
 

@@ -1,6 +1,7 @@
 //! Serving on listeners that are given, until told to stop.
 
 use std::future::Future;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use boardwire_api::v1::batch_service_server::BatchServiceServer;
 use boardwire_api::v1::catalog_service_server::CatalogServiceServer;
 use boardwire_api::v1::match_service_server::MatchServiceServer;
 use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -37,6 +39,16 @@ pub enum Listener {
     Tcp(TcpListener),
     /// A Unix socket, with the path that is removed at the end.
     Unix(UnixListener, PathBuf),
+}
+
+/// The threads that read and write connections: half as many as there are cores, since what they carry takes
+/// the other half, in the threads that step batches and in clients on the same machine.
+///
+/// # Errors
+/// When they cannot be started.
+pub fn runtime() -> std::io::Result<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(cores.div_ceil(2)).enable_all().build()
 }
 
 /// Serves `matches` and `batches` on all `listeners` until `shutdown` resolves, then lets calls end, and

@@ -17,7 +17,7 @@ use super::{Catalogues, pair};
 use crate::batch::SnapshotKey;
 use crate::batches::{Batches, Limits};
 use crate::matches::Matches;
-use crate::run::{Listener, run};
+use crate::run::{Listener, run, runtime};
 use crate::tables::Tables;
 
 /// Serves matches.
@@ -134,7 +134,7 @@ impl Serve {
         log(self.log.or(file.log).unwrap_or(LogFormat::Text), &level)?;
         let limit = self.max_matches.or(file.max_matches).unwrap_or(100_000);
         let matches = Arc::new(Matches::new(Tables::new(self.catalogues.load()?), limit));
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = runtime()?;
         runtime.block_on(async {
             let mut listeners = Vec::new();
             for address in &self.listen {
