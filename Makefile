@@ -39,7 +39,7 @@ $(VENV)/.installed: client-py/pyproject.toml $(BINARY) | $(VENV)/bin/python
 	@touch $@
 
 ## test: everything but the heavy trainer suites
-test: test-rust test-python test-node
+test: test-rust test-python test-node soak
 
 test-rust: | check-tools
 	cargo test --workspace --locked --quiet

@@ -25,6 +25,7 @@ LATE_SECONDS = 30
 
 PEERS = {
     "open_spiel hanabi": ["open_spiel", "hanabi"],
+    "open_spiel hanabi, state tensors": ["open_spiel-tensor", "hanabi"],
     "open_spiel hanabi, rl_environment": ["open_spiel-rl", "hanabi"],
     "open_spiel leduc_poker": ["open_spiel", "leduc_poker"],
     "open_spiel connect_four": ["open_spiel", "connect_four"],
@@ -41,7 +42,7 @@ PEERS = {
     "pgx leduc_holdem x1024, policy compiled": ["pgx-compiled", "leduc_holdem"],
     "pgx sparrow_mahjong x1024, policy compiled": ["pgx-compiled", "sparrow_mahjong"],
 }
-BEST, SINGLE = "boardwire faraway x1024, stream", "boardwire faraway x1, stream"
+BEST, SINGLE = "boardwire faraway x1024, halves", "boardwire faraway x1, stream"
 
 
 class Failed(Exception):
@@ -141,8 +142,8 @@ def main(wire):
     )
     address = json.loads(servers.stdout.readline())["real"]["unix"]
     names = {
-        BEST: ["boardwire", "stream", "1024", "faraway", address],
-        "boardwire faraway x1024, halves": ["boardwire", "halves", "1024", "faraway", address],
+        BEST: ["boardwire", "halves", "1024", "faraway", address],
+        "boardwire faraway x1024, stream": ["boardwire", "stream", "1024", "faraway", address],
         "boardwire faraway x1024, unary": ["boardwire", "unary", "1024", "faraway", address],
         SINGLE: ["boardwire-single", address],
         **PEERS,

@@ -77,11 +77,20 @@ impl Line {
     }
 }
 
+/// A connection to a server.
+pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
+    Ok(Endpoint::from_shared(address.to_owned())?.tcp_nodelay(true).connect().await?)
+}
+
 impl Agent {
-    /// Creates a match at `address`, takes its remote seat, and looks.
+    /// Creates a match on a connection of its own, takes its remote seat, and looks.
     pub(crate) async fn join(address: &str, way: Way) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::from_shared(address.to_owned())?.tcp_nodelay(true);
-        let mut client = MatchServiceClient::new(endpoint.connect().await?);
+        Self::sit(connect(address).await?, way).await
+    }
+
+    /// The same on a connection that there is.
+    pub(crate) async fn sit(channel: Channel, way: Way) -> anyhow::Result<Self> {
+        let mut client = MatchServiceClient::new(channel);
         let create = CreateMatchRequest {
             game: "faraway".to_owned(),
             seats: ["remote", "random"].map(str::to_owned).to_vec(),

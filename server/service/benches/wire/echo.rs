@@ -16,7 +16,7 @@ use boardwire_api::v1::{
     ResetRequest, ResetResponse, play_request, play_response,
 };
 use boardwire_server::batches::{Batches, Limits};
-use boardwire_server::run::{Listener, serve, transport};
+use boardwire_server::run::{Listener, runtime, serve, transport};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
@@ -34,8 +34,7 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let matches = MatchServiceServer::new(Echo(Arc::new(Tape::record(real).await?)));
         let router = transport().add_service(matches).add_service(batch::service(real));
         let tcp = TcpListener::bind("127.0.0.1:0").await?;

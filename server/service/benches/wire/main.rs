@@ -4,10 +4,12 @@
 //! socket, and one agent that makes one decision at a time against each in turn: by single calls and on a
 //! stream. What counts is the ratio of neighbouring blocks, since machines are noisy. `--json` prints a row a
 //! line, for `bench/run`. `wire hold` starts the two servers, prints where they listen, and keeps them until
-//! its standard input ends: for agents in other languages.
+//! its standard input ends: for agents in other languages. `wire steps [WORD]` measures batches without a
+//! wire, `wire crowd` many matches at once.
 
 mod agent;
 mod batch;
+mod crowd;
 mod echo;
 mod in_process;
 mod measure;
@@ -27,7 +29,11 @@ fn main() -> anyhow::Result<()> {
     match words[..] {
         ["echo", real, path] => echo::run(real, path),
         ["hold", ..] => hold(),
-        ["steps", ref rest @ ..] => in_process::run(words.contains(&"--json"), rest.first().unwrap_or(&"")),
+        ["crowd", ..] => crowd::run(words.contains(&"--json")),
+        ["steps", ref rest @ ..] => in_process::run(
+            words.contains(&"--json"),
+            rest.first().filter(|word| **word != "--json").unwrap_or(&""),
+        ),
         _ => measure::run(words.contains(&"--json")),
     }
 }

@@ -62,6 +62,11 @@ impl Server {
         let (tcp, unix) = (address()?, address()?);
         Ok(Self { process, tcp, unix })
     }
+
+    /// The process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
 }
 
 impl Drop for Server {

@@ -1,0 +1,91 @@
+//! Many at once: what idle matches hold in memory, and how evenly seats are served that all play at once.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tokio::task::JoinSet;
+
+use crate::agent::{Agent, Way, connect};
+use crate::measure::print;
+use crate::servers::Servers;
+
+/// Matches that are begun and then left alone.
+const IDLE: usize = 10_000;
+/// Seats that play at once, each in a match of its own.
+const SEATS: usize = 1_000;
+/// The connections they share.
+const CONNECTIONS: usize = 50;
+/// How long they play for one sample.
+const WINDOW: Duration = Duration::from_secs(1);
+/// The samples that count.
+const WINDOWS: usize = 5;
+
+/// Measures both, each on a server of its own.
+pub(crate) fn run(json: bool) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let memory = runtime.block_on(idle())?;
+    print(&format!("{IDLE} idle matches"), vec![memory], "MB resident", json);
+    let (medians, unfair) = runtime.block_on(play())?;
+    print(&format!("act, {SEATS} seats at once"), medians, "s, median", json);
+    print(&format!("act, {SEATS} seats at once, p99"), unfair, "times the median", json);
+    Ok(())
+}
+
+/// Megabytes a server holds once so many matches have been begun.
+async fn idle() -> anyhow::Result<f64> {
+    let servers = Servers::start()?;
+    let channel = connect(&servers.real.unix).await?;
+    let mut agents = vec![];
+    for _ in 0..IDLE {
+        agents.push(Agent::sit(channel.clone(), Way::Unary).await?);
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", servers.real.id()))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a line VmRSS")?;
+    let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kibibytes * 1024.0 / 1e6)
+}
+
+/// The median of a decision's time in each window, and how many times that the slowest of a hundred took.
+async fn play() -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
+    let servers = Servers::start()?;
+    let mut channels = vec![];
+    for _ in 0..CONNECTIONS {
+        channels.push(connect(&servers.real.unix).await?);
+    }
+    let mut agents = vec![];
+    for channel in channels.iter().cycle().take(SEATS) {
+        agents.push(Agent::sit(channel.clone(), Way::Unary).await?);
+    }
+    let (mut medians, mut unfair) = (vec![], vec![]);
+    // The first window warms up.
+    for window in 0..=WINDOWS {
+        let end = Instant::now() + WINDOW;
+        let mut playing: JoinSet<_> = agents.drain(..).map(|agent| play_until(agent, end)).collect();
+        let mut took = vec![];
+        while let Some(played) = playing.join_next().await {
+            let (agent, times) = played??;
+            agents.push(agent);
+            took.extend(times);
+        }
+        if window > 0 {
+            took.sort_unstable();
+            let (median, slow) = (took[took.len() / 2], took[took.len() * 99 / 100]);
+            medians.push(median.as_secs_f64());
+            unfair.push(slow.as_secs_f64() / median.as_secs_f64());
+        }
+    }
+    Ok((medians, unfair))
+}
+
+async fn play_until(mut agent: Agent, end: Instant) -> anyhow::Result<(Agent, Vec<Duration>)> {
+    let mut took = vec![];
+    while Instant::now() < end {
+        if agent.is_over() {
+            agent.reset().await?;
+        } else {
+            took.push(agent.act().await?);
+        }
+    }
+    Ok((agent, took))
+}
