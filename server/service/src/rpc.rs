@@ -1,9 +1,11 @@
 //! The services on the wire: each handler parses, calls one method and converts.
 
+mod answers;
 mod batch;
 mod catalog;
 mod match_;
 
+pub(crate) use answers::Unbuffered;
 pub(crate) use batch::BatchPlane;
 pub(crate) use catalog::Catalog;
 pub(crate) use match_::MatchPlane;

@@ -19,7 +19,7 @@ use tonic::transport::server::{Router, Server, TcpIncoming};
 use crate::batches::Batches;
 use crate::lease::Leased;
 use crate::matches::Matches;
-use crate::rpc::{BatchPlane, Catalog, MatchPlane};
+use crate::rpc::{BatchPlane, Catalog, MatchPlane, Unbuffered};
 
 /// The largest message either side accepts.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -135,7 +135,7 @@ async fn router(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Resul
         .add_service(reflection)
         .add_service(catalog)
         .add_service(plane)
-        .add_service(batch))
+        .add_service(Unbuffered(batch)))
 }
 
 /// Serves `router` on one listener until `stop` resolves and the calls under way have ended. Leases of

@@ -1,6 +1,5 @@
 //! Batches of environments, each for one trusted owner.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
@@ -9,11 +8,12 @@ use boardwire_api::v1::{
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
 };
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::answers::{self, Answer};
 use super::{named, token};
 use crate::arbiter::Player;
 use crate::batch::{Opening, Plan, Step};
@@ -32,13 +32,13 @@ pub(crate) struct BatchPlane {
 /// Answers of a stream that wait to be sent while the next request is being worked on.
 const AHEAD: usize = 1;
 
-type Answer<T> = Result<Response<T>, Status>;
+type Answered<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
 impl BatchService for BatchPlane {
-    type RunBatchStream = Pin<Box<dyn Stream<Item = Result<RunBatchResponse, Status>> + Send>>;
+    type RunBatchStream = stream::Empty<Result<RunBatchResponse, Status>>;
 
-    async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answer<OpenBatchResponse> {
+    async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answered<OpenBatchResponse> {
         let peer = request.extensions().get::<Peer>().copied();
         let asked = request.into_inner();
         let plan = plan(&asked)?;
@@ -70,21 +70,22 @@ impl BatchService for BatchPlane {
         Ok(Response::new(OpenBatchResponse { batch: Some(convert::batch(&batch)), token }))
     }
 
-    async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answer<ResetBatchResponse> {
-        let step = reset(&self.batches, token(request.metadata()), request.get_ref()).await?;
-        Ok(Response::new(ResetBatchResponse { step: Some(convert::step(step)) }))
+    async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answered<ResetBatchResponse> {
+        Ok(answers::one(reset(&self.batches, token(request.metadata()), request.get_ref()).await?))
     }
 
-    async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answer<StepBatchResponse> {
-        let step = step(&self.batches, token(request.metadata()), request.get_ref()).await?;
-        Ok(Response::new(StepBatchResponse { step: Some(convert::step(step)) }))
+    async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answered<StepBatchResponse> {
+        Ok(answers::one(step(&self.batches, token(request.metadata()), request.get_ref()).await?))
     }
 
-    async fn run_batch(&self, request: Request<Streaming<RunBatchRequest>>) -> Answer<Self::RunBatchStream> {
+    async fn run_batch(
+        &self,
+        request: Request<Streaming<RunBatchRequest>>,
+    ) -> Answered<Self::RunBatchStream> {
         let batches = Arc::clone(&self.batches);
         let token = token(request.metadata()).ok_or(ServiceError::MissingToken)?.to_owned();
         let requests = request.into_inner().take_until(self.matches.stopped());
-        let (answers, answered) = mpsc::channel(AHEAD);
+        let (answering, answered) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             let mut requests = std::pin::pin!(requests);
             while let Some(asked) = requests.next().await {
@@ -92,29 +93,28 @@ impl BatchService for BatchPlane {
                     Ok(asked) => (Ok(answer(&batches, &token, asked).await), false),
                     Err(status) => (Err(status), true),
                 };
-                if answers.send(answer).await.is_err() || last {
+                if answering.send(answer).await.is_err() || last {
                     return;
                 }
             }
         });
-        Ok(Response::new(Box::pin(ReceiverStream::new(answered))))
+        Ok(answers::many(ReceiverStream::new(answered), stream::empty()))
     }
 
-    async fn save_batch(&self, request: Request<SaveBatchRequest>) -> Answer<SaveBatchResponse> {
+    async fn save_batch(&self, request: Request<SaveBatchRequest>) -> Answered<SaveBatchResponse> {
         let SaveBatchRequest { batch_id, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(request.metadata()))?;
         let snapshot = batch.save(self.batches.key(), mask).await?;
         Ok(Response::new(SaveBatchResponse { snapshot }))
     }
 
-    async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answer<LoadBatchResponse> {
+    async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answered<LoadBatchResponse> {
         let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(request.metadata()))?;
-        let step = batch.load(self.batches.key(), snapshot.clone(), mask).await?;
-        Ok(Response::new(LoadBatchResponse { step: Some(convert::step(step)) }))
+        Ok(answers::one(batch.load(self.batches.key(), snapshot.clone(), mask).await?))
     }
 
-    async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answer<CloseBatchResponse> {
+    async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
         self.batches.close(&request.get_ref().batch_id, token(request.metadata()))?;
         Ok(Response::new(CloseBatchResponse {}))
     }
@@ -158,7 +158,7 @@ async fn reset(
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
-async fn answer(batches: &Batches, token: &str, asked: RunBatchRequest) -> RunBatchResponse {
+async fn answer(batches: &Batches, token: &str, asked: RunBatchRequest) -> Answer {
     let token = Some(token);
     let stepped = match &asked.request {
         Some(run_batch_request::Request::Step(asked)) => step(batches, token, asked).await,
@@ -169,11 +169,13 @@ async fn answer(batches: &Batches, token: &str, asked: RunBatchRequest) -> RunBa
             expected: "one of step, reset".to_owned(),
         }),
     };
-    let answer = match stepped {
-        Ok(step) => run_batch_response::Answer::Step(convert::step(step)),
-        Err(error) => run_batch_response::Answer::Error(batch_error(&error)),
-    };
-    RunBatchResponse { answer: Some(answer) }
+    match stepped {
+        Ok(step) => Answer::Step(step),
+        Err(error) => {
+            let refused = run_batch_response::Answer::Error(batch_error(&error));
+            Answer::Message(RunBatchResponse { answer: Some(refused) })
+        }
+    }
 }
 
 fn batch_error(error: &ServiceError) -> BatchError {
