@@ -308,6 +308,8 @@ def test_who_plays_is_told(client: boardwire.Client) -> None:
         assert batch.token not in repr(batch)
     with pytest.raises(ValueError, match="seat 3"):
         client.open_batch("faraway", seats=3, environments=1, opponents={3: "random"})
+    with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
+        client.open_batch("faraway", seats=["learner", "random"], environments=1)  # type: ignore[arg-type]
 
 
 def test_closing_twice_or_late_is_no_trouble() -> None:

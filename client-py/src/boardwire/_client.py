@@ -122,9 +122,10 @@ class Client:
             InvalidRequest: It has no such table.
         """
         chosen = dict(options or {})
-        key = game, seats or 0, frozenset(chosen.items())
+        count = 0 if seats is None else operator.index(seats)
+        key = game, count, frozenset(chosen.items())
         if key not in self._specs:
-            request = catalog_pb2.GetGameRequest(game=game, seats=seats or 0, options=chosen)
+            request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
             answer = self._connection.call(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
             self._specs[key] = _convert.game_spec(answer.spec)
         return self._specs[key]
