@@ -35,11 +35,28 @@ def drawn(state, nature):
     return outcomes[-1][0]
 
 
-def open_spiel(name, policy):
-    """A game of OpenSpiel: C++ states, driven from Python by its numpy observer, the fastest way there is.
+def states(game, policy, look):
+    """An episode of OpenSpiel's C++ states, driven from Python; `look` gives what the seat to decide sees.
 
     Nature is played here as well, and not counted.
     """
+    nature = RandomLegal(seed=8)
+
+    def episode():
+        state, decisions = game.new_initial_state(), 0
+        while not state.is_terminal():
+            if state.is_chance_node():
+                state.apply_action(drawn(state, nature))
+                continue
+            state.apply_action(policy.one(look(state), state.legal_actions()))
+            decisions += 1
+        return decisions
+
+    return episode
+
+
+def open_spiel(name, policy):
+    """A game of OpenSpiel by its numpy observer, the fastest way there is."""
     import pyspiel
     from open_spiel.python.observation import make_observation
 
@@ -48,46 +65,26 @@ def open_spiel(name, policy):
         observation = make_observation(game)
     except (RuntimeError, ValueError):
         observation = None
-    nature = RandomLegal(seed=8)
 
-    def episode():
-        state, decisions = game.new_initial_state(), 0
-        while not state.is_terminal():
-            if state.is_chance_node():
-                state.apply_action(drawn(state, nature))
-                continue
-            seat = state.current_player()
-            if observation is None:
-                seen = np.asarray(state.information_state_tensor(seat), np.float32)
-            else:
-                observation.set_from(state, seat)
-                seen = observation.tensor
-            state.apply_action(policy.one(seen, state.legal_actions()))
-            decisions += 1
-        return decisions
+    def look(state):
+        seat = state.current_player()
+        if observation is None:
+            return np.asarray(state.information_state_tensor(seat), np.float32)
+        observation.set_from(state, seat)
+        return observation.tensor
 
-    return {"library": "open_spiel", "game": name, "rows": 1}, episode
+    return {"library": "open_spiel", "game": name, "rows": 1}, states(game, policy, look)
 
 
 def open_spiel_tensor(name, policy):
     """The same as OpenSpiel's examples do it: the tensor of a state as a list."""
     import pyspiel
 
-    game = pyspiel.load_game(name)
-    nature = RandomLegal(seed=8)
+    def look(state):
+        return np.asarray(state.observation_tensor(), np.float32)
 
-    def episode():
-        state, decisions = game.new_initial_state(), 0
-        while not state.is_terminal():
-            if state.is_chance_node():
-                state.apply_action(drawn(state, nature))
-                continue
-            seen = np.asarray(state.observation_tensor(), np.float32)
-            state.apply_action(policy.one(seen, state.legal_actions()))
-            decisions += 1
-        return decisions
-
-    return {"library": "open_spiel", "game": name, "rows": 1, "way": "state.observation_tensor()"}, episode
+    about = {"library": "open_spiel", "game": name, "rows": 1, "way": "state.observation_tensor()"}
+    return about, states(pyspiel.load_game(name), policy, look)
 
 
 def open_spiel_rl(name, policy):

@@ -8,12 +8,14 @@ use boardwire_api::v1::{
     ActRequest, CreateMatchRequest, CreateMatchResponse, JoinMatchRequest, JoinMatchResponse, Observation,
     ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request, play_response,
 };
-use boardwire_kernel::{ActionSet, BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, Dice};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Streaming};
+
+use crate::batch::legal_action;
 
 /// The seed of the match and of the agent's choices.
 const SEED: u64 = 7;
@@ -123,16 +125,11 @@ impl Agent {
 
     /// Makes a random decision; gives the time its round trip took.
     pub(crate) async fn act(&mut self) -> anyhow::Result<Duration> {
-        let mask = &self.seen.mask;
-        let mut legal: ActionSet = (0..=u8::MAX)
-            .take(8 * mask.len())
-            .filter(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1)
-            .collect();
         let act = ActRequest {
             match_id: self.match_id.clone(),
             episode: self.seen.episode,
             decision: self.seen.decision,
-            action: self.dice.draw(&mut legal).into(),
+            action: legal_action(&self.seen.mask, &mut self.dice).into(),
             wait: true,
             extras: None,
         };
