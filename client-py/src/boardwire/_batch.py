@@ -7,14 +7,14 @@ import operator
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
-from types import TracebackType
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert
 from ._channel import Connection
+from ._closing import Closing
 from ._errors import ConnectionLost, UnknownBatch
 from ._part import Asked, BatchPart
 from ._seat import WAIT_SECONDS
@@ -24,11 +24,8 @@ from ._types import BatchStep
 from .v1 import batch_pb2
 from .v1 import batch_service_pb2 as pb
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
-
-class Batch:
+class Batch(Closing):
     """Many environments of one table, stepped together; for one thread.
 
     Every environment shows one decision at a time: that of the lowest seat of the learner's which owes one.
@@ -191,16 +188,6 @@ class Batch:
                 timeout=self._timeout,
                 token=self.token,
             )
-
-    def __enter__(self) -> Self:
-        """Gives the batch itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes the batch."""
-        self.close()
 
     def __repr__(self) -> str:
         """Names game and batch, never the token."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar
 
 from . import _convert
 from ._batch import Batch
 from ._channel import Connection, check_target
+from ._closing import Closing
 from ._match import Match
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
@@ -21,7 +21,6 @@ from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
     import grpc
-    from typing_extensions import Self
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
 CALL_SECONDS = 30.0
@@ -69,7 +68,7 @@ def _pages(page: Callable[[str], _PageT]) -> Iterator[_PageT]:
             return
 
 
-class Client:
+class Client(Closing):
     """A server's games and matches, over a channel that opens at the first call of each process.
 
     It may be used by several threads, and after a fork. Use it in a `with` statement, or `close` it.
@@ -281,16 +280,6 @@ class Client:
         self._connection.close()
         if self._server is not None:
             self._server.close()
-
-    def __enter__(self) -> Self:
-        """Gives the client itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes the client."""
-        self.close()
 
     def __repr__(self) -> str:
         """Names the server."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import operator
-from types import TracebackType
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _convert
+from ._closing import Closing
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._types import Invitation, MatchInfo
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from ._client import Client
 
 
-class Match:
+class Match(Closing):
     """A match, in the hands of its host. It shows nobody's cards.
 
     Attributes:
@@ -68,16 +66,6 @@ class Match:
             lambda on: on.match.CloseMatch, request, timeout=self._client._timeout, token=self.host_token
         )
         return _convert.match_info(answer.match)
-
-    def __enter__(self) -> Self:
-        """Gives the match itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes the match."""
-        self.close()
 
     def __repr__(self) -> str:
         """Names game and match, never the token."""

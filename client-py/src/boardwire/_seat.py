@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import operator
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, SupportsIndex
+from typing import Protocol, SupportsIndex
 
 from . import _convert
 from ._channel import Connection
+from ._closing import Closing
 from ._errors import ActionOutOfRange
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
 from ._types import MatchInfo, Observation
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: How long a call may take that waits for others, unless the caller says otherwise: seconds.
 WAIT_SECONDS = 600.0
@@ -32,7 +29,7 @@ class Carrier(Protocol):
         """Lets go of what it holds open."""
 
 
-class Seat:
+class Seat(Closing):
     """A place in a match, for one agent in one thread.
 
     Each method is a call of its own. `stream` gives the same seat over one stream of messages, which is
@@ -174,16 +171,6 @@ class Seat:
     def close(self) -> None:
         """Ends the stream, if there is one. The seat stays taken."""
         self._carrier.close()
-
-    def __enter__(self) -> Self:
-        """Gives the seat itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Ends the stream, if there is one."""
-        self.close()
 
     def __repr__(self) -> str:
         """Names match and seat, never the token."""
