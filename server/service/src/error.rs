@@ -39,6 +39,9 @@ pub enum ServiceError {
     /// The call carries no token.
     #[error("the call needs `authorization: Bearer TOKEN` in its metadata")]
     MissingToken,
+    /// The token is longer than any that was given.
+    #[error("`authorization` has more than {limit} bytes: no token is that long")]
+    TokenTooLong { limit: usize },
     /// The token is none of the match's.
     #[error("the token belongs to no seat of match {id}")]
     WrongToken { id: String },

@@ -12,25 +12,16 @@ use boardwire_api::v1::match_service_server::MatchServiceServer;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
-use tokio_stream::StreamExt as _;
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::transport::server::{Router, Server, TcpIncoming};
+use tokio::task::JoinSet;
+use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::lease::Leased;
+use crate::edge::{self, Bounds, Edge};
 use crate::matches::Matches;
 use crate::rpc::{BatchPlane, Catalog, MatchPlane, Unbuffered};
 
 /// The largest message either side accepts.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
-/// What a stream may send before the other side has read it.
-const STREAM_WINDOW: u32 = 4 << 20;
-/// The same for a connection.
-const CONNECTION_WINDOW: u32 = 16 << 20;
-/// After this long without a word a peer is asked whether it is still there.
-const KEEPALIVE: Duration = Duration::from_secs(60);
-/// How long calls under way may take to end once the server stops.
-const DRAINING: Duration = Duration::from_secs(5);
 
 /// Something connections come in on.
 #[derive(Debug)]
@@ -52,29 +43,43 @@ pub fn runtime() -> std::io::Result<Runtime> {
 }
 
 /// Serves `matches` and `batches` on all `listeners` until `shutdown` resolves, then lets calls end, and
-/// ends them.
+/// ends them. What callers may ask for is bounded as by default.
 ///
 /// # Errors
-/// When a listener fails.
+/// When the server cannot be set up.
 pub async fn run(
     listeners: Vec<Listener>,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
+    run_within(Bounds::default(), listeners, matches, batches, shutdown).await
+}
+
+/// As [`run`], within `bounds`.
+///
+/// # Errors
+/// When the server cannot be set up.
+pub async fn run_within(
+    bounds: Bounds,
+    listeners: Vec<Listener>,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
+    shutdown: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
-    let router = router(&matches, &batches).await?;
-    let mut serving = tokio::task::JoinSet::new();
+    let routes = routes(&matches, &batches).await?;
+    let draining = bounds.drain_timeout;
+    let edge = Arc::new(Edge::new(bounds));
+    let mut serving = JoinSet::new();
     for listener in listeners {
-        let mut stopping = stopping.clone();
-        serving.spawn(serve(router.clone(), listener, Arc::clone(&batches), async move {
-            let _ = stopping.wait_for(|stop| *stop).await;
-        }));
+        let (edge, batches) = (Arc::clone(&edge), Arc::clone(&batches));
+        serving.spawn(serve(routes.clone(), listener, edge, batches, stopping.clone()));
     }
     tokio::select! {
         () = shutdown => {}
         () = expire(&batches) => {}
-        Some(ended) = serving.join_next() => ended??,
+        Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");
     matches.stop();
@@ -82,11 +87,11 @@ pub async fn run(
     stop.send_replace(true);
     let drained = async {
         while let Some(ended) = serving.join_next().await {
-            ended??;
+            ended?;
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(DRAINING, drained).await.unwrap_or_else(|_| {
+    tokio::time::timeout(draining, drained).await.unwrap_or_else(|_| {
         tracing::warn!("calls still under way are cut off");
         Ok(())
     })
@@ -101,17 +106,8 @@ async fn expire(batches: &Batches) {
     }
 }
 
-/// A server without services: what every connection is served with.
-#[must_use]
-pub fn transport() -> Server {
-    Server::builder()
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .http2_keepalive_interval(Some(KEEPALIVE))
-}
-
-/// All services with all middleware.
-async fn router(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Router> {
+/// All services.
+async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Routes> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<CatalogServiceServer<Catalog>>().await;
     health.set_serving::<MatchServiceServer<MatchPlane>>().await;
@@ -130,38 +126,28 @@ async fn router(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Resul
     let batch = BatchServiceServer::new(batch)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(transport()
-        .add_service(health_service)
+    Ok(Routes::new(health_service)
         .add_service(reflection)
         .add_service(catalog)
         .add_service(plane)
-        .add_service(Unbuffered(batch)))
+        .add_service(Unbuffered(batch))
+        .prepare())
 }
 
-/// Serves `router` on one listener until `stop` resolves and the calls under way have ended. Leases of
-/// `batches` may end with the connections that come in.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(
-    router: Router,
+/// Serves `routes` on one listener until `stop` is true and its connections have ended.
+async fn serve(
+    routes: Routes,
     listener: Listener,
+    edge: Arc<Edge>,
     batches: Arc<Batches>,
-    stop: impl Future<Output = ()>,
-) -> anyhow::Result<()> {
+    stop: watch::Receiver<bool>,
+) {
+    let service = Edge::protect(routes);
     match listener {
-        Listener::Tcp(listener) => {
-            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            let incoming = incoming.map(|io| io.map(|io| Leased::new(io, &batches)));
-            router.serve_with_incoming_shutdown(incoming, stop).await?;
-        }
+        Listener::Tcp(listener) => edge::serve(listener, service, edge, batches, stop).await,
         Listener::Unix(listener, path) => {
-            let incoming = UnixListenerStream::new(listener);
-            let incoming = incoming.map(|io| io.map(|io| Leased::new(io, &batches)));
-            let served = router.serve_with_incoming_shutdown(incoming, stop).await;
+            edge::serve(listener, service, edge, batches, stop).await;
             let _ = std::fs::remove_file(path);
-            served?;
         }
     }
-    Ok(())
 }

@@ -63,6 +63,9 @@ impl ServiceError {
                 vec![("match", id.clone()), ("seat", text(&seat.number()))],
             ),
             Self::MissingToken => (Code::Unauthenticated, "TOKEN_MISSING", vec![]),
+            Self::TokenTooLong { limit } => {
+                (Code::Unauthenticated, "TOKEN_TOO_LONG", vec![("limit", text(limit))])
+            }
             Self::WrongToken { id } => (Code::PermissionDenied, "TOKEN_WRONG", vec![("match", id.clone())]),
             Self::HostOnly { id } => (Code::PermissionDenied, "HOST_ONLY", vec![("match", id.clone())]),
             Self::SeatOnly { id } => (Code::PermissionDenied, "SEAT_ONLY", vec![("match", id.clone())]),

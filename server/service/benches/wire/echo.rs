@@ -1,6 +1,6 @@
 //! A server that only moves bytes: it answers every request with what the real server once answered.
 //!
-//! It serves the same protocol with the same transport, and plays no game: the next answer of its tape is
+//! It serves the same protocol over tonic's own transport with the same settings, and plays no game: the next answer of its tape is
 //! given whatever is asked. So the time against it is what gRPC itself costs for messages of these sizes.
 
 use std::io::Read as _;
@@ -15,10 +15,13 @@ use boardwire_api::v1::{
     ListMatchesResponse, Observation, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
     ResetRequest, ResetResponse, play_request, play_response,
 };
-use boardwire_server::batches::{Batches, Limits};
-use boardwire_server::run::{Listener, runtime, serve, transport};
+use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
+use boardwire_server::run::runtime;
 use tokio::net::{TcpListener, UnixListener};
+use tokio_stream::wrappers::UnixListenerStream;
 use tokio_stream::{Stream, StreamExt as _};
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::agent::{Agent, Way};
@@ -36,17 +39,17 @@ pub(crate) fn run(real: &str, path: &str) -> anyhow::Result<()> {
     });
     runtime()?.block_on(async {
         let matches = MatchServiceServer::new(Echo(Arc::new(Tape::record(real).await?)));
-        let router = transport().add_service(matches).add_service(batch::service(real));
+        let mut server = Server::builder()
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .http2_keepalive_interval(Some(KEEPALIVE));
+        let router = server.add_service(matches).add_service(batch::service(real));
         let tcp = TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on {}", tcp.local_addr()?);
-        let unix = Listener::Unix(UnixListener::bind(path)?, path.into());
+        let unix = UnixListenerStream::new(UnixListener::bind(path)?);
         println!("listening on unix:{path}");
-        let never = std::future::pending;
-        let batches = Arc::new(Batches::new(Limits::default(), None)?);
-        tokio::try_join!(
-            serve(router.clone(), Listener::Tcp(tcp), Arc::clone(&batches), never()),
-            serve(router, unix, batches, never())
-        )?;
+        let tcp = TcpIncoming::from(tcp).with_nodelay(Some(true));
+        tokio::try_join!(router.clone().serve_with_incoming(tcp), router.serve_with_incoming(unix))?;
         Ok(())
     })
 }

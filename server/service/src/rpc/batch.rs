@@ -17,8 +17,9 @@ use super::answers::{self, Answer};
 use super::{named, token};
 use crate::arbiter::Player;
 use crate::batch::{Opening, Plan, Step};
-use crate::batches::{Batches, Peer, Terms};
+use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
+use crate::edge::Caller;
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -39,7 +40,7 @@ impl BatchService for BatchPlane {
     type RunBatchStream = stream::Empty<Result<RunBatchResponse, Status>>;
 
     async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answered<OpenBatchResponse> {
-        let peer = request.extensions().get::<Peer>().copied();
+        let peer = request.extensions().get::<Caller>().map(Caller::peer);
         let asked = request.into_inner();
         let plan = plan(&asked)?;
         let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));

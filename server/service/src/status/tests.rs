@@ -17,6 +17,7 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
         ("UnknownInvitation", ServiceError::UnknownInvitation),
         ("InvitationUsed", ServiceError::InvitationUsed { id: word(), seat }),
         ("MissingToken", ServiceError::MissingToken),
+        ("TokenTooLong", ServiceError::TokenTooLong { limit: 9 }),
         ("WrongToken", ServiceError::WrongToken { id: word() }),
         ("HostOnly", ServiceError::HostOnly { id: word() }),
         ("SeatOnly", ServiceError::SeatOnly { id: word() }),

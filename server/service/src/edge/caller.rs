@@ -1,0 +1,166 @@
+//! Who calls: the connection a call came in on, where that comes from, and the token the call carries.
+//!
+//! Every request finds a [`Caller`] among its extensions, and a [`Bearer`] if it carries a token. Nothing
+//! else reads the header `authorization`.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+use tonic::Extensions;
+use tonic::codegen::http::{HeaderValue, Request, Response, header::AUTHORIZATION};
+
+use super::refuse;
+use crate::batches::Peer;
+use crate::error::ServiceError;
+
+/// The most bytes that `authorization` may have; a token of ours has 32.
+const MAX_AUTHORIZATION_BYTES: usize = 1_024;
+
+/// Where a connection comes from: limits by caller count what comes from the same origin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A user of this machine, by number: the peer of a Unix socket.
+    User(u32),
+    /// A host, by address: the peer of a TCP socket.
+    Host(IpAddr),
+    /// The operating system does not tell.
+    Unknown,
+}
+
+impl Origin {
+    /// The host at `address`. An IPv6 address stands for its network of 64 bits, since a single host commonly
+    /// owns all of it.
+    #[must_use]
+    pub fn host(address: IpAddr) -> Self {
+        Self::Host(match address.to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+            address @ IpAddr::V4(_) => address,
+        })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(user) => write!(out, "user {user}"),
+            Self::Host(address) => write!(out, "host {address}"),
+            Self::Unknown => out.write_str("an unknown caller"),
+        }
+    }
+}
+
+/// The connection that a call came in on.
+#[derive(Debug, Clone)]
+pub struct Caller(Arc<Connection>);
+
+#[derive(Debug)]
+struct Connection {
+    peer: Peer,
+    origin: Origin,
+    unread: Arc<Semaphore>,
+    calls: TaskTracker,
+}
+
+impl Caller {
+    /// A connection that may hold so many bytes of answers that have not been read.
+    pub(crate) fn new(peer: Peer, origin: Origin, unread: usize) -> Self {
+        let unread = Arc::new(Semaphore::new(unread.min(Semaphore::MAX_PERMITS)));
+        Self(Arc::new(Connection { peer, origin, unread, calls: TaskTracker::new() }))
+    }
+
+    /// The connection's number.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        self.0.peer
+    }
+
+    /// Where the connection comes from.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.0.origin
+    }
+
+    /// The connection's budget for answers that wait to be read: a permit is a byte.
+    #[must_use]
+    pub fn unread(&self) -> &Arc<Semaphore> {
+        &self.0.unread
+    }
+
+    /// The calls under way on this connection, each with a token of its own.
+    pub(crate) fn calls(&self) -> &TaskTracker {
+        &self.0.calls
+    }
+}
+
+/// The token of `authorization: Bearer TOKEN`; its `Debug` does not show it.
+#[derive(Clone)]
+pub struct Bearer(HeaderValue);
+
+impl fmt::Debug for Bearer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Bearer").finish_non_exhaustive()
+    }
+}
+
+/// The token that a call with these extensions carries, if it does.
+#[must_use]
+pub fn bearer(extensions: &Extensions) -> Option<&str> {
+    extensions.get::<Bearer>().and_then(|Bearer(header)| token(header))
+}
+
+fn token(header: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+/// Puts the token of a call among its extensions.
+pub(crate) fn read_token<B, R: Default>(request: &mut Request<B>) -> Result<(), Response<R>> {
+    let Some(header) = request.headers().get(AUTHORIZATION) else { return Ok(()) };
+    if header.len() > MAX_AUTHORIZATION_BYTES {
+        return Err(refuse(ServiceError::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES }));
+    }
+    if token(header).is_some() {
+        let bearer = Bearer(header.clone());
+        request.extensions_mut().insert(bearer);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(authorization: &str) -> Result<Option<String>, Response<()>> {
+        let mut request = Request::new(());
+        request.headers_mut().insert(AUTHORIZATION, authorization.parse().expect("a header"));
+        read_token(&mut request)?;
+        Ok(bearer(request.extensions()).map(str::to_owned))
+    }
+
+    #[test]
+    fn the_token_is_found_among_the_extensions() {
+        assert_eq!(read("Bearer abc").expect("it is short"), Some("abc".to_owned()));
+        assert_eq!(read("bearer abc").expect("it is short"), Some("abc".to_owned()));
+        assert_eq!(read("Basic abc").expect("it is short"), None);
+        assert_eq!(bearer(&Extensions::new()), None);
+        let refused = read(&format!("Bearer {}", "a".repeat(2_000))).expect_err("it is too long");
+        assert_eq!(refused.headers()["grpc-status"], "16");
+    }
+
+    #[test]
+    fn a_token_is_never_printed() {
+        assert!(!format!("{:?}", Bearer(HeaderValue::from_static("Bearer abc"))).contains("abc"));
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_origin() {
+        let host = |address: &str| Origin::host(address.parse().expect("an address"));
+        assert_eq!(host("2001:db8::1"), host("2001:db8::2:1"));
+        assert_ne!(host("2001:db8::1"), host("2001:db8:0:1::1"));
+        assert_eq!(host("::ffff:10.0.0.1"), host("10.0.0.1"));
+        assert_ne!(host("10.0.0.2"), host("10.0.0.1"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Serving a listener: from a connection's first byte to its end.
+//!
+//! tonic's own loop offers no hold on a connection that says nothing, neither while the server runs nor when
+//! it stops. So connections are driven here, by the same `hyper`.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Body;
+use hyper::body::Incoming as Received;
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
+use tonic::codegen::Service;
+use tonic::codegen::http::{Request, Response};
+use tower_http::add_extension::AddExtension;
+
+use super::accept::{Accept, Incoming};
+use super::caller::Caller;
+use super::preface::Begun;
+use super::{Bounds, Edge};
+use crate::batches::{Batches, Peer};
+
+/// What a stream may send before the other side has read it.
+pub const STREAM_WINDOW: u32 = 4 << 20;
+/// The same for a connection.
+pub const CONNECTION_WINDOW: u32 = 16 << 20;
+/// After this long without a word a peer is asked whether it is still there.
+pub const KEEPALIVE: Duration = Duration::from_secs(60);
+/// How long it may take to answer.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The most bytes of headers that a call may have, and of trailers.
+const MAX_HEADER_BYTES: u32 = 16 << 10;
+/// How long a connection without calls may take to say goodbye once the server stops.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// Serves the connections of one listener with `service` until `stop` is true and all have ended. Dropping
+/// the future cuts off those that are left.
+pub(crate) async fn serve<A, S, B>(
+    listener: A,
+    service: S,
+    edge: Arc<Edge>,
+    batches: Arc<Batches>,
+    mut stop: watch::Receiver<bool>,
+) where
+    A: Accept,
+    S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let mut connections = JoinSet::new();
+    let mut incoming = Incoming::new(listener);
+    loop {
+        let (io, origin) = tokio::select! {
+            accepted = incoming.next() => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = stopped(&mut stop) => break,
+        };
+        let Some(place) = edge.connections.admit(origin) else { continue };
+        let leases = Leases::begin(&batches);
+        let caller = Caller::new(leases.peer, origin, edge.bounds.connection_bytes);
+        let serving = connection(io, service.clone(), caller, edge.bounds.clone(), stop.clone());
+        connections.spawn(async move {
+            serving.await;
+            drop((leases, place));
+        });
+    }
+    // Nobody can connect from here on.
+    drop(incoming);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Serves one connection until it ends, or until the server stops and no call is under way on it.
+async fn connection<IO, S, B>(
+    io: IO,
+    service: S,
+    caller: Caller,
+    bounds: Bounds,
+    mut stop: watch::Receiver<bool>,
+) where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let begun = tokio::time::timeout(bounds.handshake_timeout, Begun::read(io));
+    let io = tokio::select! {
+        begun = begun => match begun {
+            Ok(Ok(io)) => io,
+            Ok(Err(error)) => return tracing::debug!(peer = caller.peer().0, %error, "no call was made"),
+            Err(_) => return tracing::debug!(peer = caller.peer().0, "a connection said nothing"),
+        },
+        () = stopped(&mut stop) => return,
+    };
+    let service = TowerToHyperService::new(AddExtension::new(service, caller.clone()));
+    let mut served = pin!(http2(&bounds).serve_connection(TokioIo::new(io), service));
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            served.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = served => ended,
+                () = unused(caller.calls()) => Ok(()),
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(peer = caller.peer().0, %error, "a connection failed");
+    }
+}
+
+/// How connections are served.
+fn http2(bounds: &Bounds) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .keep_alive_interval(KEEPALIVE)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .max_header_list_size(MAX_HEADER_BYTES)
+        .max_concurrent_streams(bounds.connection_streams)
+        // All calls that may be open can be cancelled at once: that is no reason to drop the connection.
+        .max_pending_accept_reset_streams(bounds.connection_streams as usize);
+    builder
+}
+
+/// Resolves when the server stops.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that the server is gone.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Resolves when no call has been under way for a moment, in which the peer can be told that the connection
+/// ends.
+async fn unused(calls: &TaskTracker) {
+    calls.close();
+    loop {
+        calls.wait().await;
+        tokio::time::sleep(FAREWELL).await;
+        if calls.is_empty() {
+            return;
+        }
+    }
+}
+
+/// The leases of batches that end with a connection.
+struct Leases {
+    batches: Arc<Batches>,
+    peer: Peer,
+}
+
+impl Leases {
+    /// Numbers a connection that has just come in.
+    fn begin(batches: &Arc<Batches>) -> Self {
+        Self { batches: Arc::clone(batches), peer: batches.connected() }
+    }
+}
+
+impl Drop for Leases {
+    fn drop(&mut self) {
+        self.batches.disconnected(self.peer);
+    }
+}
