@@ -11,14 +11,15 @@ pub(crate) use catalog::Catalog;
 pub(crate) use match_::MatchPlane;
 
 use boardwire_bots::UnknownBot;
-use tonic::metadata::MetadataMap;
+use tonic::Request;
 
 use crate::arbiter::Player;
+use crate::edge;
 use crate::error::ServiceError;
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
-fn token(metadata: &MetadataMap) -> Option<&str> {
-    metadata.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")
+fn token<T>(request: &Request<T>) -> Option<&str> {
+    edge::bearer(request.extensions())
 }
 
 /// Who is to play at `seat`: a bot by its name, or whoever is called `remote` here.

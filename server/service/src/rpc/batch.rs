@@ -72,11 +72,11 @@ impl BatchService for BatchPlane {
     }
 
     async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answered<ResetBatchResponse> {
-        Ok(answers::one(reset(&self.batches, token(request.metadata()), request.get_ref()).await?))
+        Ok(answers::one(reset(&self.batches, token(&request), request.get_ref()).await?))
     }
 
     async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answered<StepBatchResponse> {
-        Ok(answers::one(step(&self.batches, token(request.metadata()), request.get_ref()).await?))
+        Ok(answers::one(step(&self.batches, token(&request), request.get_ref()).await?))
     }
 
     async fn run_batch(
@@ -84,7 +84,7 @@ impl BatchService for BatchPlane {
         request: Request<Streaming<RunBatchRequest>>,
     ) -> Answered<Self::RunBatchStream> {
         let batches = Arc::clone(&self.batches);
-        let token = token(request.metadata()).ok_or(ServiceError::MissingToken)?.to_owned();
+        let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
         let requests = request.into_inner().take_until(self.matches.stopped());
         let (answering, answered) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
@@ -104,19 +104,19 @@ impl BatchService for BatchPlane {
 
     async fn save_batch(&self, request: Request<SaveBatchRequest>) -> Answered<SaveBatchResponse> {
         let SaveBatchRequest { batch_id, mask } = request.get_ref();
-        let batch = self.batches.find(batch_id, token(request.metadata()))?;
+        let batch = self.batches.find(batch_id, token(&request))?;
         let snapshot = batch.save(self.batches.key(), mask).await?;
         Ok(Response::new(SaveBatchResponse { snapshot }))
     }
 
     async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answered<LoadBatchResponse> {
         let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
-        let batch = self.batches.find(batch_id, token(request.metadata()))?;
+        let batch = self.batches.find(batch_id, token(&request))?;
         Ok(answers::one(batch.load(self.batches.key(), snapshot.clone(), mask).await?))
     }
 
     async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
-        self.batches.close(&request.get_ref().batch_id, token(request.metadata()))?;
+        self.batches.close(&request.get_ref().batch_id, token(&request))?;
         Ok(Response::new(CloseBatchResponse {}))
     }
 }

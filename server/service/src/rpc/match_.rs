@@ -81,23 +81,23 @@ impl MatchService for MatchPlane {
     }
 
     async fn observe(&self, request: Request<ObserveRequest>) -> Answer<ObserveResponse> {
-        let seen = observe(&self.0, token(request.metadata()), request.get_ref()).await?;
+        let seen = observe(&self.0, token(&request), request.get_ref()).await?;
         Ok(Response::new(ObserveResponse { observation: Some(convert::observation(seen)) }))
     }
 
     async fn act(&self, request: Request<ActRequest>) -> Answer<ActResponse> {
-        let seen = act(&self.0, token(request.metadata()), request.get_ref()).await?;
+        let seen = act(&self.0, token(&request), request.get_ref()).await?;
         Ok(Response::new(ActResponse { observation: Some(convert::observation(seen)) }))
     }
 
     async fn reset(&self, request: Request<ResetRequest>) -> Answer<ResetResponse> {
-        let seen = reset(&self.0, token(request.metadata()), request.get_ref()).await?;
+        let seen = reset(&self.0, token(&request), request.get_ref()).await?;
         Ok(Response::new(ResetResponse { observation: seen.map(convert::observation) }))
     }
 
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
         let matches = Arc::clone(&self.0);
-        let token = token(request.metadata()).ok_or(ServiceError::MissingToken)?.to_owned();
+        let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
         let asked = request.into_inner().take_until(matches.stopped());
         let answers = asked.then(move |asked| {
             let (matches, token) = (Arc::clone(&matches), token.clone());
@@ -107,7 +107,7 @@ impl MatchService for MatchPlane {
     }
 
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
-        let arbiter = self.0.close(&request.get_ref().match_id, token(request.metadata()))?;
+        let arbiter = self.0.close(&request.get_ref().match_id, token(&request))?;
         tracing::info!(match_id = arbiter.id(), "match closed");
         Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter)) }))
     }
