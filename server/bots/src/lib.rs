@@ -1,15 +1,18 @@
 //! Bots that play any game, from what their seat knows alone.
 //!
-//! A bot is given [`Knowledge`], never a position: the worlds it thinks in are drawn anew from what its
+//! A bot is given [`Knowledge`](boardwire_kernel::Knowledge), never a position: the worlds it thinks in are drawn anew from what its
 //! seat may know. It spends simulations, not milliseconds, so it plays the same on every machine.
 #![deny(clippy::float_arithmetic)]
 
 mod greedy;
+mod thought;
+
+pub use thought::{Choice, Round, Thought};
 
 use std::fmt;
 use std::str::FromStr;
 
-use boardwire_kernel::{ActionSet, Dice, Game, Knowledge};
+use boardwire_kernel::{ActionSet, Dice};
 use thiserror::Error;
 
 /// Worlds a greedy bot looks at when its name states no number.
@@ -37,17 +40,6 @@ pub enum Bot {
 }
 
 impl Bot {
-    /// Chooses one of the legal actions of a seat that owes a choice, with randomness from `dice`.
-    ///
-    /// # Panics
-    /// When the seat owes no choice.
-    pub fn choose<G: Game>(self, knowledge: &Knowledge<G>, dice: &mut Dice) -> u8 {
-        match self {
-            Self::Random => dice.draw(&mut knowledge.legal()),
-            Self::Greedy { worlds } => greedy::choose(knowledge, worlds, dice),
-        }
-    }
-
     /// Chooses from the legal actions alone, if the bot needs to know no more.
     pub fn choose_blindly(self, mut legal: ActionSet, dice: &mut Dice) -> Option<u8> {
         match self {

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use boardwire_bots::{Bot, DEFAULT_WORLDS};
+use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
 use boardwire_games::{Recorded, Registry, Visitor};
 use boardwire_kernel::{BOT_STREAM, Dice, Episode, Loaded, Seat, testkit};
 
@@ -33,8 +33,10 @@ impl Visitor for Strength {
                 .collect();
             while let Some(seat) = episode.pending().lowest() {
                 let bot = if seat == greedy { GREEDY } else { Bot::Random };
-                let action = bot.choose(&episode.knowledge(seat), &mut dice[seat.index()]);
-                episode.apply(seat, action.into()).expect("bots choose legal actions");
+                let own = &mut dice[seat.index()];
+                let choice = Thought::new(bot, episode.knowledge(seat), own.clone()).finish();
+                *own = choice.dice;
+                episode.apply(seat, choice.action.into()).expect("bots choose legal actions");
             }
             if let Some(outcome) = episode.outcome()
                 && outcome.is_winner(greedy)

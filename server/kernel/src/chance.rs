@@ -1,11 +1,12 @@
 //! Chance: seeded and repeatable, or scripted outcome by outcome.
 //!
-//! All randomness is ChaCha8. A [`Dice`] is one ChaCha stream under one seed; a [`Chance`] is what a game
+//! All randomness is ChaCha8. A [`Dice`] is one ChaCha stream under one [`Key`]; a [`Chance`] is what a game
 //! draws from, one stream a purpose, so that what one part draws never shifts another. Bounded draws and
 //! shuffles are ours, because library ones change between versions; `docs/determinism.md` states them.
 
 use std::collections::VecDeque;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -18,7 +19,43 @@ pub const RESAMPLE_STREAM: u64 = 2 << 32;
 /// The stream from which a substitute for an illegal action is drawn.
 pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 
-/// One stream of random words under one seed.
+/// The 256-bit key that all randomness of an episode follows from.
+///
+/// A seed that somebody gives is 64 bits wide: its 8 bytes, low first, then 24 zero bytes. A key that nobody
+/// may guess has 256 bits of the operating system's randomness.
+#[derive(Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// The 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl From<[u8; 32]> for Key {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<u64> for Key {
+    fn from(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        Self(bytes)
+    }
+}
+
+impl std::fmt::Debug for Key {
+    /// Shows nothing: a key tells every hidden card.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// One stream of random words under one key.
 ///
 /// ```
 /// use boardwire_kernel::Dice;
@@ -35,20 +72,24 @@ pub struct Dice {
 }
 
 impl Dice {
-    /// Opens stream `stream` of `seed`: the key is the seed's 8 bytes, low first, then 24 zero bytes.
+    /// Opens stream `stream` of a seed.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Self {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        let mut rng = ChaCha8Rng::from_seed(key);
+        Self::keyed(seed.into(), stream)
+    }
+
+    /// Opens stream `stream` of a key.
+    #[must_use]
+    pub fn keyed(key: Key, stream: u64) -> Self {
+        let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream);
         Self { rng, words: 0 }
     }
 
     /// Opens a stream of which `words` have been used already.
     #[must_use]
-    pub fn resume(seed: u64, stream: u64, words: u64) -> Self {
-        let mut dice = Self::new(seed, stream);
+    pub fn resume(key: Key, stream: u64, words: u64) -> Self {
+        let mut dice = Self::keyed(key, stream);
         dice.rng.set_word_pos(u128::from(words));
         dice.words = words;
         dice
@@ -120,7 +161,7 @@ pub struct Chance(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    Seeded { seed: u64, streams: Vec<Dice> },
+    Seeded { key: Key, streams: Vec<Dice> },
     Scripted(Script),
 }
 
@@ -156,22 +197,28 @@ impl Chance {
     /// Chance from a seed, with `streams` streams numbered from 0.
     #[must_use]
     pub fn seeded(seed: u64, streams: usize) -> Self {
-        Self::resume(seed, &vec![0; streams])
+        Self::keyed(seed.into(), streams)
     }
 
-    /// Chance from a seed with the words used so far of each stream: half of a snapshot.
+    /// Chance from a key, with `streams` streams numbered from 0.
     #[must_use]
-    pub fn resume(seed: u64, words: &[u64]) -> Self {
-        let streams = (0..).zip(words).map(|(stream, &used)| Dice::resume(seed, stream, used)).collect();
-        Self(Source::Seeded { seed, streams })
+    pub fn keyed(key: Key, streams: usize) -> Self {
+        Self::resume(key, &vec![0; streams])
+    }
+
+    /// Chance from a key with the words used so far of each stream: half of a snapshot.
+    #[must_use]
+    pub fn resume(key: Key, words: &[u64]) -> Self {
+        let streams = (0..).zip(words).map(|(stream, &used)| Dice::resume(key, stream, used)).collect();
+        Self(Source::Seeded { key, streams })
     }
 
     /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
-            Source::Seeded { seed: own, streams: dice } if dice.len() == streams => {
-                *own = seed;
-                (0..).zip(dice).for_each(|(stream, dice)| *dice = Dice::new(seed, stream));
+            Source::Seeded { key, streams: dice } if dice.len() == streams => {
+                *key = seed.into();
+                (0..).zip(dice).for_each(|(stream, dice)| *dice = Dice::keyed(*key, stream));
             }
             _ => *self = Self::seeded(seed, streams),
         }
@@ -205,11 +252,11 @@ impl Chance {
         }
     }
 
-    /// The seed, where there is one.
+    /// The key, where there is one.
     #[must_use]
-    pub fn seed(&self) -> Option<u64> {
+    pub fn key(&self) -> Option<Key> {
         match &self.0 {
-            Source::Seeded { seed, .. } => Some(*seed),
+            Source::Seeded { key, .. } => Some(*key),
             Source::Scripted(_) => None,
         }
     }

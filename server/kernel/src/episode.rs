@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use borsh::BorshDeserialize;
 
-use crate::{Chance, Dice, Digest, Game, Outcome, Rejection, Seat, SeatSet, apply};
+use crate::{Chance, Dice, Digest, Game, Key, Outcome, Rejection, Seat, SeatSet, apply};
 
 /// A game in progress: its rules, its state, its chance, and how many plies have been played.
 #[derive(Debug)]
@@ -30,7 +30,13 @@ impl<G: Game> Episode<G> {
     /// Deals with chance from `seed`.
     #[must_use]
     pub fn seeded(game: Arc<G>, seed: u64) -> Self {
-        Self::start(game, Chance::seeded(seed, G::TITLE.streams.len()))
+        Self::keyed(game, seed.into())
+    }
+
+    /// Deals with chance from `key`.
+    #[must_use]
+    pub fn keyed(game: Arc<G>, key: Key) -> Self {
+        Self::start(game, Chance::keyed(key, G::TITLE.streams.len()))
     }
 
     /// Deals with any chance.
@@ -107,13 +113,12 @@ impl<G: Game> Episode<G> {
         Ok(())
     }
 
-    /// A pending seat with one legal action, and that action.
+    /// The one legal action of `seat`, if it owes a choice and has no other.
     #[must_use]
-    pub fn forced(&self) -> Option<(Seat, u8)> {
-        self.pending().iter().find_map(|seat| {
-            let legal = self.game.legal(&self.state, seat);
-            if legal.len() == 1 { legal.lowest().map(|action| (seat, action)) } else { None }
-        })
+    pub fn forced(&self, seat: Seat) -> Option<u8> {
+        let legal =
+            if self.pending().contains(seat) { self.game.legal(&self.state, seat) } else { return None };
+        if legal.len() == 1 { legal.lowest() } else { None }
     }
 
     /// The digest of the position, the plies and the chance used so far, within one match identity.
@@ -125,7 +130,7 @@ impl<G: Game> Episode<G> {
     /// A snapshot: ply, words of chance used, state. It tells everything, so it is for the arbiter only.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
-        borsh::to_vec(&(self.ply, self.chance.seed(), self.chance.words(), &self.state))
+        borsh::to_vec(&(self.ply, self.chance.key(), self.chance.words(), &self.state))
             .expect("writing to memory does not fail")
     }
 
@@ -134,14 +139,14 @@ impl<G: Game> Episode<G> {
     /// # Errors
     /// What is wrong with bytes that are no such snapshot.
     pub fn restore(game: Arc<G>, snapshot: &[u8]) -> Result<Self, String> {
-        let (ply, seed, words, state): (u32, Option<u64>, Vec<u64>, G::State) =
+        let (ply, key, words, state): (u32, Option<Key>, Vec<u64>, G::State) =
             BorshDeserialize::try_from_slice(snapshot).map_err(|error| error.to_string())?;
-        let seed = seed.ok_or("a scripted game cannot be restored")?;
+        let key = key.ok_or("a scripted game cannot be restored")?;
         if words.len() != G::TITLE.streams.len() {
             return Err(format!("{} streams of chance, not {}", words.len(), G::TITLE.streams.len()));
         }
         game.audit(&state)?;
-        Ok(Self { game, state, chance: Chance::resume(seed, &words), ply })
+        Ok(Self { game, state, chance: Chance::resume(key, &words), ply })
     }
 
     /// What `seat` knows, for a bot.

@@ -24,7 +24,7 @@ pub mod testkit;
 mod view;
 
 pub use action::{ActionLabels, ActionSet, MAX_ACTIONS};
-pub use chance::{BOT_STREAM, Chance, Dice, Fault, RESAMPLE_STREAM, SUBSTITUTE_STREAM};
+pub use chance::{BOT_STREAM, Chance, Dice, Fault, Key, RESAMPLE_STREAM, SUBSTITUTE_STREAM};
 pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
 pub use error::{CatalogueError, Rejection, SetupError};

@@ -3,15 +3,25 @@
 
 use std::path::Path;
 
-use boardwire_kernel::{BitSet, Dice};
+use boardwire_kernel::{BitSet, Dice, Key};
 
-/// The rows `| seed | stream | what | result |` of the page.
+/// A seed as a decimal number, or a whole key as 64 hexadecimal digits.
+fn key(text: &str) -> Option<Key> {
+    if text.len() < 64 {
+        return text.parse::<u64>().ok().map(Key::from);
+    }
+    let digits = (0..64).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok());
+    let bytes: Vec<u8> = digits.collect::<Option<_>>()?;
+    Some(<[u8; 32]>::try_from(bytes).ok()?.into())
+}
+
+/// The rows `| seed or key | stream | what | result |` of the page.
 fn rows(page: &str) -> Vec<[&str; 4]> {
     page.lines()
         .filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'))
         .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
         .filter_map(|cells| <[&str; 4]>::try_from(cells).ok())
-        .filter(|cells| cells[0].parse::<u64>().is_ok())
+        .filter(|cells| key(cells[0]).is_some())
         .collect()
 }
 
@@ -44,9 +54,9 @@ fn the_vectors_of_the_page_are_computed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/determinism.md");
     let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let rows = rows(&page);
-    assert!(rows.len() >= 8, "{} vectors", rows.len());
+    assert!(rows.len() >= 11, "{} vectors", rows.len());
     for [seed, stream, what, result] in rows {
-        let dice = Dice::new(seed.parse().expect("a seed"), stream.parse().expect("a stream"));
+        let dice = Dice::keyed(key(seed).expect("a seed"), stream.parse().expect("a stream"));
         assert_eq!(compute(dice, what), result, "seed {seed}, stream {stream}, {what}");
     }
 }

@@ -1,25 +1,32 @@
 //! The arbiter of one match: its episode, its seats, and what each of them is told.
 //!
-//! All of a match's state lies behind one plain lock that is never held across an await. Bots that think
-//! do so on the blocking pool, from a copy of what their seat knows. Whoever waits is woken after every
-//! change and looks again.
+//! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
+//! in the pool, from a copy of what their seat knows. Whoever waits is woken after every change and looks again.
 
 mod episode;
 mod observation;
 mod settings;
+mod thinking;
+mod waiting;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 pub use observation::{Ending, Extras, Observation};
 pub use settings::{IllegalActions, Player, Settings};
 
 use crate::error::ServiceError;
+use crate::pool::Owner;
 use crate::secret;
+pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;
-use episode::{Standing, Thinking};
+use episode::{BotFault, Standing};
+use thinking::Thinking;
 
 /// Who a token belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +53,12 @@ pub struct Decision {
 struct Ticket {
     invitation: String,
     token: Option<String>,
-    request: String,
+    request: Option<Uuid>,
+    /// Calls of the seat that wait.
+    waiting: usize,
 }
 
-/// What everybody may know of a match.
+/// What may be known of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The seats that are bots or have been joined.
@@ -62,10 +71,12 @@ pub struct Summary {
     pub episode: u32,
     /// How many actions have been applied in it.
     pub ply: u32,
-    /// The commitment to its seed.
+    /// The commitment to its key.
     pub commitment: [u8; 32],
-    /// The seed and its salt, once they may be known.
-    pub seed: Option<(u64, [u8; 16])>,
+    /// Where its seed comes from.
+    pub source: SeedSource,
+    /// What the commitment hides, once it may be known.
+    pub revealed: Option<Opened>,
 }
 
 /// One match.
@@ -76,6 +87,12 @@ pub struct Arbiter {
     host: String,
     inner: Mutex<Inner>,
     changed: Notify,
+    /// On whose behalf bots think.
+    owner: Owner,
+    /// The number of the round that bots think about; 0 for none.
+    round: AtomicU64,
+    /// The most calls a seat may have waiting.
+    most_waiting: usize,
 }
 
 struct Inner {
@@ -83,13 +100,17 @@ struct Inner {
     tickets: Vec<Ticket>,
     votes: SeatSet,
     ended: Option<ServiceError>,
-    bots_think: bool,
+    /// How many rounds of bots have begun.
+    rounds: u64,
+    /// When the match was last used.
+    used: Instant,
 }
 
 impl Arbiter {
-    /// Deals the first episode of a match.
+    /// Deals the first episode of a match, in which bots think on behalf of `owner` and each seat may have so many
+    /// calls waiting. [`begin`](Self::begin) lets it begin.
     #[must_use]
-    pub fn new(table: Arc<Table>, settings: Settings) -> Self {
+    pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
         let invite = |player: &Player| match player {
             Player::Remote => Ticket { invitation: secret::word(), ..Ticket::default() },
             Player::Bot(_) => Ticket::default(),
@@ -99,7 +120,8 @@ impl Arbiter {
             tickets: settings.players.iter().map(invite).collect(),
             votes: SeatSet::EMPTY,
             ended: None,
-            bots_think: false,
+            rounds: 0,
+            used: Instant::now(),
         };
         Self {
             id: secret::word(),
@@ -108,6 +130,9 @@ impl Arbiter {
             host: secret::word(),
             inner: Mutex::new(inner),
             changed: Notify::new(),
+            owner,
+            round: AtomicU64::new(0),
+            most_waiting,
         }
     }
 
@@ -135,6 +160,13 @@ impl Arbiter {
         &self.host
     }
 
+    /// The tokens of the host and of every seat that has been joined.
+    pub(crate) fn tokens(&self) -> Vec<String> {
+        let inner = self.lock();
+        let seats = inner.tickets.iter().filter_map(|ticket| ticket.token.clone());
+        seats.chain([self.host.clone()]).collect()
+    }
+
     /// The invitation of every remote seat.
     #[must_use]
     pub fn invitations(&self) -> Vec<(Seat, String)> {
@@ -146,7 +178,7 @@ impl Arbiter {
             .collect()
     }
 
-    /// What everybody may know.
+    /// What may be known of the match.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let inner = self.lock();
@@ -155,14 +187,16 @@ impl Arbiter {
             (ticket.invitation.is_empty() || ticket.token.is_some()).then_some(seat)
         };
         let standing = &inner.standing;
+        let (opened, episode) = (standing.opened(), standing.episode());
         Summary {
             joined: self.settings.seats().zip(&inner.tickets).filter_map(joined).collect(),
             over: standing.is_over(),
             closed,
-            episode: standing.episode(),
+            episode,
             ply: standing.ply(),
-            commitment: standing.commitment(),
-            seed: standing.seed(closed),
+            commitment: opened.commitment(&self.id, episode, &self.table.digest),
+            source: opened.source,
+            revealed: standing.revealed(closed),
         }
     }
 
@@ -173,16 +207,17 @@ impl Arbiter {
     /// Gives the token of `seat` to whoever holds its invitation.
     ///
     /// # Errors
-    /// A seat that has been joined already, unless by the same, non-empty `request`; a closed match.
-    pub fn join(&self, seat: Seat, request: &str) -> Result<String, ServiceError> {
+    /// A seat that has been joined already, unless by the same `request`; a match that has ended for good.
+    pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, ServiceError> {
         let mut inner = self.lock();
         inner.open()?;
+        inner.used = Instant::now();
         let ticket = &mut inner.tickets[seat.index()];
         match &ticket.token {
-            Some(token) if !request.is_empty() && ticket.request == request => Ok(token.clone()),
+            Some(token) if request.is_some() && ticket.request == request => Ok(token.clone()),
             Some(_) => Err(ServiceError::InvitationUsed { id: self.id.clone(), seat }),
             None => {
-                request.clone_into(&mut ticket.request);
+                ticket.request = request;
                 Ok(ticket.token.insert(secret::word()).clone())
             }
         }
@@ -194,15 +229,18 @@ impl Arbiter {
     /// No token, or one that is none of this match's.
     pub fn role(&self, token: Option<&str>) -> Result<Role, ServiceError> {
         let token = token.ok_or(ServiceError::MissingToken)?;
-        if secret::same(token, &self.host) {
-            return Ok(Role::Host);
-        }
-        let inner = self.lock();
-        let mut seats = self.settings.seats().zip(&inner.tickets);
-        seats
-            .find(|(_, ticket)| ticket.token.as_deref().is_some_and(|secret| secret::same(token, secret)))
-            .map(|(seat, _)| Role::Seat(seat))
-            .ok_or_else(|| ServiceError::WrongToken { id: self.id.clone() })
+        let mut inner = self.lock();
+        let role = if secret::same(token, &self.host) {
+            Some(Role::Host)
+        } else {
+            let own =
+                |ticket: &Ticket| ticket.token.as_deref().is_some_and(|secret| secret::same(token, secret));
+            let mut seats = self.settings.seats().zip(&inner.tickets);
+            seats.find(|(_, ticket)| own(ticket)).map(|(seat, _)| Role::Seat(seat))
+        };
+        let role = role.ok_or_else(|| ServiceError::WrongToken { id: self.id.clone() })?;
+        inner.used = Instant::now();
+        Ok(role)
     }
 
     /// The seat the holder of `token` plays at.
@@ -216,31 +254,44 @@ impl Arbiter {
         }
     }
 
+    /// Since when nobody has used the match; none while somebody waits or bots think.
+    #[must_use]
+    pub fn idle_since(&self) -> Option<Instant> {
+        let inner = self.lock();
+        let used = self.bots_think() || inner.tickets.iter().any(|ticket| ticket.waiting > 0);
+        (!used).then_some(inner.used)
+    }
+
     /// Shows `seat` its observation: at once, or when it is pending and no bot is, or the episode over.
     ///
     /// # Errors
-    /// A match that has ended for good.
+    /// A match that has ended for good; more calls that wait than a seat may have.
     pub async fn observe(&self, seat: Seat, wait: bool, extras: Extras) -> Result<Observation, ServiceError> {
-        self.until(|inner| {
-            inner.open()?;
+        self.until(Role::Seat(seat), |inner| {
             let standing = &inner.standing;
             // Whoever waits also waits for the bots: else what it sees would depend on how fast they think.
-            let due = standing.pending().contains(seat) && !inner.bots_think;
+            let due = standing.pending().contains(seat) && !self.bots_think();
             let ready = !wait || standing.is_over() || due;
             Ok(ready.then(|| standing.observe(&self.table, &self.settings, seat, extras)))
         })
         .await
     }
 
-    /// Makes the decision of `seat`; one that has been made already with the same action changes nothing.
+    /// Makes the decision of `seat`, once no bot thinks; one that has been made already with the same action changes
+    /// nothing.
     ///
     /// # Errors
-    /// A decision that is not due, an action that may not be chosen, a match that has ended for good.
-    pub fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), ServiceError> {
-        let mut inner = self.lock();
-        inner.open()?;
-        inner.standing.act(&self.table, &self.settings, seat, decision)?;
-        self.carry_on(inner);
+    /// A decision that is not due, an action that may not be chosen, a match that has ended for good; more calls that
+    /// wait than a seat may have.
+    pub async fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), ServiceError> {
+        let round = self.until(Role::Seat(seat), |inner| {
+            if self.bots_think() {
+                return Ok(None);
+            }
+            inner.standing.act(&self.table, &self.settings, seat, decision)?;
+            Ok(Some(self.settle(inner)))
+        });
+        self.carry_on(round.await?);
         Ok(())
     }
 
@@ -248,7 +299,8 @@ impl Arbiter {
     /// when every remote seat has asked for it.
     ///
     /// # Errors
-    /// A seed from a seat among several, an episode that is not over or has not come, a closed match.
+    /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
+    /// for good; more calls that wait than a seat may have.
     pub async fn reset(
         self: &Arc<Self>,
         role: Role,
@@ -270,27 +322,27 @@ impl Arbiter {
             if self.may_begin(&mut inner, role, seed)? {
                 inner.votes = SeatSet::EMPTY;
                 inner.standing.begin(&self.table, &self.settings, seed);
-                self.carry_on(inner);
+                let round = self.settle(&mut inner);
+                drop(inner);
+                self.carry_on(round);
                 return Ok(());
             }
             present
         };
-        self.until(|inner| {
-            inner.open()?;
-            Ok((inner.standing.episode() > left).then_some(()))
-        })
-        .await
+        self.until(role, |inner| Ok((inner.standing.episode() > left).then_some(()))).await
     }
 
     /// Counts the vote of `role` for the next episode; whether it may begin now.
     fn may_begin(&self, inner: &mut Inner, role: Role, seed: Option<u64>) -> Result<bool, ServiceError> {
         let remote = self.settings.remote();
         let Role::Seat(seat) = role else { return Ok(true) };
-        if remote.len() == 1 {
-            return Ok(true);
-        }
-        if seed.is_some() {
+        let alone = remote.len() == 1;
+        // Whoever gives a seed knows every card.
+        if seed.is_some() && !(alone && self.settings.seat_may_seed) {
             return Err(ServiceError::HostOnly { id: self.id.clone() });
+        }
+        if alone {
+            return Ok(true);
         }
         if !inner.standing.is_over() {
             return Err(ServiceError::EpisodeNotOver { episode: inner.standing.episode() });
@@ -302,6 +354,8 @@ impl Arbiter {
     /// Ends the match for good; whoever waits is told.
     pub fn end(&self, reason: ServiceError) {
         self.lock().ended.get_or_insert(reason);
+        self.round.store(0, Ordering::Relaxed);
+        self.owner.cancel();
         self.changed.notify_waiters();
     }
 
@@ -310,57 +364,41 @@ impl Arbiter {
         self.end(ServiceError::MatchClosed { id: self.id.clone() });
     }
 
-    /// Waits until `ready` gives an answer or refuses.
-    async fn until<T>(
-        &self,
-        mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
-    ) -> Result<T, ServiceError> {
-        loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            changed.as_mut().enable();
-            let answer = ready(&mut self.lock())?;
-            if let Some(answer) = answer {
-                return Ok(answer);
-            }
-            changed.await;
-        }
+    /// Plays what follows upon a change without an agent; gives the bots that have to think.
+    fn settle(self: &Arc<Self>, inner: &mut Inner) -> Option<Thinking> {
+        let settled = inner.standing.settle(&self.settings);
+        let round = settled.unwrap_or_else(|fault| {
+            self.bot_failed(inner, &fault);
+            None
+        });
+        inner.rounds += u64::from(round.is_some());
+        let number = if round.is_some() { inner.rounds } else { 0 };
+        self.round.store(number, Ordering::Relaxed);
+        Some(Thinking::new(self, number, round?))
     }
 
-    /// Sets the bots to think that are due, and wakes whoever waits.
-    fn carry_on(self: &Arc<Self>, mut inner: MutexGuard<'_, Inner>) {
-        if !inner.bots_think
-            && let Some(thinking) = inner.standing.thinking(&self.settings)
-        {
-            inner.bots_think = true;
-            tokio::spawn(Arc::clone(self).think(thinking));
+    /// Lets bots think, and wakes whoever waits. The lock is free, since work may be dropped in between.
+    fn carry_on(&self, round: Option<Thinking>) {
+        if let Some(thinking) = round {
+            self.owner.spawn(thinking);
         }
-        drop(inner);
         self.changed.notify_waiters();
     }
 
-    /// Sets the bots to think that are due at the beginning of a match.
+    /// Plays what needs no agent at the beginning of a match.
     pub fn begin(self: &Arc<Self>) {
-        self.carry_on(self.lock());
+        let round = self.settle(&mut self.lock());
+        self.carry_on(round);
     }
 
-    /// Lets bots think one after the other until no bot is due.
-    async fn think(self: Arc<Self>, first: Thinking) {
-        let mut next = Some(first);
-        while let Some(Thinking { episode, seat, thought }) = next.take() {
-            let chosen = tokio::task::spawn_blocking(thought).await;
-            let mut inner = self.lock();
-            let played = chosen.map_err(|error| error.to_string()).and_then(|(action, dice)| {
-                inner.standing.act_for_bot(&self.settings, episode, seat, action, dice)
-            });
-            if let Err(what) = played {
-                tracing::error!(match_id = self.id, seat = seat.number(), what, "a bot failed");
-                inner.ended.get_or_insert(ServiceError::Internal { place: self.id.clone(), what });
-            }
-            next = if inner.ended.is_none() { inner.standing.thinking(&self.settings) } else { None };
-            inner.bots_think = next.is_some();
-            drop(inner);
-            self.changed.notify_waiters();
-        }
+    fn bots_think(&self) -> bool {
+        self.round.load(Ordering::Relaxed) != 0
+    }
+
+    /// Ends the match for good, since nobody can play for the bot.
+    fn bot_failed(&self, inner: &mut Inner, BotFault { seat, what }: &BotFault) {
+        tracing::error!(match_id = self.id, seat = seat.number(), what, "a bot failed");
+        inner.ended.get_or_insert(ServiceError::BotFailed { id: self.id.clone(), seat: *seat });
     }
 }
 

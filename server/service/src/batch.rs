@@ -3,7 +3,8 @@
 //! The environments lie in blocks. A call takes the blocks it needs out of the batch, works on them, on the
 //! threads of the pool if there is much to do, and puts them back: so no lock is held while anything is
 //! computed, calls for different environments run side by side, and calls for the same ones wait for each
-//! other without keeping a thread. Everything a step needs is checked before any environment is touched.
+//! other without keeping a thread. Everything a step needs is checked before any environment is touched, and
+//! a caller that goes away while bots think leaves all environments as they were.
 
 mod block;
 mod columns;
@@ -17,19 +18,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use boardwire_kernel::Digest;
 use bytes::Bytes;
-use rayon::prelude::*;
 use tokio::sync::Notify;
 
 pub use block::Block;
 pub(crate) use block::Environments;
-pub use columns::Step;
+pub use columns::{Room, Step};
 pub use plan::{Autoreset, Begin, Columns, Plan, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::error::ServiceError;
+use crate::pool::{Owner, Pool};
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::Table;
-use columns::{Buffers, Ends, Widths};
+use block::Todo;
+use columns::{Buffers, Rows, Widths};
 use work::{Effort, Piece, Taken};
 
 /// What a message has beside its columns, at most.
@@ -38,10 +40,10 @@ pub(crate) const MESSAGE_HEAD: usize = 1024;
 const BLOCK: usize = 64;
 /// Environments a block has when bots think.
 const THINKING_BLOCK: usize = 2;
-/// Up to this many environments without thinking bots the thread that has read the call steps alone.
+/// Up to this many environments without thinking bots the thread that has read the call steps alone: 0.1 ms.
 const ALONE: usize = 512;
-/// Up to this many it steps together with the pool: it begins at once and nobody has to wake it at the end.
-const TOGETHER: usize = 8192;
+/// Up to this many it steps together with the pool: it begins at once, and others wait less than 1 ms for it.
+const TOGETHER: usize = 2048;
 
 /// What a batch is opened with, beside its table.
 #[derive(Debug, Clone)]
@@ -66,8 +68,11 @@ pub struct Batch {
     per_block: usize,
     /// What a snapshot must be of.
     kind: Digest,
-    pool: Arc<rayon::ThreadPool>,
-    buffers: Arc<Buffers>,
+    /// On whose behalf the pool works.
+    owner: Owner,
+    /// How many threads it has.
+    threads: usize,
+    buffers: Buffers,
     idle: Mutex<Idle>,
     freed: Notify,
 }
@@ -79,23 +84,35 @@ struct Idle {
 }
 
 impl Batch {
-    /// Deals the first episode of every environment.
-    #[must_use]
-    pub fn open(id: String, table: Arc<Table>, opening: Opening, pool: Arc<rayon::ThreadPool>) -> Self {
+    /// Deals the first episode of every environment. A caller that goes away leaves nothing.
+    ///
+    /// # Errors
+    /// A pool that has stopped.
+    pub async fn open(
+        id: String,
+        table: Arc<Table>,
+        opening: Opening,
+        pool: &Pool,
+    ) -> Result<Arc<Self>, ServiceError> {
+        let batch = Arc::new(Self::undealt(id, table, opening, pool));
+        batch.take(batch.all()).await?.work(Todo::Open, None).await?;
+        Ok(batch)
+    }
+
+    fn undealt(id: String, table: Arc<Table>, opening: Opening, pool: &Pool) -> Self {
         let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
         let widths = widths(info, plan.columns);
-        let per_block = if plan.bots.iter().all(|(_, bot)| bot.is_quick()) { BLOCK } else { THINKING_BLOCK };
+        let per_block = if plan.has_quick_bots() { BLOCK } else { THINKING_BLOCK };
         let players: Vec<String> = plan.players.iter().map(ToString::to_string).collect();
         let piece = |first: usize| {
             let count = per_block.min(opening.environments - first);
             let number = opening.first.wrapping_add(first as u64);
             let rules = Arc::clone(&table.rules);
             let block = rules.environments(Arc::clone(&plan), opening.seed, number, count);
-            Some(Piece { block, first, ends: Ends::default() })
+            Some(Piece { block, first })
         };
-        let firsts: Vec<usize> = (0..opening.environments).step_by(per_block).collect();
-        let blocks = pool.install(|| firsts.into_par_iter().map(piece).collect());
+        let blocks = (0..opening.environments).step_by(per_block).map(piece).collect();
         Self {
             id,
             kind: Digest::of(&(table.digest, players, plan.skip_forced)),
@@ -103,8 +120,9 @@ impl Batch {
             plan,
             widths,
             per_block,
-            pool,
-            buffers: Arc::default(),
+            owner: pool.owner(),
+            threads: pool.threads(),
+            buffers: Buffers::default(),
             idle: Mutex::new(Idle { blocks, ended: None }),
             freed: Notify::new(),
             table,
@@ -129,6 +147,13 @@ impl Batch {
         &self.opening
     }
 
+    /// The most bytes that the rows of `count` environments take, of all when it is 0.
+    #[must_use]
+    pub fn step_bytes(&self, count: u32) -> usize {
+        let rows = if count == 0 { self.opening.environments } else { count as usize };
+        rows.min(self.opening.environments) * row_bytes(self.table.rules.info(), &self.plan)
+    }
+
     fn all(&self) -> Range<usize> {
         0..self.opening.environments
     }
@@ -137,9 +162,51 @@ impl Batch {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the batch: calls that wait or come later are refused with `reason`.
+    /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
     pub fn end(&self, reason: ServiceError) {
         self.lock().ended.get_or_insert(reason);
+        self.owner.cancel();
+        self.freed.notify_waiters();
+    }
+
+    /// Ends the batch, since what worked on it has panicked.
+    fn fail(&self) {
+        self.end(self.lost());
+    }
+
+    fn lost(&self) -> ServiceError {
+        ServiceError::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
+    }
+
+    /// Why the batch has ended.
+    fn reason(&self) -> ServiceError {
+        self.lock().ended.clone().unwrap_or_else(|| self.lost())
+    }
+
+    /// Waits until the batch ends, and gives the reason.
+    async fn ended(&self) -> ServiceError {
+        loop {
+            let mut freed = std::pin::pin!(self.freed.notified());
+            freed.as_mut().enable();
+            if let Some(reason) = &self.lock().ended {
+                return reason.clone();
+            }
+            freed.await;
+        }
+    }
+
+    /// Puts blocks back in their places.
+    fn give_back(&self, pieces: impl IntoIterator<Item = Piece>) {
+        let mut pieces = pieces.into_iter().peekable();
+        if pieces.peek().is_none() {
+            return;
+        }
+        let mut idle = self.lock();
+        for piece in pieces {
+            let at = piece.first / self.per_block;
+            idle.blocks[at] = Some(piece);
+        }
+        drop(idle);
         self.freed.notify_waiters();
     }
 
@@ -153,6 +220,7 @@ impl Batch {
         first: u32,
         count: u32,
         actions: Bytes,
+        room: Room,
     ) -> Result<Step, ServiceError> {
         let range = self.run_of(first, count)?;
         if actions.len() != range.len() {
@@ -164,7 +232,7 @@ impl Batch {
         }
         let taken = self.take(range).await?;
         taken.check(&actions)?;
-        taken.work(move |taken| taken.step(&actions)).await
+        taken.work(Todo::Step(actions), room).await
     }
 
     /// Begins episodes in all environments, or in those of `mask`.
@@ -176,6 +244,7 @@ impl Batch {
         mask: &[u8],
         seed: Option<u64>,
         seeds: &[u64],
+        room: Room,
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         if !seeds.is_empty() && (seeds.len() != chosen.len() || seed.is_some()) {
@@ -195,7 +264,7 @@ impl Batch {
         let mut hows = vec![None; self.opening.environments];
         let begins: Vec<Begin> = std::iter::repeat_n((), chosen.len()).map(how).collect();
         chosen.iter().zip(begins).for_each(|(&at, how)| hows[at] = Some(how));
-        self.take(self.all()).await?.work(move |taken| taken.reset(&hows)).await
+        self.take(self.all()).await?.work(Todo::Reset(hows), room).await
     }
 
     /// Saves all environments, or those of `mask`.
@@ -205,11 +274,11 @@ impl Batch {
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, ServiceError> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
-        let snapshot = taken.work(move |taken| {
+        let snapshot = taken.apart(move |taken| {
             let saved: Vec<_> = chosen.iter().map(|&at| taken.save(at)).collect();
             snapshot::seal(&key, &taken.batch.kind, &saved)
         });
-        let snapshot = snapshot.await?;
+        let (_, snapshot) = snapshot.await?;
         if snapshot.len() > MAX_MESSAGE_BYTES - MESSAGE_HEAD {
             return Err(ServiceError::BadField {
                 field: "mask",
@@ -230,10 +299,11 @@ impl Batch {
         key: &SnapshotKey,
         snapshot: Bytes,
         mask: &[u8],
+        room: Room,
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
-        let loaded = taken.work(move |taken| {
+        let loaded = taken.apart(move |taken| {
             let saved = snapshot::unseal(&key, &taken.batch.kind, &snapshot)?;
             if saved.len() != chosen.len() {
                 return Err(format!("it holds {} environments, not {}", saved.len(), chosen.len()));
@@ -243,9 +313,11 @@ impl Batch {
                     taken.load(at, saved, only_look)?;
                 }
             }
-            Ok(taken.show())
+            Ok(())
         });
-        loaded.await?.map_err(|problem| ServiceError::SnapshotInvalid { problem })
+        let (taken, loaded) = loaded.await?;
+        loaded.map_err(|problem| ServiceError::SnapshotInvalid { problem })?;
+        taken.work(Todo::Show, room).await
     }
 
     /// The environments from `first` on.
@@ -292,7 +364,7 @@ impl Batch {
     /// Takes the blocks of these environments, once no other call has any of them.
     async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, ServiceError> {
         let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
-        let effort = if self.per_block == THINKING_BLOCK || range.len() > TOGETHER {
+        let effort = if !self.plan.has_quick_bots() || range.len() > TOGETHER {
             Effort::Apart
         } else if range.len() > ALONE {
             Effort::Together

@@ -3,12 +3,17 @@
 //! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
 //! kept, and when it has not been used for the idle time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use uuid::Uuid;
+
 use crate::batch::{Batch, MESSAGE_HEAD, Opening, SnapshotKey, row_bytes};
+use crate::edge::Origin;
 use crate::error::ServiceError;
+use crate::pool::{Flow, Owner, Pool, Slice, Work};
+use crate::requests::{RequestId, Requests};
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::secret;
 use crate::tables::Table;
@@ -20,69 +25,109 @@ pub struct Limits {
     pub batches: usize,
     /// The most environments that all of them may have.
     pub environments: usize,
+    /// The most environments that those opened by callers of one origin may have.
+    pub per_caller: usize,
     /// How long a batch stays that nobody uses.
     pub idle: Duration,
-    /// How many threads step environments; 0 for one a core.
-    pub threads: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { batches: 1_000, environments: 1 << 18, idle: Duration::from_secs(30 * 60), threads: 0 }
+        Self {
+            batches: 1_000,
+            environments: 1 << 18,
+            per_caller: 3 << 16,
+            idle: Duration::from_secs(30 * 60),
+        }
     }
 }
 
 /// A connection to a client, by its number since the server started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub(crate) u64);
 
 /// The batches there are.
 pub struct Batches {
     limits: Limits,
     key: SnapshotKey,
-    pool: Arc<rayon::ThreadPool>,
+    pool: Arc<Pool>,
+    /// On whose behalf memory is given back.
+    janitor: Owner,
+    requests: Requests<Leased>,
     inner: Mutex<Inner>,
 }
+
+/// A batch with its owner's token.
+pub type Leased = (Arc<Batch>, String);
 
 #[derive(Default)]
 struct Inner {
     leases: BTreeMap<String, Lease>,
+    /// Batches and environments that are open or about to be.
+    count: usize,
     environments: usize,
+    /// The environments by the origin of who opened them.
+    by_origin: HashMap<Origin, usize>,
     peers: u64,
+    connected: BTreeSet<Peer>,
     stopped: bool,
 }
 
 struct Lease {
     batch: Arc<Batch>,
     token: String,
-    request: String,
-    /// The connection it ends with.
-    peer: Option<Peer>,
+    terms: Terms,
     used: Instant,
 }
 
 /// Whose lease is asked for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Terms {
     /// The connection the lease ends with.
     pub peer: Option<Peer>,
-    /// A word of the caller's: a repeated, non-empty one is given the batch that it was given first.
-    pub request: String,
+    /// Where the caller is.
+    pub origin: Origin,
+    /// What the request is named by, to be safe to repeat.
+    pub request: Option<Uuid>,
+}
+
+/// Room for a batch that is being dealt; it is given back unless a lease takes it.
+struct Place<'a> {
+    batches: &'a Batches,
+    origin: Origin,
+    environments: usize,
+    taken: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.taken {
+            self.batches.lock().vacate(self.origin, self.environments);
+        }
+    }
+}
+
+impl Inner {
+    fn vacate(&mut self, origin: Origin, environments: usize) {
+        self.count -= 1;
+        self.environments -= environments;
+        if let Some(own) = self.by_origin.get_mut(&origin) {
+            *own -= environments;
+            if *own == 0 {
+                self.by_origin.remove(&origin);
+            }
+        }
+    }
 }
 
 impl Batches {
-    /// Holds batches within `limits`; snapshots are authenticated with `key`, or one of this process alone.
-    ///
-    /// # Errors
-    /// When the threads cannot be started.
-    pub fn new(limits: Limits, key: Option<SnapshotKey>) -> Result<Self, rayon::ThreadPoolBuildError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(limits.threads)
-            .thread_name(|number| format!("step-{number}"))
-            .panic_handler(|_| tracing::error!("a step panicked"))
-            .build()?;
+    /// Holds batches within `limits`, which are stepped by `pool`; snapshots are authenticated with `key`, or one of
+    /// this process alone.
+    #[must_use]
+    pub fn new(limits: Limits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
         let key = key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes()));
-        Ok(Self { limits, key, pool: Arc::new(pool), inner: Mutex::default() })
+        let (janitor, inner) = (pool.owner(), Mutex::default());
+        Self { limits, key, pool, janitor, requests: Requests::default(), inner }
     }
 
     /// The key of this server's snapshots.
@@ -101,16 +146,21 @@ impl Batches {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a batch; gives it with its owner's token.
+    /// Opens a batch; gives it with its owner's token. A repeated `request` is given the batch that it was given
+    /// first, whose lease then ends with the connection of the repetition.
+    ///
+    /// A caller that goes away before the batch is ready leaves nothing.
     ///
     /// # Errors
-    /// A server that is full or stops; no environment, or so many that their rows do not fit a message.
-    pub fn open(
+    /// A server that is full or stops; no environment, or so many that their rows do not fit a message; a request id
+    /// that was used for something else.
+    pub async fn open(
         &self,
+        request: Option<RequestId>,
         table: Arc<Table>,
         opening: Opening,
         terms: Terms,
-    ) -> Result<(Arc<Batch>, String), ServiceError> {
+    ) -> Result<Leased, ServiceError> {
         let most = (MAX_MESSAGE_BYTES - MESSAGE_HEAD) / row_bytes(table.rules.info(), &opening.plan);
         let environments = opening.environments;
         if !(1..=most).contains(&environments) {
@@ -120,46 +170,68 @@ impl Batches {
                 expected: format!("from 1 to {most}"),
             });
         }
-        if let Some(known) = self.reserve(&terms.request, environments)? {
-            return Ok(known);
-        }
-        let batch = Batch::open(secret::word(), table, opening, Arc::clone(&self.pool));
-        let (batch, token) = (Arc::new(batch), secret::word());
-        let Terms { peer, request } = terms;
-        let lease =
-            Lease { batch: Arc::clone(&batch), token: token.clone(), request, peer, used: Instant::now() };
-        let mut inner = self.lock();
-        if inner.stopped {
-            return Err(ServiceError::ShuttingDown);
-        }
-        inner.leases.insert(batch.id().to_owned(), lease);
+        let peer = terms.peer;
+        let deal = self.deal(table, opening, terms);
+        let (batch, token) = match request {
+            Some(request) => self.requests.once(request, deal).await?,
+            None => deal.await?,
+        };
+        self.hand_over(batch.id(), peer)?;
         Ok((batch, token))
     }
 
-    /// Makes sure that so many environments fit, and counts them; or finds the batch of a repeated request.
-    fn reserve(
-        &self,
-        request: &str,
-        environments: usize,
-    ) -> Result<Option<(Arc<Batch>, String)>, ServiceError> {
+    /// Lets the lease of a batch end with this connection, which may have ended already.
+    fn hand_over(&self, id: &str, peer: Option<Peer>) -> Result<(), ServiceError> {
+        let mut inner = self.lock();
+        let Some(peer) = peer else { return Ok(()) };
+        let connected = inner.connected.contains(&peer);
+        let lease =
+            inner.leases.get_mut(id).ok_or_else(|| ServiceError::UnknownBatch { id: id.to_owned() })?;
+        lease.terms.peer = Some(peer);
+        drop(inner);
+        if !connected {
+            self.drop_leases(|known, _| known == id);
+        }
+        Ok(())
+    }
+
+    async fn deal(&self, table: Arc<Table>, opening: Opening, terms: Terms) -> Result<Leased, ServiceError> {
+        let mut place = self.reserve(terms.origin, opening.environments)?;
+        let batch = Batch::open(secret::word(), table, opening, &self.pool).await?;
+        let token = secret::word();
+        let lease = Lease { batch: Arc::clone(&batch), token: token.clone(), terms, used: Instant::now() };
+        let mut inner = self.lock();
+        if inner.stopped {
+            drop(inner);
+            return Err(ServiceError::ShuttingDown);
+        }
+        inner.leases.insert(batch.id().to_owned(), lease);
+        place.taken = true;
+        Ok((batch, token))
+    }
+
+    /// Makes sure that so many environments fit, and counts them.
+    fn reserve(&self, origin: Origin, environments: usize) -> Result<Place<'_>, ServiceError> {
         let mut inner = self.lock();
         if inner.stopped {
             return Err(ServiceError::ShuttingDown);
         }
-        if !request.is_empty()
-            && let Some(lease) = inner.leases.values().find(|lease| lease.request == request)
-        {
-            return Ok(Some((Arc::clone(&lease.batch), lease.token.clone())));
-        }
-        if inner.leases.len() >= self.limits.batches {
+        if inner.count >= self.limits.batches {
             return Err(ServiceError::BatchesFull { limit: self.limits.batches });
         }
         let (limit, open) = (self.limits.environments, inner.environments);
         if environments > limit.saturating_sub(open) {
             return Err(ServiceError::EnvironmentsFull { limit, open, asked: environments });
         }
+        let limit = self.limits.per_caller;
+        let own = inner.by_origin.entry(origin).or_default();
+        if environments > limit.saturating_sub(*own) {
+            return Err(ServiceError::CallerFull { what: "environments", limit });
+        }
+        *own += environments;
         inner.environments += environments;
-        Ok(None)
+        inner.count += 1;
+        Ok(Place { batches: self, origin, environments, taken: false })
     }
 
     /// The batch with this id, for the holder of its token.
@@ -179,6 +251,15 @@ impl Batches {
         }
         lease.used = Instant::now();
         Ok(Arc::clone(&lease.batch))
+    }
+
+    /// Refuses a token that belongs to no batch.
+    ///
+    /// # Errors
+    /// As it says.
+    pub fn check_token(&self, token: &str) -> Result<(), ServiceError> {
+        let owned = self.lock().leases.values().any(|lease| secret::same(token, &lease.token));
+        if owned { Ok(()) } else { Err(ServiceError::UnknownToken) }
     }
 
     /// Closes a batch for its owner.
@@ -203,16 +284,25 @@ impl Batches {
         self.len() == 0
     }
 
+    /// How many environments are open or about to be.
+    #[must_use]
+    pub fn environments(&self) -> usize {
+        self.lock().environments
+    }
+
     /// Numbers a new connection.
     pub(crate) fn connected(&self) -> Peer {
         let mut inner = self.lock();
         inner.peers += 1;
-        Peer(inner.peers)
+        let peer = Peer(inner.peers);
+        inner.connected.insert(peer);
+        peer
     }
 
     /// Ends the leases that end with this connection.
     pub(crate) fn disconnected(&self, peer: Peer) {
-        self.drop_leases(|_, lease| lease.peer == Some(peer));
+        self.lock().connected.remove(&peer);
+        self.drop_leases(|_, lease| lease.terms.peer == Some(peer));
     }
 
     /// Ends the leases that have been idle too long at `now`.
@@ -223,16 +313,22 @@ impl Batches {
 
     fn drop_leases(&self, unwanted: impl Fn(&str, &Lease) -> bool) {
         let mut inner = self.lock();
-        let gone = inner.leases.iter().filter(|(id, lease)| unwanted(id, lease)).map(|(id, _)| id.clone());
-        for id in gone.collect::<Vec<_>>() {
-            let Some(Lease { batch, .. }) = inner.leases.remove(&id) else { continue };
-            inner.environments -= batch.opening().environments;
+        let stopped = inner.stopped;
+        let ids = inner.leases.iter().filter(|(id, lease)| unwanted(id, lease)).map(|(id, _)| id.clone());
+        let ids: Vec<String> = ids.collect();
+        let gone: Vec<_> = ids.iter().filter_map(|id| inner.leases.remove_entry(id)).collect();
+        for (_, lease) in &gone {
+            inner.vacate(lease.terms.origin, lease.batch.opening().environments);
+        }
+        drop(inner);
+        for (id, Lease { batch, terms, .. }) in gone {
             tracing::info!(batch_id = id, "batch closed");
-            batch.end(if inner.stopped {
-                ServiceError::ShuttingDown
-            } else {
-                ServiceError::UnknownBatch { id }
-            });
+            batch.end(if stopped { ServiceError::ShuttingDown } else { ServiceError::UnknownBatch { id } });
+            if let Some(request) = terms.request {
+                self.requests.forget(request);
+            }
+            // Giving back the memory of many environments takes a while.
+            self.janitor.spawn(Discard(Some(batch)));
         }
     }
 
@@ -240,5 +336,15 @@ impl Batches {
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.drop_leases(|_, _| true);
+    }
+}
+
+/// Something to be dropped where nobody waits for it.
+struct Discard<T>(Option<T>);
+
+impl<T: Send + 'static> Work for Discard<T> {
+    fn advance(&mut self, _: &Slice) -> Flow {
+        self.0 = None;
+        Flow::Done
     }
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use boardwire_bots::Bot;
+use boardwire_bots::{Bot, Choice};
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, Dice};
 use clap::{Args, Parser, Subcommand};
@@ -131,14 +131,19 @@ fn bot_match(
     seed: u64,
     mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<()>,
 ) -> anyhow::Result<Box<dyn Play>> {
-    let mut episode = Arc::clone(&table.rules).deal(seed);
+    let mut episode = Arc::clone(&table.rules).deal(seed.into());
     let mut dice: Vec<Dice> = (BOT_STREAM..).zip(bots).map(|(stream, _)| Dice::new(seed, stream)).collect();
-    while let Some(seat) = episode.pending().lowest() {
-        let own = &mut dice[seat.index()];
-        let (action, used) = episode.thought(seat, bots[seat.index()], own.clone())();
-        *own = used;
-        each(&*episode, seat, action)?;
-        episode.apply(seat, action.into())?;
+    while !episode.pending().is_empty() {
+        let due = episode.pending().iter().map(|seat| (seat, bots[seat.index()], dice[seat.index()].clone()));
+        let mut round = episode.round(due.collect());
+        while !round.advance() {}
+        let mut choices = round.choices();
+        choices.sort_unstable_by_key(|choice| choice.seat);
+        for Choice { seat, action, dice: used } in choices {
+            dice[seat.index()] = used;
+            each(&*episode, seat, action)?;
+            episode.apply(seat, action.into())?;
+        }
     }
     Ok(episode)
 }

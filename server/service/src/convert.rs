@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use boardwire_api::v1;
 use boardwire_kernel::{GameInfo, Meaning, OptionKind, OptionSpec, ScoreLine, SeatSet, ViewLayout};
 
-use crate::arbiter::{Arbiter, Ending, Extras, IllegalActions, Observation, Player};
+use crate::arbiter::{Arbiter, Ending, Extras, IllegalActions, Observation, Opened, Player, SeedSource};
 use crate::batch::{Autoreset, Batch, Columns, Step};
 use crate::error::ServiceError;
 use crate::reward::RewardKind;
@@ -109,7 +109,8 @@ fn matrix(table: &boardwire_kernel::Table) -> v1::Table {
     }
 }
 
-pub(crate) fn match_(arbiter: &Arbiter) -> v1::Match {
+/// A match as its host and its seats know it, or as anybody may.
+pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
     let (summary, settings) = (arbiter.summary(), arbiter.settings());
     let info = arbiter.table().rules.info();
     let state = match (summary.closed, summary.over) {
@@ -131,7 +132,25 @@ pub(crate) fn match_(arbiter: &Arbiter) -> v1::Match {
         episode: summary.episode,
         ply: summary.ply,
         seed_commitment: summary.commitment.to_vec().into(),
-        seed: summary.seed.map(|(seed, salt)| v1::Seed { seed, salt: salt.to_vec().into() }),
+        seed: summary.revealed.filter(|_| belongs || summary.closed).map(seed),
+        seed_source: match summary.source {
+            SeedSource::Drawn => v1::SeedSource::Drawn,
+            SeedSource::Given(_) => v1::SeedSource::Given,
+        }
+        .into(),
+        seat_may_seed: settings.seat_may_seed,
+        private: settings.private,
+    }
+}
+
+fn seed(opened: Opened) -> v1::Seed {
+    v1::Seed {
+        seed: match opened.source {
+            SeedSource::Given(seed) => Some(seed),
+            SeedSource::Drawn => None,
+        },
+        salt: opened.salt.to_vec().into(),
+        key: opened.key.as_bytes().to_vec().into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 use thiserror::Error;
+use uuid::Uuid;
 
 /// Why a request was refused; nothing has changed then.
 ///
@@ -45,6 +46,9 @@ pub enum ServiceError {
     /// The token is none of the match's.
     #[error("the token belongs to no seat of match {id}")]
     WrongToken { id: String },
+    /// Nobody has been given this token, or what it was for is gone.
+    #[error("the token belongs to nobody: what it was for may have been closed")]
+    UnknownToken,
     /// A seat asked for what only the host may do.
     #[error("only the host of match {id} may do this")]
     HostOnly { id: String },
@@ -75,9 +79,24 @@ pub enum ServiceError {
     /// The match has been closed.
     #[error("match {id} has been closed")]
     MatchClosed { id: String },
+    /// Nobody has used the match for so long that it was closed.
+    #[error("match {id} has been closed, since nobody used it for {seconds} s")]
+    MatchExpired { id: String, seconds: u64 },
+    /// A bot did not choose, or chose what may not be chosen.
+    #[error("the bot at seat {} of match {id} has failed, and the match has ended with it", .seat.number())]
+    BotFailed { id: String, seat: Seat },
+    /// The seat has as many calls waiting as it may.
+    #[error("seat {} has {limit} calls waiting, as many as it may: one is enough", .seat.number())]
+    SeatBusy { seat: Seat, limit: usize },
+    /// The request id has been used before, for something else.
+    #[error("request id {request} has been used for another request: a new request needs a fresh one")]
+    RequestReused { request: Uuid },
     /// No further match fits.
     #[error("the server holds {limit} matches, as many as it may: close one first")]
     TableFull { limit: usize },
+    /// The caller holds as much as one caller may.
+    #[error("you hold {limit} {what}, as many as one caller may: close some first")]
+    CallerFull { what: &'static str, limit: usize },
     /// No batch has this id.
     #[error("there is no batch `{id}`: it was closed, or its connection ended, or it was idle for too long")]
     UnknownBatch { id: String },

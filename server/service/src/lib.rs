@@ -1,8 +1,9 @@
 //! Boardwire's gRPC service: matches between mutually distrusting seats.
 //!
 //! [`run`] serves on listeners it is given until it is told to stop; [`Matches`](matches::Matches) holds
-//! every match behind a lock of its own, [`Batches`](batches::Batches) every batch of environments. Handlers in `rpc/` parse, call one method and convert; they decide
-//! nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
+//! every match behind a lock of its own, [`Batches`](batches::Batches) every batch of environments, and one
+//! [`Pool`](pool::Pool) of threads does what takes longer for both. Handlers in `rpc/` parse, call one method
+//! and convert; they decide nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
 
 pub mod arbiter;
 pub mod batch;
@@ -13,6 +14,8 @@ pub mod edge;
 pub mod error;
 pub mod matches;
 pub mod play;
+pub mod pool;
+pub mod requests;
 mod reward;
 mod rpc;
 pub mod run;

@@ -1,42 +1,107 @@
 //! All matches of a server: the one thing its calls share.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use boardwire_kernel::Seat;
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use crate::arbiter::{Arbiter, Role, Settings};
+use crate::edge::Origin;
 use crate::error::ServiceError;
+use crate::pool::Pool;
+use crate::requests::{RequestId, Requests};
+use crate::secret;
 use crate::tables::{Table, Tables};
 
 /// Closed matches that are still shown.
 const CLOSED_REMEMBERED: usize = 1_000;
-/// Creations that are answered again when they are repeated.
-const CREATIONS_REMEMBERED: usize = 1_000;
+
+/// How many matches a server holds, and for how long.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The most matches that may be open at once.
+    pub matches: usize,
+    /// The most of them that callers of one origin may have created.
+    pub per_caller: usize,
+    /// The most calls that one seat may have waiting.
+    pub waiting: usize,
+    /// How long a match stays that nobody uses.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { matches: 100_000, per_caller: 50_000, waiting: 16, idle: Duration::from_secs(4 * 60 * 60) }
+    }
+}
 
 /// The matches there are.
 pub struct Matches {
     tables: Tables,
-    limit: usize,
+    limits: Limits,
+    pool: Arc<Pool>,
+    requests: Requests<Arc<Arbiter>>,
     inner: Mutex<Inner>,
     stopped: watch::Sender<bool>,
 }
 
 #[derive(Default)]
 struct Inner {
-    open: BTreeMap<String, Arc<Arbiter>>,
+    open: BTreeMap<String, Open>,
     closed: VecDeque<Arc<Arbiter>>,
-    invitations: BTreeMap<String, (Arc<Arbiter>, Seat)>,
-    creations: VecDeque<(String, Arc<Arbiter>)>,
+    invitations: HashMap<String, (Arc<Arbiter>, Seat)>,
+    /// Who holds each token, by its digest.
+    tokens: HashMap<[u8; 32], (Arc<Arbiter>, Role)>,
+    /// Matches that are open or about to be.
+    count: usize,
+    /// The same by the origin of who created them.
+    by_origin: HashMap<Origin, usize>,
+}
+
+/// An open match.
+struct Open {
+    arbiter: Arc<Arbiter>,
+    origin: Origin,
+    request: Option<Uuid>,
+}
+
+/// Room for a match that is being dealt; it is given back unless the match takes it.
+struct Place<'a> {
+    matches: &'a Matches,
+    origin: Origin,
+    taken: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.taken {
+            self.matches.lock().vacate(self.origin);
+        }
+    }
+}
+
+impl Inner {
+    fn vacate(&mut self, origin: Origin) {
+        self.count -= 1;
+        if let Some(own) = self.by_origin.get_mut(&origin) {
+            *own -= 1;
+            if *own == 0 {
+                self.by_origin.remove(&origin);
+            }
+        }
+    }
 }
 
 impl Matches {
-    /// Holds up to `limit` open matches of the games of `tables`.
+    /// Holds matches of the games of `tables` within `limits`; their bots think in `pool`.
     #[must_use]
-    pub fn new(tables: Tables, limit: usize) -> Self {
-        Self { tables, limit, inner: Mutex::default(), stopped: watch::Sender::new(false) }
+    pub fn new(tables: Tables, limits: Limits, pool: Arc<Pool>) -> Self {
+        let stopped = watch::Sender::new(false);
+        Self { tables, limits, pool, requests: Requests::default(), inner: Mutex::default(), stopped }
     }
 
     /// The games served.
@@ -45,47 +110,80 @@ impl Matches {
         &self.tables
     }
 
+    /// How long a match stays that nobody uses.
+    #[must_use]
+    pub fn idle_time(&self) -> Duration {
+        self.limits.idle
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a match and deals its first episode; a repeated, non-empty `request` gives the match that it
-    /// gave first.
+    /// Creates a match and deals its first episode; a repeated `request` is given the match that it was given first,
+    /// as long as that is open.
     ///
     /// # Errors
-    /// A server that is full or stops.
-    pub fn create(
+    /// Settings that cannot be, a request id that was used for something else, a server that is full or stops.
+    pub async fn create(
         &self,
-        request: &str,
+        request: Option<RequestId>,
+        origin: Origin,
         table: Arc<Table>,
         settings: Settings,
     ) -> Result<Arc<Arbiter>, ServiceError> {
+        settings.check()?;
+        let id = request.as_ref().map(|request| request.id);
+        let deal = async { self.deal(id, origin, table, settings) };
+        match request {
+            Some(request) => self.requests.once(request, deal).await,
+            None => deal.await,
+        }
+    }
+
+    fn deal(
+        &self,
+        request: Option<Uuid>,
+        origin: Origin,
+        table: Arc<Table>,
+        settings: Settings,
+    ) -> Result<Arc<Arbiter>, ServiceError> {
+        let mut place = self.reserve(origin)?;
+        let arbiter = Arc::new(Arbiter::new(table, settings, self.pool.owner(), self.limits.waiting));
+        let mut inner = self.lock();
+        if *self.stopped.borrow() {
+            drop(inner);
+            return Err(ServiceError::ShuttingDown);
+        }
+        for (seat, invitation) in arbiter.invitations() {
+            inner.invitations.insert(invitation, (Arc::clone(&arbiter), seat));
+        }
+        inner.tokens.insert(secret::digest(arbiter.host_token()), (Arc::clone(&arbiter), Role::Host));
+        let open = Open { arbiter: Arc::clone(&arbiter), origin, request };
+        inner.open.insert(arbiter.id().to_owned(), open);
+        place.taken = true;
+        drop(inner);
+        arbiter.begin();
+        Ok(arbiter)
+    }
+
+    /// Makes room for a match, if there is any.
+    fn reserve(&self, origin: Origin) -> Result<Place<'_>, ServiceError> {
         let mut inner = self.lock();
         if *self.stopped.borrow() {
             return Err(ServiceError::ShuttingDown);
         }
-        if !request.is_empty()
-            && let Some((_, arbiter)) = inner.creations.iter().find(|(known, _)| known == request)
-        {
-            return Ok(Arc::clone(arbiter));
+        let Limits { matches: limit, per_caller, .. } = self.limits;
+        if inner.count >= limit {
+            return Err(ServiceError::TableFull { limit });
         }
-        if inner.open.len() >= self.limit {
-            return Err(ServiceError::TableFull { limit: self.limit });
+        let own = inner.by_origin.entry(origin).or_default();
+        if *own >= per_caller {
+            return Err(ServiceError::CallerFull { what: "matches", limit: per_caller });
         }
-        let arbiter = Arc::new(Arbiter::new(table, settings));
-        for (seat, invitation) in arbiter.invitations() {
-            inner.invitations.insert(invitation, (Arc::clone(&arbiter), seat));
-        }
-        inner.open.insert(arbiter.id().to_owned(), Arc::clone(&arbiter));
-        if !request.is_empty() {
-            inner.creations.push_back((request.to_owned(), Arc::clone(&arbiter)));
-            if inner.creations.len() > CREATIONS_REMEMBERED {
-                inner.creations.pop_front();
-            }
-        }
-        drop(inner);
-        arbiter.begin();
-        Ok(arbiter)
+        *own += 1;
+        inner.count += 1;
+        Ok(Place { matches: self, origin, taken: false })
     }
 
     /// The match with this id, open or closed not long ago.
@@ -95,18 +193,30 @@ impl Matches {
     pub fn find(&self, id: &str) -> Result<Arc<Arbiter>, ServiceError> {
         let inner = self.lock();
         let closed = || inner.closed.iter().find(|arbiter| arbiter.id() == id);
-        let found = inner.open.get(id).or_else(closed);
+        let found = inner.open.get(id).map(|open| &open.arbiter).or_else(closed);
         found.map(Arc::clone).ok_or_else(|| ServiceError::UnknownMatch { id: id.to_owned() })
     }
 
-    /// Up to `size` matches whose ids come after `after`, in the order of their ids.
+    /// Who holds this token, and in which open match.
+    ///
+    /// # Errors
+    /// No token, or one that belongs to nobody.
+    pub fn holder(&self, token: Option<&str>) -> Result<(Arc<Arbiter>, Role), ServiceError> {
+        let token = token.ok_or(ServiceError::MissingToken)?;
+        self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(ServiceError::UnknownToken)
+    }
+
+    /// Up to `size` matches whose ids come after `after`, in the order of their ids; private ones are left out.
     #[must_use]
     pub fn list(&self, after: &str, size: usize) -> Vec<Arc<Arbiter>> {
         let inner = self.lock();
-        let closed = inner.closed.iter().map(|arbiter| (arbiter.id(), arbiter));
+        let shown = |arbiter: &&Arc<Arbiter>| !arbiter.settings().private;
+        let closed = inner.closed.iter().filter(|arbiter| arbiter.id() > after);
         let from = (Bound::Excluded(after), Bound::Unbounded);
-        let open = inner.open.range::<str, _>(from).take(size).map(|(id, arbiter)| (id.as_str(), arbiter));
-        let page: BTreeMap<&str, &Arc<Arbiter>> = open.chain(closed.filter(|(id, _)| *id > after)).collect();
+        let open = inner.open.range::<str, _>(from).map(|(_, open)| &open.arbiter);
+        let open = open.filter(shown).take(size);
+        let page: BTreeMap<&str, &Arc<Arbiter>> =
+            open.chain(closed.filter(shown)).map(|arbiter| (arbiter.id(), arbiter)).collect();
         page.into_values().take(size).map(Arc::clone).collect()
     }
 
@@ -117,11 +227,16 @@ impl Matches {
     pub fn join(
         &self,
         invitation: &str,
-        request: &str,
+        request: Option<Uuid>,
     ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
         let found = self.lock().invitations.get(invitation).cloned();
         let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
         let token = arbiter.join(seat, request)?;
+        let mut inner = self.lock();
+        if inner.open.contains_key(arbiter.id()) {
+            inner.tokens.insert(secret::digest(&token), (Arc::clone(&arbiter), Role::Seat(seat)));
+        }
+        drop(inner);
         Ok((arbiter, seat, token))
     }
 
@@ -135,25 +250,65 @@ impl Matches {
             return Err(ServiceError::HostOnly { id: id.to_owned() });
         }
         arbiter.close();
-        let mut inner = self.lock();
-        if let Some(arbiter) = inner.open.remove(id) {
-            for (_, invitation) in arbiter.invitations() {
-                inner.invitations.remove(&invitation);
-            }
-            inner.creations.retain(|(_, created)| !Arc::ptr_eq(created, &arbiter));
-            inner.closed.push_back(arbiter);
-            if inner.closed.len() > CLOSED_REMEMBERED {
-                inner.closed.pop_front();
-            }
-        }
+        self.put_away(&arbiter);
         Ok(arbiter)
+    }
+
+    /// Closes the matches that nobody has used for too long at `now`.
+    pub fn expire(&self, now: Instant) {
+        let open: Vec<_> = self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect();
+        let limit = self.limits.idle;
+        let idle = |arbiter: &Arc<Arbiter>| {
+            arbiter.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
+        };
+        for arbiter in open.into_iter().filter(idle) {
+            tracing::info!(match_id = arbiter.id(), "match expired");
+            let (id, seconds) = (arbiter.id().to_owned(), limit.as_secs());
+            arbiter.end(ServiceError::MatchExpired { id, seconds });
+            self.put_away(&arbiter);
+        }
+    }
+
+    /// Puts an ended match among the closed ones, and forgets what lets anybody in.
+    fn put_away(&self, arbiter: &Arc<Arbiter>) {
+        let tokens = arbiter.tokens();
+        let mut inner = self.lock();
+        let Some(Open { origin, request, arbiter }) = inner.open.remove(arbiter.id()) else { return };
+        for (_, invitation) in arbiter.invitations() {
+            inner.invitations.remove(&invitation);
+        }
+        for token in tokens {
+            inner.tokens.remove(&secret::digest(&token));
+        }
+        inner.vacate(origin);
+        inner.closed.push_back(arbiter);
+        let forgotten = if inner.closed.len() > CLOSED_REMEMBERED { inner.closed.pop_front() } else { None };
+        drop(inner);
+        drop(forgotten);
+        if let Some(request) = request {
+            self.requests.forget(request);
+        }
+    }
+
+    /// How many matches are open.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().open.len()
+    }
+
+    /// Whether no match is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Ends all matches, tells whoever waits, and lets nobody create another.
     pub fn stop(&self) {
-        let inner = self.lock();
         self.stopped.send_replace(true);
-        inner.open.values().for_each(|arbiter| arbiter.end(ServiceError::ShuttingDown));
+        let open: Vec<_> = self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect();
+        for arbiter in open {
+            arbiter.end(ServiceError::ShuttingDown);
+        }
     }
 
     /// Resolves when the server stops.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::Bot;
+use boardwire_bots::{Bot, Choice};
 use boardwire_kernel::{
-    ActionSet, Dice, Digest, Episode, Game, GameInfo, Outcome, Rejection, ScoreLine, Seat, SeatSet,
+    ActionSet, Dice, Digest, Episode, Game, GameInfo, Key, Outcome, Rejection, ScoreLine, Seat, SeatSet,
 };
 
 use crate::batch::{Block, Environments, Plan};
@@ -14,10 +14,10 @@ pub trait Rules: Send + Sync {
     /// The facts of the table.
     fn info(&self) -> &GameInfo;
 
-    /// Deals an episode from `seed`.
-    fn deal(self: Arc<Self>, seed: u64) -> Box<dyn Play>;
+    /// Deals an episode from `key`.
+    fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play>;
 
-    /// Opens `count` environments of a batch with this seed, numbered from `first`.
+    /// Room for `count` environments of a batch with this seed, numbered from `first`.
     fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block>;
 }
 
@@ -26,17 +26,40 @@ impl<G: Game> Rules for G {
         Game::info(self)
     }
 
-    fn deal(self: Arc<Self>, seed: u64) -> Box<dyn Play> {
-        Box::new(Episode::seeded(self, seed))
+    fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play> {
+        Box::new(Episode::keyed(self, key))
     }
 
     fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block> {
-        Box::new(Environments::open(self, plan, seed, first, count))
+        Box::new(Environments::new(self, plan, seed, first, count))
     }
 }
 
-/// What a bot thinks, to be called where it hinders nobody: gives its action and its dice back.
-pub type Thought = Box<dyn FnOnce() -> (u8, Dice) + Send>;
+/// Decisions of bots that became due together, whichever the game. The methods are those of [`bots::Round`].
+///
+/// [`bots::Round`]: boardwire_bots::Round
+pub trait Round: Send {
+    /// The seat whose bot thinks; none once all have chosen.
+    fn seat(&self) -> Option<Seat>;
+    /// Thinks for about as long as one world takes; whether all have chosen.
+    fn advance(&mut self) -> bool;
+    /// What has been chosen.
+    fn choices(self: Box<Self>) -> Vec<Choice>;
+}
+
+impl<G: Game> Round for boardwire_bots::Round<G> {
+    fn seat(&self) -> Option<Seat> {
+        Self::seat(self)
+    }
+
+    fn advance(&mut self) -> bool {
+        Self::advance(self)
+    }
+
+    fn choices(self: Box<Self>) -> Vec<Choice> {
+        Self::choices(*self)
+    }
+}
 
 /// An episode in progress, whichever the game. The methods are those of [`Episode`] and [`Game`].
 pub trait Play: Send {
@@ -56,15 +79,15 @@ pub trait Play: Send {
     fn outcome(&self) -> Option<Outcome>;
     /// Where the points of `seat` came from, once it has ended by the rules.
     fn explain(&self, seat: Seat) -> Vec<ScoreLine>;
-    /// A pending seat with one legal action, and that action.
-    fn forced(&self) -> Option<(Seat, u8)>;
+    /// The one legal action of `seat`, if it owes a decision and has no other choice.
+    fn forced(&self, seat: Seat) -> Option<u8>;
     /// Plays an action.
     ///
     /// # Errors
     /// As [`Episode::apply`].
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
-    /// What `bot` at `seat` makes of what the seat knows, with its own dice.
-    fn thought(&self, seat: Seat, bot: Bot, dice: Dice) -> Thought;
+    /// Begins the decisions of bots at seats that owe one, from what each seat knows now.
+    fn round(&self, due: Vec<(Seat, Bot, Dice)>) -> Box<dyn Round>;
     /// The digest of the position: for the arbiter, since it depends on everything hidden.
     fn digest(&self) -> Digest;
     /// The same episode with all that `seat` cannot know drawn anew: to test that `seat` is told the same.
@@ -107,17 +130,16 @@ impl<G: Game> Play for Episode<G> {
         if self.outcome().is_some() { self.game().explain(self.state(), seat) } else { Vec::new() }
     }
 
-    fn forced(&self) -> Option<(Seat, u8)> {
-        Self::forced(self)
+    fn forced(&self, seat: Seat) -> Option<u8> {
+        Self::forced(self, seat)
     }
 
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
         Self::apply(self, seat, action)
     }
 
-    fn thought(&self, seat: Seat, bot: Bot, mut dice: Dice) -> Thought {
-        let knowledge = self.knowledge(seat);
-        Box::new(move || (bot.choose(&knowledge, &mut dice), dice))
+    fn round(&self, due: Vec<(Seat, Bot, Dice)>) -> Box<dyn Round> {
+        Box::new(boardwire_bots::Round::new(self, due))
     }
 
     fn digest(&self) -> Digest {

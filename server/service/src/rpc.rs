@@ -11,15 +11,35 @@ pub(crate) use catalog::Catalog;
 pub(crate) use match_::MatchPlane;
 
 use boardwire_bots::UnknownBot;
+use prost::Message;
 use tonic::Request;
 
 use crate::arbiter::Player;
-use crate::edge;
+use crate::edge::{self, Caller, Origin};
 use crate::error::ServiceError;
+use crate::requests::RequestId;
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
 fn token<T>(request: &Request<T>) -> Option<&str> {
     edge::bearer(request.extensions())
+}
+
+/// Who calls.
+fn caller<T>(request: &Request<T>) -> Option<Caller> {
+    request.extensions().get::<Caller>().cloned()
+}
+
+/// What a request of a caller is named by, with a digest of everything that it asks for.
+fn request_id(
+    id: &str,
+    caller: Option<&Caller>,
+    asked: &impl Message,
+) -> Result<Option<RequestId>, ServiceError> {
+    let Some(id) = RequestId::parse(id)? else { return Ok(None) };
+    // A user of this machine stays the same; a host may come from another address the next time.
+    let origin = caller.map(Caller::origin).filter(|origin| matches!(origin, Origin::User(_)));
+    let asked = *blake3::hash(&asked.encode_to_vec()).as_bytes();
+    Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
 }
 
 /// Who is to play at `seat`: a bot by its name, or whoever is called `remote` here.

@@ -78,7 +78,7 @@ pub async fn run_within(
     }
     tokio::select! {
         () = shutdown => {}
-        () = expire(&batches) => {}
+        () = expire(&matches, &batches) => {}
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");
@@ -97,11 +97,13 @@ pub async fn run_within(
     })
 }
 
-/// Ends the leases of batches that nobody uses, for ever.
-async fn expire(batches: &Batches) {
-    let mut often = tokio::time::interval((batches.idle_time() / 8).max(Duration::from_millis(10)));
+/// Ends matches and the leases of batches that nobody uses, for ever.
+async fn expire(matches: &Matches, batches: &Batches) {
+    let idle = matches.idle_time().min(batches.idle_time());
+    let mut often = tokio::time::interval((idle / 8).max(Duration::from_millis(10)));
     loop {
         often.tick().await;
+        matches.expire(Instant::now());
         batches.expire(Instant::now());
     }
 }

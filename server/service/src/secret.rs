@@ -1,6 +1,6 @@
 //! Secrets the server draws from the operating system: seeds, salts, tokens.
 
-use boardwire_kernel::Dice;
+use boardwire_kernel::{Dice, Digest, Key};
 
 /// The stream of a given seed from which the seeds of later episodes come.
 const EPISODE_STREAM: u64 = 4 << 32;
@@ -12,7 +12,7 @@ fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A fresh seed.
+/// A fresh seed for a batch, whose owner is told it.
 pub(crate) fn seed() -> u64 {
     u64::from_le_bytes(random())
 }
@@ -26,15 +26,29 @@ pub(crate) fn word() -> String {
     })
 }
 
+/// What a secret is found by: how long that takes tells nothing of the secret.
+pub(crate) fn digest(secret: &str) -> [u8; 32] {
+    *blake3::hash(secret.as_bytes()).as_bytes()
+}
+
 /// Whether two secrets are equal, in a time that does not tell where they differ.
 pub(crate) fn same(given: &str, secret: &str) -> bool {
     blake3::hash(given.as_bytes()) == blake3::hash(secret.as_bytes())
 }
 
+/// Where the seed of an episode comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeedSource {
+    /// The operating system.
+    Drawn,
+    /// Somebody gave it, or one that it follows from.
+    Given(u64),
+}
+
 /// Where the seeds of a match's episodes come from.
 #[derive(Debug, Clone)]
 pub(crate) enum Seeds {
-    /// The operating system, afresh for every episode.
+    /// The operating system, afresh for every episode: 256 bits, too many to search.
     Drawn,
     /// A seed somebody gave; the `next`-th episode after it has words `2 next` and `2 next + 1` of its
     /// stream `2^34`.
@@ -42,51 +56,50 @@ pub(crate) enum Seeds {
 }
 
 impl Seeds {
-    /// The source and the first seed.
-    pub(crate) fn begin(given: Option<u64>) -> (Self, u64) {
+    /// The source and the first episode's key.
+    pub(crate) fn begin(given: Option<u64>) -> (Self, Key, SeedSource) {
         match given {
-            Some(seed) => (Self::Given { seed, next: 1 }, seed),
-            None => (Self::Drawn, seed()),
+            Some(seed) => (Self::Given { seed, next: 1 }, seed.into(), SeedSource::Given(seed)),
+            None => (Self::Drawn, random().into(), SeedSource::Drawn),
         }
     }
 
-    /// The seed of the next episode.
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The key of the next episode.
+    pub(crate) fn next(&mut self) -> (Key, SeedSource) {
         match self {
-            Self::Drawn => seed(),
+            Self::Drawn => (random().into(), SeedSource::Drawn),
             Self::Given { seed, next } => {
-                let derived = Dice::resume(*seed, EPISODE_STREAM, 2 * u64::from(*next)).seed();
+                let derived = Dice::resume((*seed).into(), EPISODE_STREAM, 2 * u64::from(*next)).seed();
                 *next += 1;
-                derived
+                (derived.into(), SeedSource::Given(derived))
             }
         }
     }
-
-    /// Whether a seed that has been played may be shown without telling those to come.
-    pub(crate) fn may_be_shown(&self) -> bool {
-        matches!(self, Self::Drawn)
-    }
 }
 
-/// A seed with the salt that keeps its commitment from being guessed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Committed {
-    /// The seed.
-    pub(crate) seed: u64,
+/// A key with the salt that keeps its commitment from being guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened {
+    /// Where the key comes from.
+    pub source: SeedSource,
+    /// The key.
+    pub key: Key,
     /// The salt.
-    pub(crate) salt: [u8; 16],
+    pub salt: [u8; 16],
 }
 
-impl Committed {
-    /// A seed with a fresh salt.
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, salt: random() }
+impl Opened {
+    /// A key with a fresh salt.
+    pub(crate) fn new(key: Key, source: SeedSource) -> Self {
+        Self { source, key, salt: random() }
     }
 
-    /// BLAKE3 of the seed's 8 bytes, low first, and the salt.
-    pub(crate) fn commitment(&self) -> [u8; 32] {
+    /// What commits to the key of an episode: BLAKE3 of the match's id, the episode (4 bytes, low first), the spec
+    /// digest, the key and the salt.
+    pub(crate) fn commitment(&self, match_id: &str, episode: u32, spec: &Digest) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.seed.to_le_bytes()).update(&self.salt);
+        hasher.update(match_id.as_bytes()).update(&episode.to_le_bytes()).update(spec.as_bytes());
+        hasher.update(self.key.as_bytes()).update(&self.salt);
         *hasher.finalize().as_bytes()
     }
 }
@@ -97,20 +110,49 @@ mod tests {
 
     #[test]
     fn seeds_after_a_given_one_follow_from_it() {
-        let (mut one, first) = Seeds::begin(Some(7));
-        let (mut two, _) = Seeds::begin(Some(7));
+        let (mut one, first, source) = Seeds::begin(Some(7));
+        let (mut two, ..) = Seeds::begin(Some(7));
         let later = [one.next(), one.next()];
-        assert_eq!(first, 7);
+        assert_eq!((first, source), (7.into(), SeedSource::Given(7)));
         assert_eq!(later, [two.next(), two.next()]);
         assert_ne!(later[0], later[1]);
     }
 
     #[test]
     fn drawn_seeds_and_words_do_not_repeat() {
-        let (mut seeds, first) = Seeds::begin(None);
-        assert_ne!(first, seeds.next());
+        let (mut seeds, first, source) = Seeds::begin(None);
+        let (second, _) = seeds.next();
+        assert_eq!(source, SeedSource::Drawn);
+        assert_ne!(first, second);
         assert_ne!(word(), word());
         assert_eq!(word().len(), 32);
+    }
+
+    /// 64 bits could be searched from a first view: every part of a drawn key is drawn.
+    #[test]
+    fn drawn_keys_have_256_bits() {
+        let (mut seeds, ..) = Seeds::begin(None);
+        let drawn: Vec<Key> = (0..64).map(|_| seeds.next().0).collect();
+        for byte in 0..32 {
+            let first = drawn[0].as_bytes()[byte];
+            assert!(drawn.iter().any(|key| key.as_bytes()[byte] != first), "byte {byte} never changes");
+        }
+    }
+
+    #[test]
+    fn a_commitment_covers_all_that_identifies_an_episode() {
+        let (key, source) = (Key::from(7), SeedSource::Given(7));
+        let (opened, spec) = (Opened { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
+        let own = opened.commitment("match", 3, &spec);
+        assert_eq!(own, opened.commitment("match", 3, &spec));
+        let others = [
+            opened.commitment("other", 3, &spec),
+            opened.commitment("match", 4, &spec),
+            opened.commitment("match", 3, &Digest::of_bytes(b"other")),
+            Opened { key: Key::from(8), ..opened }.commitment("match", 3, &spec),
+            Opened { salt: [2; 16], ..opened }.commitment("match", 3, &spec),
+        ];
+        assert!(others.iter().all(|other| *other != own));
     }
 
     #[test]

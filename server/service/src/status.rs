@@ -67,6 +67,7 @@ impl ServiceError {
                 (Code::Unauthenticated, "TOKEN_TOO_LONG", vec![("limit", text(limit))])
             }
             Self::WrongToken { id } => (Code::PermissionDenied, "TOKEN_WRONG", vec![("match", id.clone())]),
+            Self::UnknownToken => (Code::PermissionDenied, "TOKEN_UNKNOWN", vec![]),
             Self::HostOnly { id } => (Code::PermissionDenied, "HOST_ONLY", vec![("match", id.clone())]),
             Self::SeatOnly { id } => (Code::PermissionDenied, "SEAT_ONLY", vec![("match", id.clone())]),
             Self::NotYourTurn { seat, pending } => (
@@ -103,8 +104,27 @@ impl ServiceError {
             Self::MatchClosed { id } => {
                 (Code::FailedPrecondition, "MATCH_CLOSED", vec![("match", id.clone())])
             }
+            Self::MatchExpired { id, seconds } => (
+                Code::FailedPrecondition,
+                "MATCH_EXPIRED",
+                vec![("match", id.clone()), ("seconds", text(seconds))],
+            ),
+            Self::BotFailed { id, seat } => {
+                (Code::Internal, "BOT_FAILED", vec![("match", id.clone()), ("seat", text(&seat.number()))])
+            }
+            Self::SeatBusy { seat, limit } => (
+                Code::ResourceExhausted,
+                "SEAT_BUSY",
+                vec![("seat", text(&seat.number())), ("limit", text(limit))],
+            ),
+            Self::RequestReused { request } => {
+                (Code::AlreadyExists, "REQUEST_ID_REUSED", vec![("request_id", text(request))])
+            }
             Self::TableFull { limit } => {
                 (Code::ResourceExhausted, "MATCHES_FULL", vec![("limit", text(limit))])
+            }
+            Self::CallerFull { what, limit } => {
+                (Code::ResourceExhausted, "CALLER_FULL", vec![("what", text(what)), ("limit", text(limit))])
             }
             Self::UnknownBatch { id } => (Code::NotFound, "BATCH_UNKNOWN", vec![("batch", id.clone())]),
             Self::BatchOwnerOnly { id } => {
@@ -166,7 +186,7 @@ impl ServiceError {
                 };
                 details.add_bad_request_violation(field, self.to_string());
             }
-            Code::NotFound => {
+            Code::NotFound | Code::AlreadyExists => {
                 details.set_resource_info(refusal.reason, subject(), "", self.to_string());
             }
             Code::FailedPrecondition => {
@@ -176,6 +196,8 @@ impl ServiceError {
                 let what = match self {
                     Self::BatchesFull { .. } => "batches",
                     Self::EnvironmentsFull { .. } => "environments",
+                    Self::CallerFull { what, .. } => what,
+                    Self::SeatBusy { .. } => "waiting calls",
                     _ => "matches",
                 };
                 details.add_quota_failure_violation(what, self.to_string());

@@ -7,7 +7,8 @@ use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
-use boardwire_server::matches::Matches;
+use boardwire_server::matches::{self, Matches};
+use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run};
 use boardwire_server::tables::Tables;
 use tokio::net::TcpListener;
@@ -27,8 +28,10 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let registry = Registry::load(|_| None).expect("the catalogues are valid");
-        let matches = Arc::new(Matches::new(Tables::new(registry), 1));
-        let batches = Arc::new(Batches::new(limits, None).expect("threads start"));
+        let pool = Arc::new(Pool::new(2).expect("threads start"));
+        let few = matches::Limits::default();
+        let matches = Arc::new(Matches::new(Tables::new(registry), few, Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(limits, None, pool));
         let listeners = vec![Listener::Tcp(listener)];
         tokio::spawn(run(listeners, matches, Arc::clone(&batches), std::future::pending()));
         Self { address, batches }
@@ -256,7 +259,8 @@ async fn openings_that_cannot_be_are_refused() {
 async fn a_request_repeated_with_the_same_id_opens_once() {
     let server = Server::start(Limits::default()).await;
     let mut client = server.client().await;
-    let request = OpenBatchRequest { request_id: "a".to_owned(), ..opening(2) };
+    let request =
+        OpenBatchRequest { request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(), ..opening(2) };
     let one = client.open_batch(request.clone()).await.expect("it is opened").into_inner();
     let two = client.open_batch(request).await.expect("it is answered again").into_inner();
     assert_eq!(one, two);

@@ -8,7 +8,8 @@ use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
-use boardwire_server::matches::Matches;
+use boardwire_server::matches::{self, Matches};
+use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run};
 use boardwire_server::tables::Tables;
 use tokio::net::TcpListener;
@@ -28,9 +29,11 @@ async fn server(limit: usize) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
-    let matches = Arc::new(Matches::new(Tables::new(registry), limit));
+    let pool = Arc::new(Pool::new(2).expect("threads start"));
+    let limits = matches::Limits { matches: limit, ..matches::Limits::default() };
+    let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
     let (stop, stopped) = oneshot::channel();
-    let batches = Arc::new(Batches::new(Limits::default(), None).expect("threads start"));
+    let batches = Arc::new(Batches::new(Limits::default(), None, pool));
     let serving = tokio::spawn(run(vec![Listener::Tcp(listener)], matches, batches, async {
         let _ = stopped.await;
     }));
@@ -146,7 +149,10 @@ async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
 async fn requests_repeated_with_the_same_id_create_and_join_once() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
-    let request = CreateMatchRequest { request_id: "a".to_owned(), ..create(&["remote", "random"]) };
+    let request = CreateMatchRequest {
+        request_id: "67e55044-10b1-426f-9247-bb680e5fe0c8".to_owned(),
+        ..create(&["remote", "random"])
+    };
     let one = client.create_match(request.clone()).await.expect("it is created").into_inner();
     let two = client.create_match(request).await.expect("it is answered again").into_inner();
     assert_eq!(one, two);

@@ -70,11 +70,16 @@ class OpenBatchRequest(google.protobuf.message.Message):
     illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType
     """What happens to illegal actions; they are rejected when unspecified."""
     skip_forced: builtins.bool
-    """Whether the engine plays decisions with a single legal action by itself."""
+    """Whether the engine plays decisions of the learner's seats with a single legal action by itself. The column `ply` then
+    tells each of them how often the others had no choice: the owner holds all of them.
+    """
     keep: builtins.bool
     """Whether the batch outlives the connection it is opened over."""
     request_id: builtins.str
-    """Any word of the caller's; a repeated request with the same one is answered as the first was."""
+    """A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
+    answered as the first was, and the lease then ends with the connection of the repeated one; with other contents
+    it fails with REQUEST_ID_REUSED.
+    """
     @property
     def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who plays at each seat, in seat order: `learner`, or a bot such as `random`, `greedy` or `greedy:16`.

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x62oardwire/v1/match.proto\x12\x0c\x62oardwire.v1\"\xc3\x03\n\x05Match\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x03(\t\x12\x0e\n\x06joined\x18\x04 \x01(\r\x12\x31\n\x07options\x18\x05 \x03(\x0b\x32 .boardwire.v1.Match.OptionsEntry\x12(\n\x06reward\x18\x06 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x07 \x01(\x08\x12:\n\x0fillegal_actions\x18\x08 \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x13\n\x0bspec_digest\x18\t \x01(\t\x12\'\n\x05state\x18\n \x01(\x0e\x32\x18.boardwire.v1.MatchState\x12\x0f\n\x07\x65pisode\x18\x0b \x01(\r\x12\x0b\n\x03ply\x18\x0c \x01(\r\x12\x17\n\x0fseed_commitment\x18\r \x01(\x0c\x12%\n\x04seed\x18\x0e \x01(\x0b\x32\x12.boardwire.v1.SeedH\x00\x88\x01\x01\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"\"\n\x04Seed\x12\x0c\n\x04seed\x18\x01 \x01(\x06\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\".\n\nInvitation\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x12\n\ninvitation\x18\x02 \x01(\t*\x83\x01\n\nRewardKind\x12\x1b\n\x17REWARD_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10REWARD_KIND_RANK\x10\x01\x12\x13\n\x0fREWARD_KIND_WIN\x10\x02\x12\x16\n\x12REWARD_KIND_MARGIN\x10\x03\x12\x15\n\x11REWARD_KIND_SCORE\x10\x04*\xd0\x01\n\x13IllegalActionPolicy\x12%\n!ILLEGAL_ACTION_POLICY_UNSPECIFIED\x10\x00\x12 \n\x1cILLEGAL_ACTION_POLICY_REJECT\x10\x01\x12%\n!ILLEGAL_ACTION_POLICY_FIRST_LEGAL\x10\x02\x12&\n\"ILLEGAL_ACTION_POLICY_SEEDED_LEGAL\x10\x03\x12!\n\x1dILLEGAL_ACTION_POLICY_FORFEIT\x10\x04*p\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_PLAYING\x10\x01\x12\x14\n\x10MATCH_STATE_OVER\x10\x02\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x62oardwire/v1/match.proto\x12\x0c\x62oardwire.v1\"\x9a\x04\n\x05Match\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x03(\t\x12\x0e\n\x06joined\x18\x04 \x01(\r\x12\x31\n\x07options\x18\x05 \x03(\x0b\x32 .boardwire.v1.Match.OptionsEntry\x12(\n\x06reward\x18\x06 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x07 \x01(\x08\x12:\n\x0fillegal_actions\x18\x08 \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x13\n\x0bspec_digest\x18\t \x01(\t\x12\'\n\x05state\x18\n \x01(\x0e\x32\x18.boardwire.v1.MatchState\x12\x0f\n\x07\x65pisode\x18\x0b \x01(\r\x12\x0b\n\x03ply\x18\x0c \x01(\r\x12\x17\n\x0fseed_commitment\x18\r \x01(\x0c\x12%\n\x04seed\x18\x0e \x01(\x0b\x32\x12.boardwire.v1.SeedH\x00\x88\x01\x01\x12-\n\x0bseed_source\x18\x0f \x01(\x0e\x32\x18.boardwire.v1.SeedSource\x12\x15\n\rseat_may_seed\x18\x10 \x01(\x08\x12\x0f\n\x07private\x18\x11 \x01(\x08\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"=\n\x04Seed\x12\x11\n\x04seed\x18\x01 \x01(\x06H\x00\x88\x01\x01\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x42\x07\n\x05_seed\".\n\nInvitation\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x12\n\ninvitation\x18\x02 \x01(\t*W\n\nSeedSource\x12\x1b\n\x17SEED_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11SEED_SOURCE_DRAWN\x10\x01\x12\x15\n\x11SEED_SOURCE_GIVEN\x10\x02*\x83\x01\n\nRewardKind\x12\x1b\n\x17REWARD_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10REWARD_KIND_RANK\x10\x01\x12\x13\n\x0fREWARD_KIND_WIN\x10\x02\x12\x16\n\x12REWARD_KIND_MARGIN\x10\x03\x12\x15\n\x11REWARD_KIND_SCORE\x10\x04*\xd0\x01\n\x13IllegalActionPolicy\x12%\n!ILLEGAL_ACTION_POLICY_UNSPECIFIED\x10\x00\x12 \n\x1cILLEGAL_ACTION_POLICY_REJECT\x10\x01\x12%\n!ILLEGAL_ACTION_POLICY_FIRST_LEGAL\x10\x02\x12&\n\"ILLEGAL_ACTION_POLICY_SEEDED_LEGAL\x10\x03\x12!\n\x1dILLEGAL_ACTION_POLICY_FORFEIT\x10\x04*p\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_PLAYING\x10\x01\x12\x14\n\x10MATCH_STATE_OVER\x10\x02\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,18 +33,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_MATCH_OPTIONSENTRY']._loaded_options = None
   _globals['_MATCH_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_REWARDKIND']._serialized_start=581
-  _globals['_REWARDKIND']._serialized_end=712
-  _globals['_ILLEGALACTIONPOLICY']._serialized_start=715
-  _globals['_ILLEGALACTIONPOLICY']._serialized_end=923
-  _globals['_MATCHSTATE']._serialized_start=925
-  _globals['_MATCHSTATE']._serialized_end=1037
+  _globals['_SEEDSOURCE']._serialized_start=694
+  _globals['_SEEDSOURCE']._serialized_end=781
+  _globals['_REWARDKIND']._serialized_start=784
+  _globals['_REWARDKIND']._serialized_end=915
+  _globals['_ILLEGALACTIONPOLICY']._serialized_start=918
+  _globals['_ILLEGALACTIONPOLICY']._serialized_end=1126
+  _globals['_MATCHSTATE']._serialized_start=1128
+  _globals['_MATCHSTATE']._serialized_end=1240
   _globals['_MATCH']._serialized_start=43
-  _globals['_MATCH']._serialized_end=494
-  _globals['_MATCH_OPTIONSENTRY']._serialized_start=439
-  _globals['_MATCH_OPTIONSENTRY']._serialized_end=485
-  _globals['_SEED']._serialized_start=496
-  _globals['_SEED']._serialized_end=530
-  _globals['_INVITATION']._serialized_start=532
-  _globals['_INVITATION']._serialized_end=578
+  _globals['_MATCH']._serialized_end=581
+  _globals['_MATCH_OPTIONSENTRY']._serialized_start=526
+  _globals['_MATCH_OPTIONSENTRY']._serialized_end=572
+  _globals['_SEED']._serialized_start=583
+  _globals['_SEED']._serialized_end=644
+  _globals['_INVITATION']._serialized_start=646
+  _globals['_INVITATION']._serialized_end=692
 # @@protoc_insertion_point(module_scope)

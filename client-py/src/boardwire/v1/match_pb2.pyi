@@ -19,6 +19,30 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _SeedSource:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _SeedSourceEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_SeedSource.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    SEED_SOURCE_UNSPECIFIED: _SeedSource.ValueType  # 0
+    """Never sent."""
+    SEED_SOURCE_DRAWN: _SeedSource.ValueType  # 1
+    """The server drew it: nobody can know it before it is shown."""
+    SEED_SOURCE_GIVEN: _SeedSource.ValueType  # 2
+    """Somebody gave it, or one that it follows from, and can compute every hidden card."""
+
+class SeedSource(_SeedSource, metaclass=_SeedSourceEnumTypeWrapper):
+    """Where a seed comes from."""
+
+SEED_SOURCE_UNSPECIFIED: SeedSource.ValueType  # 0
+"""Never sent."""
+SEED_SOURCE_DRAWN: SeedSource.ValueType  # 1
+"""The server drew it: nobody can know it before it is shown."""
+SEED_SOURCE_GIVEN: SeedSource.ValueType  # 2
+"""Somebody gave it, or one that it follows from, and can compute every hidden card."""
+global___SeedSource = SeedSource
+
 class _RewardKind:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -149,6 +173,9 @@ class Match(google.protobuf.message.Message):
     PLY_FIELD_NUMBER: builtins.int
     SEED_COMMITMENT_FIELD_NUMBER: builtins.int
     SEED_FIELD_NUMBER: builtins.int
+    SEED_SOURCE_FIELD_NUMBER: builtins.int
+    SEAT_MAY_SEED_FIELD_NUMBER: builtins.int
+    PRIVATE_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -158,7 +185,7 @@ class Match(google.protobuf.message.Message):
     reward: global___RewardKind.ValueType
     """What a seat is rewarded for."""
     skip_forced: builtins.bool
-    """Whether the engine plays decisions with a single legal action by itself."""
+    """Whether the engine plays decisions of the remote seat with a single legal action by itself."""
     illegal_actions: global___IllegalActionPolicy.ValueType
     """What happens to illegal actions."""
     spec_digest: builtins.str
@@ -170,7 +197,15 @@ class Match(google.protobuf.message.Message):
     ply: builtins.int
     """How many actions have been applied in it."""
     seed_commitment: builtins.bytes
-    """BLAKE3 of the present episode's seed (8 bytes, low first) and a secret salt (16 bytes): 32 bytes."""
+    """The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+    (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
+    """
+    seed_source: global___SeedSource.ValueType
+    """Where the present episode's seed comes from."""
+    seat_may_seed: builtins.bool
+    """Whether the only remote seat may give the seed of an episode that it asks for."""
+    private: builtins.bool
+    """Whether the match is shown to its host and its seats alone."""
     @property
     def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who sits at each seat, in seat order, as at its creation."""
@@ -181,8 +216,8 @@ class Match(google.protobuf.message.Message):
 
     @property
     def seed(self) -> global___Seed:
-        """The seed behind the commitment, once it may be known: drawn seeds when their episode is over, given
-        ones, from which later seeds follow, when the match is closed.
+        """The seed behind the commitment, once it may be known: drawn seeds when their episode is over, to the host and
+        the seats as long as the match is open; given ones, from which later seeds follow, when the match is closed.
         """
 
     def __init__(
@@ -202,9 +237,12 @@ class Match(google.protobuf.message.Message):
         ply: builtins.int = ...,
         seed_commitment: builtins.bytes = ...,
         seed: global___Seed | None = ...,
+        seed_source: global___SeedSource.ValueType = ...,
+        seat_may_seed: builtins.bool = ...,
+        private: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "options", b"options", "ply", b"ply", "reward", b"reward", "seats", b"seats", "seed", b"seed", "seed_commitment", b"seed_commitment", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "options", b"options", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seats", b"seats", "seed", b"seed", "seed_commitment", b"seed_commitment", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___Match = Match
@@ -217,17 +255,23 @@ class Seed(google.protobuf.message.Message):
 
     SEED_FIELD_NUMBER: builtins.int
     SALT_FIELD_NUMBER: builtins.int
+    KEY_FIELD_NUMBER: builtins.int
     seed: builtins.int
-    """The episode's seed."""
+    """The seed, if it was given or follows from one that was."""
     salt: builtins.bytes
     """The 16 bytes of salt."""
+    key: builtins.bytes
+    """The 32 bytes of the episode's key: of a given seed its 8 bytes, low first, then 24 zero bytes."""
     def __init__(
         self,
         *,
-        seed: builtins.int = ...,
+        seed: builtins.int | None = ...,
         salt: builtins.bytes = ...,
+        key: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["salt", b"salt", "seed", b"seed"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "key", b"key", "salt", b"salt", "seed", b"seed"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___Seed = Seed
 

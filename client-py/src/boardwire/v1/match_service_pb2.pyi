@@ -48,6 +48,8 @@ class CreateMatchRequest(google.protobuf.message.Message):
     SKIP_FORCED_FIELD_NUMBER: builtins.int
     ILLEGAL_ACTIONS_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
+    SEAT_MAY_SEED_FIELD_NUMBER: builtins.int
+    PRIVATE_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id."""
     seed: builtins.int
@@ -57,11 +59,21 @@ class CreateMatchRequest(google.protobuf.message.Message):
     reward: boardwire.v1.match_pb2.RewardKind.ValueType
     """What a seat is rewarded for; ranks when unspecified."""
     skip_forced: builtins.bool
-    """Whether the engine plays decisions with a single legal action by itself."""
+    """Whether the engine plays decisions of the remote seat with a single legal action by itself. Only where one seat is
+    remote: to other seats, a ply that nobody chose would tell that a hidden hand left one choice.
+    """
     illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType
     """What happens to illegal actions; they are rejected when unspecified."""
     request_id: builtins.str
-    """Any word of the caller's; a repeated request with the same one is answered as the first was."""
+    """A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
+    answered as the first was; with other contents it fails with REQUEST_ID_REUSED.
+    """
+    seat_may_seed: builtins.bool
+    """Whether the only remote seat may give the seed of an episode that it asks for: for training, never for
+    evaluation, since whoever gives a seed can compute every hidden card.
+    """
+    private: builtins.bool
+    """Whether the match is listed for nobody, and shown to its host and its seats alone."""
     @property
     def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who sits at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`."""
@@ -81,9 +93,11 @@ class CreateMatchRequest(google.protobuf.message.Message):
         skip_forced: builtins.bool = ...,
         illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType = ...,
         request_id: builtins.str = ...,
+        seat_may_seed: builtins.bool = ...,
+        private: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "options", b"options", "request_id", b"request_id", "reward", b"reward", "seats", b"seats", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "options", b"options", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seats", b"seats", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___CreateMatchRequest = CreateMatchRequest
@@ -215,7 +229,7 @@ class JoinMatchRequest(google.protobuf.message.Message):
     invitation: builtins.str
     """The invitation."""
     request_id: builtins.str
-    """Any word of the caller's; a repeated request with the same one is answered as the first was."""
+    """A fresh random UUID, or empty; a repeated request with the same one is answered as the first was."""
     def __init__(
         self,
         *,

@@ -96,14 +96,16 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Gets what everybody may know of a match. Safe to retry.
+        """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+        their token; so is the seed of an episode that has ended in an open match. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Lists the matches there are, closed ones included while they are remembered. Safe to retry.
+        """Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+        no seed of an open one. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -131,8 +133,9 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reset(self, request, context):
-        """Begins the next episode, once every remote seat has asked for it; waits until then. The host, and the
-        only remote seat of a match, may reset at any time and give the seed. Safe to retry with `episode`.
+        """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+        time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+        was created with `seat_may_seed`. Safe to retry with `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -140,7 +143,7 @@ class MatchServiceServicer(object):
 
     def Play(self, request_iterator, context):
         """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
-        A refused request is answered with an error and the stream goes on.
+        The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,13 +37,17 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.GetMatchRequest,
         boardwire.v1.match_service_pb2.GetMatchResponse,
     ]
-    """Gets what everybody may know of a match. Safe to retry."""
+    """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+    their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+    """
 
     ListMatches: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.ListMatchesRequest,
         boardwire.v1.match_service_pb2.ListMatchesResponse,
     ]
-    """Lists the matches there are, closed ones included while they are remembered. Safe to retry."""
+    """Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+    no seed of an open one. Safe to retry.
+    """
 
     JoinMatch: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.JoinMatchRequest,
@@ -67,8 +71,9 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """Begins the next episode, once every remote seat has asked for it; waits until then. The host, and the
-    only remote seat of a match, may reset at any time and give the seed. Safe to retry with `episode`.
+    """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+    time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+    was created with `seat_may_seed`. Safe to retry with `episode`.
     """
 
     Play: grpc.StreamStreamMultiCallable[
@@ -76,7 +81,7 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.PlayResponse,
     ]
     """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
-    A refused request is answered with an error and the stream goes on.
+    The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
     """
 
     CloseMatch: grpc.UnaryUnaryMultiCallable[
@@ -100,13 +105,17 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.GetMatchRequest,
         boardwire.v1.match_service_pb2.GetMatchResponse,
     ]
-    """Gets what everybody may know of a match. Safe to retry."""
+    """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+    their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+    """
 
     ListMatches: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.ListMatchesRequest,
         boardwire.v1.match_service_pb2.ListMatchesResponse,
     ]
-    """Lists the matches there are, closed ones included while they are remembered. Safe to retry."""
+    """Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+    no seed of an open one. Safe to retry.
+    """
 
     JoinMatch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.JoinMatchRequest,
@@ -130,8 +139,9 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """Begins the next episode, once every remote seat has asked for it; waits until then. The host, and the
-    only remote seat of a match, may reset at any time and give the seed. Safe to retry with `episode`.
+    """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+    time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+    was created with `seat_may_seed`. Safe to retry with `episode`.
     """
 
     Play: grpc.aio.StreamStreamMultiCallable[
@@ -139,7 +149,7 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.PlayResponse,
     ]
     """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
-    A refused request is answered with an error and the stream goes on.
+    The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
     """
 
     CloseMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -167,7 +177,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.GetMatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.GetMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.GetMatchResponse]]:
-        """Gets what everybody may know of a match. Safe to retry."""
+        """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+        their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+        """
 
     @abc.abstractmethod
     def ListMatches(
@@ -175,7 +187,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.ListMatchesRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.ListMatchesResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ListMatchesResponse]]:
-        """Lists the matches there are, closed ones included while they are remembered. Safe to retry."""
+        """Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+        no seed of an open one. Safe to retry.
+        """
 
     @abc.abstractmethod
     def JoinMatch(
@@ -207,8 +221,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.ResetRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
-        """Begins the next episode, once every remote seat has asked for it; waits until then. The host, and the
-        only remote seat of a match, may reset at any time and give the seed. Safe to retry with `episode`.
+        """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+        time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+        was created with `seat_may_seed`. Safe to retry with `episode`.
         """
 
     @abc.abstractmethod
@@ -218,7 +233,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.PlayResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.PlayResponse]]:
         """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
-        A refused request is answered with an error and the stream goes on.
+        The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
         """
 
     @abc.abstractmethod

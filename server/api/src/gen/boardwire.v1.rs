@@ -23,7 +23,7 @@ pub struct Match {
     /// What a seat is rewarded for.
     #[prost(enumeration = "RewardKind", tag = "6")]
     pub reward: i32,
-    /// Whether the engine plays decisions with a single legal action by itself.
+    /// Whether the engine plays decisions of the remote seat with a single legal action by itself.
     #[prost(bool, tag = "7")]
     pub skip_forced: bool,
     /// What happens to illegal actions.
@@ -41,23 +41,36 @@ pub struct Match {
     /// How many actions have been applied in it.
     #[prost(uint32, tag = "12")]
     pub ply: u32,
-    /// BLAKE3 of the present episode's seed (8 bytes, low first) and a secret salt (16 bytes): 32 bytes.
+    /// The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+    /// (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
     #[prost(bytes = "bytes", tag = "13")]
     pub seed_commitment: ::prost::bytes::Bytes,
-    /// The seed behind the commitment, once it may be known: drawn seeds when their episode is over, given
-    /// ones, from which later seeds follow, when the match is closed.
+    /// The seed behind the commitment, once it may be known: drawn seeds when their episode is over, to the host and
+    /// the seats as long as the match is open; given ones, from which later seeds follow, when the match is closed.
     #[prost(message, optional, tag = "14")]
     pub seed: ::core::option::Option<Seed>,
+    /// Where the present episode's seed comes from.
+    #[prost(enumeration = "SeedSource", tag = "15")]
+    pub seed_source: i32,
+    /// Whether the only remote seat may give the seed of an episode that it asks for.
+    #[prost(bool, tag = "16")]
+    pub seat_may_seed: bool,
+    /// Whether the match is shown to its host and its seats alone.
+    #[prost(bool, tag = "17")]
+    pub private: bool,
 }
 /// A seed and the salt of its commitment.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Seed {
-    /// The episode's seed.
-    #[prost(fixed64, tag = "1")]
-    pub seed: u64,
+    /// The seed, if it was given or follows from one that was.
+    #[prost(fixed64, optional, tag = "1")]
+    pub seed: ::core::option::Option<u64>,
     /// The 16 bytes of salt.
     #[prost(bytes = "bytes", tag = "2")]
     pub salt: ::prost::bytes::Bytes,
+    /// The 32 bytes of the episode's key: of a given seed its 8 bytes, low first, then 24 zero bytes.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub key: ::prost::bytes::Bytes,
 }
 /// What lets an agent in.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -68,6 +81,39 @@ pub struct Invitation {
     /// The invitation, for JoinMatch.
     #[prost(string, tag = "2")]
     pub invitation: ::prost::alloc::string::String,
+}
+/// Where a seed comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SeedSource {
+    /// Never sent.
+    Unspecified = 0,
+    /// The server drew it: nobody can know it before it is shown.
+    Drawn = 1,
+    /// Somebody gave it, or one that it follows from, and can compute every hidden card.
+    Given = 2,
+}
+impl SeedSource {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SEED_SOURCE_UNSPECIFIED",
+            Self::Drawn => "SEED_SOURCE_DRAWN",
+            Self::Given => "SEED_SOURCE_GIVEN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SEED_SOURCE_UNSPECIFIED" => Some(Self::Unspecified),
+            "SEED_SOURCE_DRAWN" => Some(Self::Drawn),
+            "SEED_SOURCE_GIVEN" => Some(Self::Given),
+            _ => None,
+        }
+    }
 }
 /// What a seat is rewarded for at the end of an episode. Rewards are not rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -370,7 +416,8 @@ pub struct OpenBatchRequest {
     /// What happens to illegal actions; they are rejected when unspecified.
     #[prost(enumeration = "IllegalActionPolicy", tag = "9")]
     pub illegal_actions: i32,
-    /// Whether the engine plays decisions with a single legal action by itself.
+    /// Whether the engine plays decisions of the learner's seats with a single legal action by itself. The column `ply` then
+    /// tells each of them how often the others had no choice: the owner holds all of them.
     #[prost(bool, tag = "10")]
     pub skip_forced: bool,
     /// The columns to add to every step.
@@ -379,7 +426,9 @@ pub struct OpenBatchRequest {
     /// Whether the batch outlives the connection it is opened over.
     #[prost(bool, tag = "12")]
     pub keep: bool,
-    /// Any word of the caller's; a repeated request with the same one is answered as the first was.
+    /// A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
+    /// answered as the first was, and the lease then ends with the connection of the repeated one; with other contents
+    /// it fails with REQUEST_ID_REUSED.
     #[prost(string, tag = "13")]
     pub request_id: ::prost::alloc::string::String,
 }
@@ -2065,15 +2114,24 @@ pub struct CreateMatchRequest {
     /// What a seat is rewarded for; ranks when unspecified.
     #[prost(enumeration = "RewardKind", tag = "5")]
     pub reward: i32,
-    /// Whether the engine plays decisions with a single legal action by itself.
+    /// Whether the engine plays decisions of the remote seat with a single legal action by itself. Only where one seat is
+    /// remote: to other seats, a ply that nobody chose would tell that a hidden hand left one choice.
     #[prost(bool, tag = "6")]
     pub skip_forced: bool,
     /// What happens to illegal actions; they are rejected when unspecified.
     #[prost(enumeration = "IllegalActionPolicy", tag = "7")]
     pub illegal_actions: i32,
-    /// Any word of the caller's; a repeated request with the same one is answered as the first was.
+    /// A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
+    /// answered as the first was; with other contents it fails with REQUEST_ID_REUSED.
     #[prost(string, tag = "8")]
     pub request_id: ::prost::alloc::string::String,
+    /// Whether the only remote seat may give the seed of an episode that it asks for: for training, never for
+    /// evaluation, since whoever gives a seed can compute every hidden card.
+    #[prost(bool, tag = "9")]
+    pub seat_may_seed: bool,
+    /// Whether the match is listed for nobody, and shown to its host and its seats alone.
+    #[prost(bool, tag = "10")]
+    pub private: bool,
 }
 /// A new match, with what lets its seats in.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2128,7 +2186,7 @@ pub struct JoinMatchRequest {
     /// The invitation.
     #[prost(string, tag = "1")]
     pub invitation: ::prost::alloc::string::String,
-    /// Any word of the caller's; a repeated request with the same one is answered as the first was.
+    /// A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
     #[prost(string, tag = "2")]
     pub request_id: ::prost::alloc::string::String,
 }
@@ -2225,13 +2283,13 @@ pub struct ResetResponse {
 /// One request on a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayRequest {
-    /// What to do. All of a stream's requests are for the seat whose token opened it.
+    /// What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
     #[prost(oneof = "play_request::Request", tags = "1, 2, 3")]
     pub request: ::core::option::Option<play_request::Request>,
 }
 /// Nested message and enum types in `PlayRequest`.
 pub mod play_request {
-    /// What to do. All of a stream's requests are for the seat whose token opened it.
+    /// What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Request {
         /// As Observe.
@@ -2416,7 +2474,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "CreateMatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gets what everybody may know of a match. Safe to retry.
+        /// Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+        /// their token; so is the seed of an episode that has ended in an open match. Safe to retry.
         pub async fn get_match(
             &mut self,
             request: impl tonic::IntoRequest<super::GetMatchRequest>,
@@ -2441,7 +2500,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "GetMatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the matches there are, closed ones included while they are remembered. Safe to retry.
+        /// Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+        /// no seed of an open one. Safe to retry.
         pub async fn list_matches(
             &mut self,
             request: impl tonic::IntoRequest<super::ListMatchesRequest>,
@@ -2538,8 +2598,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Act"));
             self.inner.unary(req, path, codec).await
         }
-        /// Begins the next episode, once every remote seat has asked for it; waits until then. The host, and the
-        /// only remote seat of a match, may reset at any time and give the seed. Safe to retry with `episode`.
+        /// Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+        /// time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+        /// was created with `seat_may_seed`. Safe to retry with `episode`.
         pub async fn reset(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetRequest>,
@@ -2562,7 +2623,7 @@ pub mod match_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
-        /// A refused request is answered with an error and the stream goes on.
+        /// The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,
@@ -2635,7 +2696,8 @@ pub mod match_service_server {
             tonic::Response<super::CreateMatchResponse>,
             tonic::Status,
         >;
-        /// Gets what everybody may know of a match. Safe to retry.
+        /// Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+        /// their token; so is the seed of an episode that has ended in an open match. Safe to retry.
         async fn get_match(
             &self,
             request: tonic::Request<super::GetMatchRequest>,
@@ -2643,7 +2705,8 @@ pub mod match_service_server {
             tonic::Response<super::GetMatchResponse>,
             tonic::Status,
         >;
-        /// Lists the matches there are, closed ones included while they are remembered. Safe to retry.
+        /// Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+        /// no seed of an open one. Safe to retry.
         async fn list_matches(
             &self,
             request: tonic::Request<super::ListMatchesRequest>,
@@ -2669,8 +2732,9 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::ActRequest>,
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
-        /// Begins the next episode, once every remote seat has asked for it; waits until then. The host, and the
-        /// only remote seat of a match, may reset at any time and give the seed. Safe to retry with `episode`.
+        /// Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+        /// time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+        /// was created with `seat_may_seed`. Safe to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,
@@ -2682,7 +2746,7 @@ pub mod match_service_server {
             + std::marker::Send
             + 'static;
         /// Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
-        /// A refused request is answered with an error and the stream goes on.
+        /// The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
         async fn play(
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,

@@ -9,13 +9,21 @@ fn seed_zero_gives_the_published_chacha8_words() {
     assert_eq!(words, [0x2fef_003e, 0xd640_5f89, 0xe8b8_5b7f, 0xa1a5_091f]);
 }
 
+/// The published test vector with every bit of key and nonce set: `e163bbf8c9a739d18925ee83...`.
+#[test]
+fn all_bits_of_a_key_count() {
+    let mut dice = Dice::keyed([0xff; 32].into(), u64::MAX);
+    let words: Vec<u32> = (0..3).map(|_| dice.word()).collect();
+    assert_eq!(words, [0xf8bb_63e1, 0xd139_a7c9, 0x83ee_2589]);
+}
+
 #[test]
 fn a_resumed_stream_goes_on_where_it_stopped() {
     let mut dice = Dice::new(99, 1);
     for _ in 0..77 {
         dice.below(45);
     }
-    let mut resumed = Dice::resume(99, 1, dice.words());
+    let mut resumed = Dice::resume(99.into(), 1, dice.words());
     assert!((0..40).all(|_| resumed.below(68) == dice.below(68)));
 }
 

@@ -8,6 +8,7 @@ use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, Dice};
 use boardwire_server::arbiter::Player;
 use boardwire_server::batch::{Autoreset, Batch, Opening, Plan};
+use boardwire_server::pool::Pool;
 use boardwire_server::tables::{Table, Tables};
 
 use crate::batch::legal_action;
@@ -23,7 +24,7 @@ pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
     let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
     for game in Registry::IDS {
         for threads in [1, 2] {
-            let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
+            let pool = Pool::new(threads)?;
             for environments in SIZES {
                 let row = format!("batch {game} x{environments} in process, threads {threads}");
                 if row.contains(word) {
@@ -37,18 +38,14 @@ pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
 }
 
 /// Decisions a second of every sample, the time of the steps alone.
-fn measure(
-    table: &Arc<Table>,
-    environments: usize,
-    pool: &Arc<rayon::ThreadPool>,
-) -> anyhow::Result<Vec<f64>> {
+fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let plan = Plan::of(vec![Player::Remote; 2]).context("learners")?;
     let plan = Plan { autoreset: Autoreset::SameStep, ..plan };
     let opening = Opening { plan, environments, first: 0, seed: 7 };
-    let batch = Arc::new(Batch::open(String::new(), Arc::clone(table), opening, Arc::clone(pool)));
+    let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, pool))?;
     let mut dice = Dice::new(0, BOT_STREAM);
-    let mut shown = runtime.block_on(batch.reset(&[], None, &[]))?;
+    let mut shown = runtime.block_on(batch.reset(&[], None, &[], None))?;
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
         while stepping < SAMPLE {
@@ -56,7 +53,7 @@ fn measure(
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut dice)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();
-            shown = runtime.block_on(batch.step(0, 0, actions.into()))?;
+            shown = runtime.block_on(batch.step(0, 0, actions.into(), None))?;
             stepping += start.elapsed();
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())

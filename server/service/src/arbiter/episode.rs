@@ -1,12 +1,14 @@
 //! How the present episode of a match stands, and what moves it.
 
-use boardwire_bots::Bot;
-use boardwire_kernel::{BOT_STREAM, Dice, Rejection, SUBSTITUTE_STREAM, Seat, SeatSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use boardwire_bots::{Bot, Choice};
+use boardwire_kernel::{BOT_STREAM, Dice, Key, Rejection, SUBSTITUTE_STREAM, Seat, SeatSet};
 
 use super::{Decision, IllegalActions, Player, Settings};
 use crate::error::ServiceError;
-use crate::play::{Play, Thought};
-use crate::secret::{Committed, Seeds};
+use crate::play::{Play, Round};
+use crate::secret::{Opened, SeedSource, Seeds};
 use crate::tables::Table;
 
 /// The present episode, with what each seat has done in it.
@@ -15,9 +17,8 @@ pub(super) struct Standing {
     pub(super) places: Vec<Place>,
     pub(super) forfeited: Option<Seat>,
     pub(super) episode: u32,
-    substitutes: Dice,
     seeds: Seeds,
-    committed: Committed,
+    opened: Opened,
 }
 
 /// What a seat has done in the present episode.
@@ -27,62 +28,62 @@ pub(super) struct Place {
     /// Whether another action was played for its last one.
     pub(super) substituted: bool,
     last: Option<Decision>,
+    /// What its bot draws from; absent while the bot thinks.
     dice: Option<Dice>,
+    /// Words used of the stream that substitutes for its illegal actions are drawn from.
+    substitutes: u64,
 }
 
-/// A bot that is due, with its seat and episode.
-pub(super) struct Thinking {
-    pub(super) episode: u32,
+/// A bot has done what none may: the match cannot go on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BotFault {
     pub(super) seat: Seat,
-    pub(super) thought: Thought,
+    /// What happened, for the log.
+    pub(super) what: String,
 }
 
 /// Nobody has done anything yet; bots have dice of their own.
-fn places(settings: &Settings, seed: u64) -> Vec<Place> {
-    let dice = |stream, player: &Player| matches!(player, Player::Bot(_)).then(|| Dice::new(seed, stream));
-    (BOT_STREAM..)
-        .zip(&settings.players)
-        .map(|(stream, player)| Place {
-            decision: 0,
-            substituted: false,
-            last: None,
-            dice: dice(stream, player),
-        })
-        .collect()
+fn places(settings: &Settings, key: Key) -> Vec<Place> {
+    let dice = |stream, player: &Player| matches!(player, Player::Bot(_)).then(|| Dice::keyed(key, stream));
+    let seats = (BOT_STREAM..).zip(&settings.players);
+    let place = |(stream, player)| Place {
+        decision: 0,
+        substituted: false,
+        last: None,
+        dice: dice(stream, player),
+        substitutes: 0,
+    };
+    seats.map(place).collect()
 }
 
 impl Standing {
+    /// Deals the first episode; nobody has moved.
     pub(super) fn new(table: &Table, settings: &Settings) -> Self {
-        let (seeds, seed) = Seeds::begin(settings.seed);
-        let mut standing = Self {
-            play: table.rules.clone().deal(seed),
-            places: places(settings, seed),
+        let (seeds, key, source) = Seeds::begin(settings.seed);
+        Self {
+            play: table.rules.clone().deal(key),
+            places: places(settings, key),
             forfeited: None,
             episode: 0,
-            substitutes: Dice::new(seed, SUBSTITUTE_STREAM),
             seeds,
-            committed: Committed::new(seed),
-        };
-        standing.settle(settings);
-        standing
+            opened: Opened::new(key, source),
+        }
     }
 
-    /// Begins the next episode, from `given` or the next seed there is.
+    /// Deals the next episode, from `given` or the next seed there is; nobody has moved.
     pub(super) fn begin(&mut self, table: &Table, settings: &Settings, given: Option<u64>) {
-        let seed = if given.is_some() {
-            let (seeds, seed) = Seeds::begin(given);
+        let (key, source) = if given.is_some() {
+            let (seeds, key, source) = Seeds::begin(given);
             self.seeds = seeds;
-            seed
+            (key, source)
         } else {
             self.seeds.next()
         };
-        self.play = table.rules.clone().deal(seed);
-        self.places = places(settings, seed);
+        self.play = table.rules.clone().deal(key);
+        self.places = places(settings, key);
         self.forfeited = None;
         self.episode += 1;
-        self.substitutes = Dice::new(seed, SUBSTITUTE_STREAM);
-        self.committed = Committed::new(seed);
-        self.settle(settings);
+        self.opened = Opened::new(key, source);
     }
 
     pub(super) fn episode(&self) -> u32 {
@@ -101,17 +102,18 @@ impl Standing {
         self.pending().is_empty()
     }
 
-    pub(super) fn commitment(&self) -> [u8; 32] {
-        self.committed.commitment()
+    /// What the episode follows from: for the arbiter, never for a seat.
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
     }
 
-    /// The seed and its salt, when nothing hidden or to come follows from them any more.
-    pub(super) fn seed(&self, closed: bool) -> Option<(u64, [u8; 16])> {
-        let shown = closed || (self.is_over() && self.seeds.may_be_shown());
-        shown.then_some((self.committed.seed, self.committed.salt))
+    /// The same, when nothing hidden or to come follows from it any more.
+    pub(super) fn revealed(&self, closed: bool) -> Option<Opened> {
+        let shown = closed || (self.is_over() && self.opened.source == SeedSource::Drawn);
+        shown.then_some(self.opened)
     }
 
-    /// Plays the decision of `seat`, and all that follows without an agent.
+    /// Plays the decision of `seat`; [`settle`](Self::settle) plays what follows.
     pub(super) fn act(
         &mut self,
         table: &Table,
@@ -139,7 +141,6 @@ impl Standing {
         place.decision += 1;
         place.last = Some(given);
         place.substituted = substituted;
-        self.settle(settings);
         Ok(())
     }
 
@@ -158,7 +159,13 @@ impl Standing {
         let substitute = match (rejection, settings.illegal_actions) {
             (Rejection::Illegal { .. }, IllegalActions::FirstLegal) => legal.lowest(),
             (Rejection::Illegal { .. }, IllegalActions::SeededLegal) => {
-                Some(self.substitutes.draw(&mut legal))
+                // A stream for every seat: what one does never shifts what is played for another.
+                let stream = SUBSTITUTE_STREAM + u64::from(seat.number());
+                let place = &mut self.places[seat.index()];
+                let mut dice = Dice::resume(self.opened.key, stream, place.substitutes);
+                let drawn = dice.draw(&mut legal);
+                place.substitutes = dice.words();
+                Some(drawn)
             }
             (Rejection::Illegal { .. }, IllegalActions::Forfeit) => {
                 self.forfeited = Some(seat);
@@ -179,55 +186,66 @@ impl Standing {
     }
 
     /// Plays what needs no agent and next to no time: quick bots, and forced choices if they are skipped.
-    fn settle(&mut self, settings: &Settings) {
+    ///
+    /// Gives the round of bots that have to think. Bots go first, in rounds: the match takes no decision of an
+    /// agent before they have chosen, so that what they know does not depend on when it comes.
+    pub(super) fn settle(&mut self, settings: &Settings) -> Result<Option<Box<dyn Round>>, BotFault> {
         while !self.is_over() {
-            let forced = if settings.skip_forced { self.play.forced() } else { None };
-            let next = forced.or_else(|| {
-                let (seat, bot) = self.due(settings, Bot::is_quick)?;
-                let place = &mut self.places[seat.index()];
-                let (action, dice) = self.play.thought(seat, bot, place.dice.take()?)();
-                place.dice = Some(dice);
-                Some((seat, action))
-            });
-            let Some((seat, action)) = next else { return };
-            if let Err(error) = self.play.apply(seat, action.into()) {
-                tracing::error!(seat = seat.number(), action, %error, "a legal action was refused");
-                return;
+            let bots = self.due(settings);
+            if bots.is_empty() {
+                let Some((seat, action)) = self.forced(settings) else { return Ok(None) };
+                self.play_for(seat, action)?;
+                continue;
             }
+            let due: Vec<_> = bots.iter().filter_map(|&(seat, bot)| self.take_dice(seat, bot)).collect();
+            let mut round = self.play.round(due);
+            if !bots.iter().all(|(_, bot)| bot.is_quick()) {
+                return Ok(Some(round));
+            }
+            let thought = catch_unwind(AssertUnwindSafe(|| while !round.advance() {}));
+            if thought.is_err() {
+                let seat = round.seat().unwrap_or(bots[0].0);
+                return Err(BotFault { seat, what: "it panicked".to_owned() });
+            }
+            self.play_round(round.choices())?;
         }
+        Ok(None)
     }
 
-    /// The lowest pending seat with a bot of the kind asked for.
-    fn due(&self, settings: &Settings, kind: impl Fn(Bot) -> bool) -> Option<(Seat, Bot)> {
-        self.pending().iter().find_map(|seat| match settings.players[seat.index()] {
-            Player::Bot(bot) if kind(bot) => Some((seat, bot)),
-            Player::Bot(_) | Player::Remote => None,
-        })
+    /// The pending seats of bots.
+    fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
+        let bot = |seat: Seat| match settings.players[seat.index()] {
+            Player::Bot(bot) => Some((seat, bot)),
+            Player::Remote => None,
+        };
+        self.pending().iter().filter_map(bot).collect()
     }
 
-    /// The next bot that has to think.
-    pub(super) fn thinking(&self, settings: &Settings) -> Option<Thinking> {
-        let (seat, bot) = self.due(settings, |bot| !bot.is_quick())?;
-        let dice = self.places[seat.index()].dice.clone()?;
-        Some(Thinking { episode: self.episode, seat, thought: self.play.thought(seat, bot, dice) })
+    fn take_dice(&mut self, seat: Seat, bot: Bot) -> Option<(Seat, Bot, Dice)> {
+        Some((seat, bot, self.places[seat.index()].dice.take()?))
     }
 
-    /// Plays what a bot has chosen, unless the episode it thought about has been left.
-    pub(super) fn act_for_bot(
-        &mut self,
-        settings: &Settings,
-        episode: u32,
-        seat: Seat,
-        action: u8,
-        dice: Dice,
-    ) -> Result<(), String> {
-        if episode != self.episode || self.is_over() {
-            return Ok(());
+    /// A forced choice that is to be skipped. Nobody but the one agent is there to draw conclusions from it.
+    fn forced(&self, settings: &Settings) -> Option<(Seat, u8)> {
+        if !settings.skip_forced {
+            return None;
         }
-        self.play.apply(seat, action.into()).map_err(|error| error.to_string())?;
-        self.places[seat.index()].dice = Some(dice);
-        self.settle(settings);
+        settings.remote().iter().find_map(|seat| Some((seat, self.play.forced(seat)?)))
+    }
+
+    /// Plays what the bots of a round have chosen.
+    pub(super) fn play_round(&mut self, mut choices: Vec<Choice>) -> Result<(), BotFault> {
+        choices.sort_unstable_by_key(|choice| choice.seat);
+        for Choice { seat, action, dice } in choices {
+            self.play_for(seat, action)?;
+            self.places[seat.index()].dice = Some(dice);
+        }
         Ok(())
+    }
+
+    fn play_for(&mut self, seat: Seat, action: u8) -> Result<(), BotFault> {
+        let played = self.play.apply(seat, action.into());
+        played.map_err(|refused| BotFault { seat, what: format!("action {action}: {refused}") })
     }
 
     /// The same with all that `seat` cannot know drawn anew.
@@ -239,9 +257,9 @@ impl Standing {
             places: self.places.iter().map(copy).collect(),
             forfeited: self.forfeited,
             episode: self.episode,
-            substitutes: Dice::new(dice.seed(), SUBSTITUTE_STREAM),
             seeds: Seeds::begin(settings.seed).0,
-            committed: Committed::new(dice.seed()),
+            // What hides the key must show the same for another; so it is no part of what is drawn anew.
+            opened: self.opened,
         }
     }
 }

@@ -3,6 +3,7 @@
 use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 
+use crate::error::ServiceError;
 use crate::reward::RewardKind;
 
 /// Who plays at a seat.
@@ -46,13 +47,34 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// What seats are rewarded for.
     pub reward: RewardKind,
-    /// Whether decisions with a single legal action are played by the engine.
+    /// Whether decisions of the remote seat with a single legal action are played by the engine.
     pub skip_forced: bool,
     /// What happens to illegal actions.
     pub illegal_actions: IllegalActions,
+    /// Whether the only remote seat may give the seed of an episode that it asks for.
+    pub seat_may_seed: bool,
+    /// Whether the match is shown to its host and its seats alone.
+    pub private: bool,
 }
 
 impl Settings {
+    /// Refuses what would tell a seat what it may not know.
+    ///
+    /// # Errors
+    /// Forced choices skipped where several agents play: a ply that nobody chose tells the others that a hidden hand
+    /// left one choice.
+    pub fn check(&self) -> Result<(), ServiceError> {
+        if self.skip_forced && self.remote().len() > 1 {
+            return Err(ServiceError::BadField {
+                field: "skip_forced",
+                value: "true".to_owned(),
+                expected: "false where more than one seat is remote: it would tell what a hidden hand allows"
+                    .to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     /// All seats, ascending.
     pub(super) fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
         Seat::all(u8::try_from(self.players.len()).expect("the table has been set up with so many seats"))

@@ -1,3 +1,7 @@
+mod bots;
+
+use std::sync::LazyLock;
+
 use boardwire_api::v1;
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
@@ -5,6 +9,7 @@ use boardwire_kernel::{Dice, SUBSTITUTE_STREAM};
 
 use super::*;
 use crate::convert;
+use crate::pool::Pool;
 use crate::reward::RewardKind;
 use crate::tables::Tables;
 
@@ -23,7 +28,21 @@ fn settings(players: &[Player]) -> Settings {
         reward: RewardKind::Rank,
         skip_forced: false,
         illegal_actions: IllegalActions::Reject,
+        seat_may_seed: false,
+        private: false,
     }
+}
+
+/// Where the bots of all tests think.
+fn pool() -> &'static Pool {
+    static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(2).expect("threads start"));
+    &POOL
+}
+
+fn arbiter(table: Arc<Table>, settings: Settings) -> Arc<Arbiter> {
+    let arbiter = Arc::new(Arbiter::new(table, settings, pool().owner(), 3));
+    arbiter.begin();
+    arbiter
 }
 
 const REMOTE: Player = Player::Remote;
@@ -31,7 +50,7 @@ const RANDOM: Player = Player::Bot(Bot::Random);
 
 fn faraway(settings: Settings) -> Arc<Arbiter> {
     let seats = u32::try_from(settings.players.len()).expect("few seats");
-    Arc::new(Arbiter::new(table("faraway", seats), settings))
+    arbiter(table("faraway", seats), settings)
 }
 
 async fn look(arbiter: &Arbiter, seat: Seat) -> Observation {
@@ -61,7 +80,7 @@ async fn play_out(arbiter: &Arc<Arbiter>) {
         for seat in arbiter.settings.remote().iter() {
             let seen = look(arbiter, seat).await;
             if seen.pending.contains(seat) {
-                arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("a legal action is accepted");
+                arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("a legal action is accepted");
             }
         }
     }
@@ -73,14 +92,14 @@ async fn a_repeated_decision_changes_nothing() {
     let seat = Seat::new(0);
     let seen = look(&arbiter, seat).await;
     let decision = answer(&seen, legal(&seen)[0]);
-    arbiter.act(seat, decision).expect("it is due");
+    arbiter.act(seat, decision).await.expect("it is due");
     let after = look(&arbiter, seat).await;
-    arbiter.act(seat, decision).expect("a repetition is answered");
+    arbiter.act(seat, decision).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, seat).await, after);
     let other = Decision { action: legal(&seen)[1], ..decision };
     let stale =
         ServiceError::StaleDecision { expected_episode: 0, expected_decision: 1, episode: 0, decision: 0 };
-    assert_eq!(arbiter.act(seat, other), Err(stale));
+    assert_eq!(arbiter.act(seat, other).await, Err(stale));
     assert_eq!(look(&arbiter, seat).await, after);
 }
 
@@ -91,12 +110,12 @@ async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
     let seen = look(&arbiter, seat).await;
     for (episode, number) in [(0, 1), (1, 0)] {
         let decision = Decision { episode, number, action: legal(&seen)[0] };
-        assert!(matches!(arbiter.act(seat, decision), Err(ServiceError::StaleDecision { .. })));
+        assert!(matches!(arbiter.act(seat, decision).await, Err(ServiceError::StaleDecision { .. })));
     }
-    arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("it is due");
+    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
     arbiter.reset(Role::Seat(seat), None, Some(0)).await.expect("an agent alone may reset");
     assert!(matches!(
-        arbiter.act(seat, answer(&seen, legal(&seen)[0])),
+        arbiter.act(seat, answer(&seen, legal(&seen)[0])).await,
         Err(ServiceError::StaleDecision { expected_episode: 1, expected_decision: 0, .. })
     ));
 }
@@ -106,12 +125,12 @@ async fn a_seat_that_owes_nothing_is_told_so() {
     let arbiter = faraway(settings(&[REMOTE, REMOTE]));
     let seat = Seat::new(0);
     let seen = look(&arbiter, seat).await;
-    arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("it is due");
+    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
     let waiting = look(&arbiter, seat).await;
     assert!(legal(&waiting).is_empty());
     let early = Decision { action: legal(&seen)[1], ..answer(&waiting, 0) };
     let pending = SeatSet::only(Seat::new(1));
-    assert_eq!(arbiter.act(seat, early), Err(ServiceError::NotYourTurn { seat, pending }));
+    assert_eq!(arbiter.act(seat, early).await, Err(ServiceError::NotYourTurn { seat, pending }));
 }
 
 #[tokio::test]
@@ -119,9 +138,9 @@ async fn a_refused_action_changes_nothing() {
     let arbiter = faraway(settings(&[REMOTE, REMOTE]));
     let seat = Seat::new(1);
     let seen = look(&arbiter, seat).await;
-    let refused = arbiter.act(seat, answer(&seen, illegal(&seen)));
+    let refused = arbiter.act(seat, answer(&seen, illegal(&seen))).await;
     assert!(matches!(refused, Err(ServiceError::IllegalAction { .. })), "{refused:?}");
-    let refused = arbiter.act(seat, answer(&seen, 113));
+    let refused = arbiter.act(seat, answer(&seen, 113)).await;
     assert_eq!(refused, Err(ServiceError::ActionOutOfRange { action: 113, actions: 113 }));
     assert_eq!(look(&arbiter, seat).await, seen);
 }
@@ -133,27 +152,27 @@ async fn illegal_actions_are_treated_as_the_match_was_created() {
 
     let first = policy(IllegalActions::FirstLegal);
     let seen = look(&first, seat).await;
-    first.act(seat, answer(&seen, illegal(&seen))).expect("a substitute is played");
+    first.act(seat, answer(&seen, illegal(&seen))).await.expect("a substitute is played");
     let honest = policy(IllegalActions::Reject);
-    honest.act(seat, answer(&seen, legal(&seen)[0])).expect("it is legal");
+    honest.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
     let substituted = look(&first, seat).await;
     assert!(substituted.substituted);
     assert_eq!(Observation { substituted: false, ..substituted }, look(&honest, seat).await);
 
     let (one, two) = (policy(IllegalActions::SeededLegal), policy(IllegalActions::SeededLegal));
     for arbiter in [&one, &two] {
-        arbiter.act(seat, answer(&seen, illegal(&seen))).expect("a substitute is played");
+        arbiter.act(seat, answer(&seen, illegal(&seen))).await.expect("a substitute is played");
     }
     assert_eq!(look(&one, seat).await, look(&two, seat).await);
 
     let forfeit = policy(IllegalActions::Forfeit);
-    forfeit.act(seat, answer(&seen, illegal(&seen))).expect("it ends the episode");
+    forfeit.act(seat, answer(&seen, illegal(&seen))).await.expect("it ends the episode");
     let end = look(&forfeit, seat).await;
     assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
     assert!((end.reward + 1.0).abs() < 1e-9);
     let ending = end.ending.clone().expect("it is over");
     assert_eq!((ending.ranks, ending.forfeited_by), (vec![2, 1], Some(seat)));
-    assert_eq!(forfeit.act(seat, answer(&end, 0)), Err(ServiceError::EpisodeOver { episode: 0 }));
+    assert_eq!(forfeit.act(seat, answer(&end, 0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
 }
 
 #[tokio::test]
@@ -163,7 +182,7 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
         let arbiter = faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM]) });
         let seat = Seat::new(0);
         let seen = look(&arbiter, seat).await;
-        let refused = arbiter.act(seat, answer(&seen, 1_000));
+        let refused = arbiter.act(seat, answer(&seen, 1_000)).await;
         assert_eq!(refused, Err(ServiceError::ActionOutOfRange { action: 1_000, actions: 113 }));
     }
 }
@@ -171,18 +190,63 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
 #[tokio::test]
 async fn forced_decisions_are_skipped_when_asked_for() {
     for game in Registry::IDS {
-        let skipping = Settings { skip_forced: true, ..settings(&[REMOTE, REMOTE]) };
-        let arbiter = Arc::new(Arbiter::new(table(game, 2), skipping));
+        let skipping = Settings { skip_forced: true, ..settings(&[REMOTE, RANDOM]) };
+        let (arbiter, seat) = (arbiter(table(game, 2), skipping), Seat::new(0));
         for _ in 0..40 {
-            for seat in Seat::all(2) {
-                let seen = look(&arbiter, seat).await;
-                if seen.pending.contains(seat) {
-                    assert!(legal(&seen).len() > 1, "{game} asks for a forced choice");
-                    arbiter.act(seat, answer(&seen, legal(&seen)[0])).expect("it is legal");
-                }
+            let seen = look(&arbiter, seat).await;
+            if seen.pending.contains(seat) {
+                assert!(legal(&seen).len() > 1, "{game} asks for a forced choice");
+                arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
             }
         }
     }
+}
+
+#[test]
+fn forced_decisions_are_not_skipped_before_other_agents() {
+    let skipping = |players: &[Player]| Settings { skip_forced: true, ..settings(players) }.check();
+    assert_eq!(skipping(&[REMOTE, RANDOM]), Ok(()));
+    let refused = skipping(&[REMOTE, RANDOM, REMOTE]);
+    assert!(matches!(refused, Err(ServiceError::BadField { field: "skip_forced", .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
+    let (host, seat) = (Role::Host, Role::Seat(Seat::new(0)));
+    let strict = faraway(settings(&[REMOTE, RANDOM]));
+    let refused = strict.reset(seat, Some(3), None).await;
+    assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
+    assert_eq!(strict.summary().episode, 0);
+    strict.reset(host, Some(3), None).await.expect("the host may");
+    assert_eq!(strict.summary().source, SeedSource::Given(3));
+    strict.reset(seat, None, None).await.expect("without a seed it may");
+    let free = faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
+    free.reset(seat, Some(3), None).await.expect("the match allows it");
+    assert_eq!(free.summary().source, SeedSource::Given(3));
+    let shared = faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, REMOTE]) });
+    let refused = shared.reset(seat, Some(3), None).await;
+    assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "another agent plays there");
+}
+
+#[tokio::test]
+async fn a_seat_has_few_calls_waiting() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let seat = Seat::new(0);
+    let seen = look(&arbiter, seat).await;
+    arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let wait = || Box::pin(arbiter.observe(seat, true, Extras::default()));
+    let mut waiting: Vec<_> = (0..3).map(|_| wait()).collect();
+    for call in &mut waiting {
+        assert!(futures_util::poll!(call).is_pending());
+    }
+    assert_eq!(wait().await, Err(ServiceError::SeatBusy { seat, limit: 3 }));
+    look(&arbiter, seat).await;
+    assert!(arbiter.idle_since().is_none(), "somebody waits");
+    waiting.pop();
+    let mut next = wait();
+    assert!(futures_util::poll!(&mut next).is_pending(), "a call that was given up makes room");
+    drop((waiting, next));
+    assert!(arbiter.idle_since().is_some());
 }
 
 #[tokio::test]
@@ -203,7 +267,8 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
 
 #[tokio::test]
 async fn equal_seeds_show_equal_episodes() {
-    let (one, two) = (faraway(settings(&[REMOTE, RANDOM])), faraway(settings(&[REMOTE, RANDOM])));
+    let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
+    let (one, two) = (may_seed(), may_seed());
     let role = Role::Seat(Seat::new(0));
     two.reset(role, Some(99), None).await.expect("an agent alone may give a seed");
     two.reset(role, Some(7), None).await.expect("an agent alone may give a seed");
@@ -221,17 +286,20 @@ async fn equal_seeds_show_equal_episodes() {
 async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     let given = faraway(settings(&[REMOTE, RANDOM]));
     play_out(&given).await;
-    assert_eq!(given.summary().seed, None, "later seeds follow from a given one");
+    assert_eq!(given.summary().source, SeedSource::Given(7));
+    assert_eq!(given.summary().revealed, None, "later seeds follow from a given one");
     given.close();
-    let (seed, salt) = given.summary().seed.expect("a closed match shows its seed");
-    let mut bytes = seed.to_le_bytes().to_vec();
-    bytes.extend(salt);
-    assert_eq!((seed, *blake3::hash(&bytes).as_bytes()), (7, given.summary().commitment));
+    let opened = given.summary().revealed.expect("a closed match shows its seed");
+    assert_eq!((opened.source, opened.key), (SeedSource::Given(7), 7.into()));
+    let digest = given.table.digest;
+    let bytes =
+        [given.id.as_bytes(), &[0; 4], digest.as_bytes(), opened.key.as_bytes(), &opened.salt].concat();
+    assert_eq!(*blake3::hash(&bytes).as_bytes(), given.summary().commitment);
 
     let drawn = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
-    assert_eq!(drawn.summary().seed, None);
+    assert_eq!((drawn.summary().source, drawn.summary().revealed), (SeedSource::Drawn, None));
     play_out(&drawn).await;
-    assert!(drawn.summary().seed.is_some());
+    assert!(drawn.summary().revealed.is_some());
 }
 
 #[tokio::test]
@@ -239,9 +307,13 @@ async fn tokens_open_their_own_seat_only() {
     let arbiter = faraway(settings(&[REMOTE, RANDOM, REMOTE]));
     let seats: Vec<Seat> = arbiter.invitations().into_iter().map(|(seat, _)| seat).collect();
     assert_eq!(seats, [Seat::new(0), Seat::new(2)]);
-    let token = arbiter.join(seats[1], "once").expect("nobody has joined yet");
-    assert_eq!(arbiter.join(seats[1], "once"), Ok(token.clone()), "a repeated request is answered again");
-    assert!(matches!(arbiter.join(seats[1], "twice"), Err(ServiceError::InvitationUsed { .. })));
+    let once = Some(Uuid::from_u128(1));
+    let token = arbiter.join(seats[1], once).expect("nobody has joined yet");
+    assert_eq!(arbiter.join(seats[1], once), Ok(token.clone()), "a repeated request is answered again");
+    assert!(matches!(
+        arbiter.join(seats[1], Some(Uuid::from_u128(2))),
+        Err(ServiceError::InvitationUsed { .. })
+    ));
     assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seats[1])));
     assert_eq!(arbiter.role(Some(arbiter.host_token())), Ok(Role::Host));
     assert!(matches!(arbiter.seat(Some(arbiter.host_token())), Err(ServiceError::SeatOnly { .. })));
@@ -255,21 +327,21 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
     let arbiter = faraway(settings(&[REMOTE, REMOTE]));
     let (zero, one) = (Seat::new(0), Seat::new(1));
     let seen = look(&arbiter, zero).await;
-    arbiter.act(zero, answer(&seen, legal(&seen)[0])).expect("it is due");
+    arbiter.act(zero, answer(&seen, legal(&seen)[0])).await.expect("it is due");
     let waiting = tokio::spawn({
         let arbiter = Arc::clone(&arbiter);
         async move { arbiter.observe(zero, true, Extras::default()).await }
     });
     let mut other = look(&arbiter, one).await;
     while !arbiter.summary().over && !look(&arbiter, zero).await.pending.contains(zero) {
-        arbiter.act(one, answer(&other, legal(&other)[0])).expect("it is legal");
+        arbiter.act(one, answer(&other, legal(&other)[0])).await.expect("it is legal");
         other = look(&arbiter, one).await;
     }
     let woken = waiting.await.expect("it does not panic").expect("the match is open");
     assert!(woken.pending.contains(zero));
     let seen = look(&arbiter, one).await;
     if seen.pending.contains(one) {
-        arbiter.act(one, answer(&seen, legal(&seen)[0])).expect("it is legal");
+        arbiter.act(one, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
     }
     let waiting = arbiter.observe(one, true, Extras::default());
     let (ended, ()) = tokio::join!(waiting, async { arbiter.close() });
@@ -285,9 +357,8 @@ async fn look_refused(arbiter: &Arbiter, seat: Seat) -> ServiceError {
 async fn bots_play_a_match_without_agents_to_its_end() {
     for game in Registry::IDS {
         let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
-        let arbiter = Arc::new(Arbiter::new(table(game, 2), settings(&[greedy, RANDOM])));
-        arbiter.begin();
-        let over = arbiter.until(|inner| Ok(inner.standing.is_over().then_some(()))).await;
+        let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
+        let over = arbiter.until(Role::Host, |inner| Ok(inner.standing.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
         let end = arbiter.observe(Seat::new(0), true, Extras { text: true, explanation: true }).await;
         let end = end.expect("the match is open");

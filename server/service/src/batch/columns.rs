@@ -1,8 +1,9 @@
 //! The rows of a step, column by column in one buffer that is used again once the answer has been sent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
@@ -23,53 +24,58 @@ impl Widths {
     }
 }
 
-/// A run of rows to be written, a slice of every column.
-pub struct Rows<'a> {
+/// A run of rows to be written: its part of every column, which any thread may write.
+#[derive(Debug)]
+pub(super) struct Rows {
     widths: Widths,
-    pub(super) seat: &'a mut [u8],
-    pub(super) flags: &'a mut [u8],
-    ply: &'a mut [u8],
-    reward: &'a mut [u8],
-    mask: &'a mut [u8],
-    episode: &'a mut [u8],
-    view: &'a mut [u8],
+    pub(super) seat: BytesMut,
+    pub(super) flags: BytesMut,
+    ply: BytesMut,
+    reward: BytesMut,
+    mask: BytesMut,
+    episode: BytesMut,
+    view: BytesMut,
 }
 
-impl<'a> Rows<'a> {
+impl Rows {
     /// Divides a buffer of `n` rows into its columns.
-    fn of(buffer: &'a mut [u8], widths: Widths, n: usize) -> Self {
-        let (seat, rest) = buffer.split_at_mut(n);
-        let (flags, rest) = rest.split_at_mut(n);
-        let (ply, rest) = rest.split_at_mut(4 * n);
-        let (reward, rest) = rest.split_at_mut(widths.reward * n);
-        let (mask, rest) = rest.split_at_mut(widths.mask * n);
-        let (episode, view) = rest.split_at_mut(widths.episode * n);
-        Self { widths, seat, flags, ply, reward, mask, episode, view }
+    fn of(mut buffer: BytesMut, widths: Widths, n: usize) -> Self {
+        Self {
+            widths,
+            seat: buffer.split_to(n),
+            flags: buffer.split_to(n),
+            ply: buffer.split_to(4 * n),
+            reward: buffer.split_to(widths.reward * n),
+            mask: buffer.split_to(widths.mask * n),
+            episode: buffer.split_to(widths.episode * n),
+            view: buffer,
+        }
     }
 
-    /// The first `n` rows, and the others.
-    pub(super) fn split_at(self, n: usize) -> (Self, Self) {
+    /// Takes the first `n` rows out.
+    pub(super) fn split_to(&mut self, n: usize) -> Self {
         let widths = self.widths;
-        let (seat, seats) = self.seat.split_at_mut(n);
-        let (flags, all_flags) = self.flags.split_at_mut(n);
-        let (ply, plies) = self.ply.split_at_mut(4 * n);
-        let (reward, rewards) = self.reward.split_at_mut(widths.reward * n);
-        let (mask, masks) = self.mask.split_at_mut(widths.mask * n);
-        let (episode, episodes) = self.episode.split_at_mut(widths.episode * n);
-        let (view, views) = self.view.split_at_mut(widths.view * n);
-        (
-            Self { widths, seat, flags, ply, reward, mask, episode, view },
-            Self {
-                widths,
-                seat: seats,
-                flags: all_flags,
-                ply: plies,
-                reward: rewards,
-                mask: masks,
-                episode: episodes,
-                view: views,
-            },
-        )
+        Self {
+            widths,
+            seat: self.seat.split_to(n),
+            flags: self.flags.split_to(n),
+            ply: self.ply.split_to(4 * n),
+            reward: self.reward.split_to(widths.reward * n),
+            mask: self.mask.split_to(widths.mask * n),
+            episode: self.episode.split_to(widths.episode * n),
+            view: self.view.split_to(widths.view * n),
+        }
+    }
+
+    /// Puts the rows back that follow; nothing is copied, since they lie behind these.
+    pub(super) fn join(&mut self, next: Self) {
+        self.seat.unsplit(next.seat);
+        self.flags.unsplit(next.flags);
+        self.ply.unsplit(next.ply);
+        self.reward.unsplit(next.reward);
+        self.mask.unsplit(next.mask);
+        self.episode.unsplit(next.episode);
+        self.view.unsplit(next.view);
     }
 
     pub(super) fn put_ply(&mut self, row: usize, ply: u32) {
@@ -99,7 +105,7 @@ impl<'a> Rows<'a> {
 
 /// The episodes that ended in a step, column by column.
 #[derive(Debug, Default)]
-pub struct Ends {
+pub(super) struct Ends {
     pub(super) environments: Vec<u8>,
     pub(super) scores: Vec<u8>,
     pub(super) ranks: Vec<u8>,
@@ -107,13 +113,6 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub(super) fn clear(&mut self) {
-        self.environments.clear();
-        self.scores.clear();
-        self.ranks.clear();
-        self.views.clear();
-    }
-
     /// Adds those of the environments that follow.
     pub(super) fn append(&mut self, other: &Self) {
         self.environments.extend_from_slice(&other.environments);
@@ -141,24 +140,57 @@ pub struct Step {
     pub view: Bytes,
 }
 
-/// A buffer with the rows of a step, on its way to be sent.
-pub(super) struct Sheet {
-    bytes: Vec<u8>,
-    home: Arc<Buffers>,
-    widths: Widths,
-    n: usize,
+/// Room for the bytes of a step among those that its caller has not read; given back when they have been sent.
+pub type Room = Option<OwnedSemaphorePermit>;
+
+/// The rows of a step, on their way to be sent.
+struct Sent {
+    bytes: Bytes,
+    _room: OwnedSemaphorePermit,
 }
 
-impl Sheet {
-    /// The rows, to be written: all of them, since the buffer still holds those of an earlier step.
-    pub(super) fn rows(&mut self) -> Rows<'_> {
-        Rows::of(&mut self.bytes, self.widths, self.n)
+impl AsRef<[u8]> for Sent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Buffers that are used again once what they held has been sent.
+#[derive(Debug, Default)]
+pub(super) struct Buffers(Mutex<Vec<Bytes>>);
+
+impl Buffers {
+    fn lock(&self) -> MutexGuard<'_, Vec<Bytes>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The columns, which share the buffer.
-    pub(super) fn finish(self, first: u32, ends: Ends) -> Step {
-        let (widths, n) = (self.widths, self.n);
-        let mut rest = Bytes::from_owner(self);
+    /// `n` rows, to be written: all of them, since the buffer still holds those of an earlier step.
+    pub(super) fn rows(&self, widths: Widths, n: usize) -> Rows {
+        let mut kept = self.lock();
+        let sent = kept.iter().position(Bytes::is_unique).map(|at| kept.swap_remove(at));
+        drop(kept);
+        let mut buffer = sent.and_then(|bytes| bytes.try_into_mut().ok()).unwrap_or_default();
+        buffer.resize(widths.row() * n, 0);
+        Rows::of(buffer, widths, n)
+    }
+
+    /// The columns of written rows, which share their buffer.
+    pub(super) fn finish(&self, rows: Rows, first: u32, ends: Ends, room: Room) -> Step {
+        let (widths, n) = (rows.widths, rows.seat.len());
+        let mut buffer = rows.seat;
+        for column in [rows.flags, rows.ply, rows.reward, rows.mask, rows.episode, rows.view] {
+            buffer.unsplit(column);
+        }
+        let bytes = buffer.freeze();
+        let mut kept = self.lock();
+        if kept.len() < KEPT {
+            kept.push(bytes.clone());
+        }
+        drop(kept);
+        let mut rest = match room {
+            Some(room) => Bytes::from_owner(Sent { bytes, _room: room }),
+            None => bytes,
+        };
         let seat = rest.split_to(n);
         let flags = rest.split_to(n);
         let ply = rest.split_to(4 * n);
@@ -178,38 +210,6 @@ impl Sheet {
             ranks: ends.ranks.into(),
             final_view: ends.views.into(),
             view: rest,
-        }
-    }
-}
-
-impl AsRef<[u8]> for Sheet {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Drop for Sheet {
-    fn drop(&mut self) {
-        self.home.keep(std::mem::take(&mut self.bytes));
-    }
-}
-
-/// Buffers that wait to be used again.
-#[derive(Debug, Default)]
-pub(super) struct Buffers(Mutex<Vec<Vec<u8>>>);
-
-impl Buffers {
-    /// A buffer for `n` rows.
-    pub(super) fn sheet(self: &Arc<Self>, widths: Widths, n: usize) -> Sheet {
-        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        bytes.resize(widths.row() * n, 0);
-        Sheet { bytes, home: Arc::clone(self), widths, n }
-    }
-
-    fn keep(&self, bytes: Vec<u8>) {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
-            idle.push(bytes);
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::Bot;
+use boardwire_bots::{Choice, Round};
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, Dice, Episode, Game, Outcome, SUBSTITUTE_STREAM, Seat, SeatSet,
+    ActionSet, BOT_STREAM, Dice, Episode, Game, MAX_SEATS, Outcome, SUBSTITUTE_STREAM, Seat, SeatSet,
 };
 
 use super::snapshot::Saved;
 use super::{Begin, Plan};
 use crate::arbiter::IllegalActions;
+use crate::pool::Slice;
 
 /// The decision an environment shows.
 #[derive(Debug, Clone, Copy)]
@@ -42,20 +43,22 @@ pub(super) struct Environment<G: Game> {
     forfeited: Option<Seat>,
     /// The dice of the bots, in the order of their seats.
     dice: Vec<Dice>,
-    /// Words used of the stream that substitutes are drawn from.
-    substitutes: u64,
+    /// Words used of the streams that substitutes are drawn from, by seat.
+    substitutes: [u64; MAX_SEATS],
+    /// The bots that think.
+    round: Option<Box<Round<G>>>,
 }
 
 /// The seed of an environment's episode: words `2 index` and `2 index + 1` of the environment's stream.
 fn episode_seed(seed: u64, number: u64, index: u32) -> u64 {
-    Dice::resume(seed, number, 2 * u64::from(index)).seed()
+    Dice::resume(seed.into(), number, 2 * u64::from(index)).seed()
 }
 
 impl<G: Game> Environment<G> {
-    /// At the beginning of episode 0.
-    pub(super) fn open(game: &Arc<G>, plan: &Plan, seed: u64, number: u64) -> (Self, Due) {
+    /// At the deal of episode 0.
+    pub(super) fn open(game: &Arc<G>, plan: &Plan, seed: u64, number: u64) -> Self {
         let own = episode_seed(seed, number, 0);
-        let mut environment = Self {
+        Self {
             episode: Episode::seeded(Arc::clone(game), own),
             seed,
             number,
@@ -63,17 +66,21 @@ impl<G: Game> Environment<G> {
             fresh: true,
             forfeited: None,
             dice: plan.bots.iter().map(|&(seat, _)| bot_dice(own, seat)).collect(),
-            substitutes: 0,
-        };
-        let due = environment.settle(plan);
-        (environment, due)
+            substitutes: [0; MAX_SEATS],
+            round: None,
+        }
     }
 
-    /// Begins an episode.
-    pub(super) fn begin(&mut self, plan: &Plan, how: Begin) -> Due {
+    /// The same environment; no bot may be thinking.
+    pub(super) fn copy(&self) -> Self {
+        Self { episode: self.episode.clone(), dice: self.dice.clone(), round: None, ..*self }
+    }
+
+    /// Deals an episode.
+    pub(super) fn begin(&mut self, plan: &Plan, how: Begin) {
         let fresh = std::mem::replace(&mut self.fresh, false);
         let seed = match how {
-            Begin::Next if fresh => return self.due(),
+            Begin::Next if fresh => return,
             Begin::Next => {
                 self.index += 1;
                 episode_seed(self.seed, self.number, self.index)
@@ -89,36 +96,36 @@ impl<G: Game> Environment<G> {
         };
         self.episode.restart(seed);
         self.forfeited = None;
-        self.substitutes = 0;
+        self.substitutes = [0; MAX_SEATS];
         for (dice, &(seat, _)) in self.dice.iter_mut().zip(&plan.bots) {
             *dice = bot_dice(seed, seat);
         }
-        self.settle(plan)
     }
 
-    /// Makes the decision of `seat`, which is due, and plays all that follows without a learner; whether
-    /// another action was played for the one given. Only actions that may be treated so come here.
-    pub(super) fn decide(&mut self, plan: &Plan, seat: Seat, legal: ActionSet, action: u8) -> (Due, bool) {
+    /// Makes the decision of `seat`, which is due; whether another action was played for the one given. Only
+    /// actions that may be treated so come here.
+    pub(super) fn decide(&mut self, plan: &Plan, seat: Seat, legal: ActionSet, action: u8) -> bool {
         self.fresh = false;
         let substituted = !legal.contains(action);
         let action = match (substituted, plan.illegal_actions) {
             (false, _) => action,
-            (true, IllegalActions::SeededLegal) => self.substitute(legal),
+            (true, IllegalActions::SeededLegal) => self.substitute(seat, legal),
             (true, IllegalActions::FirstLegal) => legal.lowest().unwrap_or(action),
             (true, IllegalActions::Forfeit | IllegalActions::Reject) => {
                 self.forfeited = Some(seat);
-                return (Due::OVER, false);
+                return false;
             }
         };
         self.play(seat, action);
-        (self.settle(plan), substituted)
+        substituted
     }
 
-    fn substitute(&mut self, mut legal: ActionSet) -> u8 {
-        let seed = self.episode.chance().seed().unwrap_or_default();
-        let mut dice = Dice::resume(seed, SUBSTITUTE_STREAM, self.substitutes);
+    fn substitute(&mut self, seat: Seat, mut legal: ActionSet) -> u8 {
+        let key = self.episode.chance().key().expect("no environment is scripted");
+        let words = &mut self.substitutes[seat.index()];
+        let mut dice = Dice::resume(key, SUBSTITUTE_STREAM + u64::from(seat.number()), *words);
         let action = dice.draw(&mut legal);
-        self.substitutes = dice.words();
+        *words = dice.words();
         action
     }
 
@@ -126,36 +133,69 @@ impl<G: Game> Environment<G> {
         self.episode.apply(seat, action.into()).expect("it was chosen from the legal actions");
     }
 
-    /// Plays what needs no learner: forced choices if they are skipped, quick bots, bots that think.
-    fn settle(&mut self, plan: &Plan) -> Due {
+    /// Plays what needs no learner: bots, then forced choices if they are skipped. Gives the decision that is due
+    /// then; nothing when the slice is over before.
+    pub(super) fn settle(&mut self, plan: &Plan, slice: &Slice) -> Option<Due> {
         loop {
-            let forced = if plan.skip_forced { self.episode.forced() } else { None };
-            let next = forced.or_else(|| self.bots_choice(plan));
-            let Some((seat, action)) = next else { return self.due() };
+            if let Some(round) = &mut self.round {
+                while !round.advance() {
+                    if slice.is_over() {
+                        return None;
+                    }
+                }
+            }
+            if let Some(round) = self.round.take() {
+                self.play_round(plan, *round);
+                continue;
+            }
+            let pending = self.pending();
+            if !plan.bots.is_empty() && self.play_bots(plan, pending) {
+                continue;
+            }
+            let forced = if plan.skip_forced { self.forced(plan) } else { None };
+            let Some((seat, action)) = forced else { return Some(self.due(pending)) };
             self.play(seat, action);
         }
     }
 
-    /// What the next bot that owes a choice chooses.
-    fn bots_choice(&mut self, plan: &Plan) -> Option<(Seat, u8)> {
-        if plan.bots.is_empty() {
-            return None;
+    /// Lets the bots among `pending` choose, or begin to think; whether there are any.
+    fn play_bots(&mut self, plan: &Plan, pending: SeatSet) -> bool {
+        let mut due = plan.bots.iter().zip(&mut self.dice).filter(|((seat, _), _)| pending.contains(*seat));
+        let Some(((seat, bot), dice)) = due.next() else { return false };
+        let legal = self.episode.game().legal(self.episode.state(), *seat);
+        // Bots that look at nothing but their legal actions may go one after the other.
+        let blind = if plan.has_quick_bots() { bot.choose_blindly(legal, dice) } else { None };
+        if let Some(action) = blind {
+            self.play(*seat, action);
+            return true;
         }
-        let pending = self.episode.pending();
-        let due = |quick: bool| {
-            let wanted = |(seat, bot): &(Seat, Bot)| pending.contains(*seat) && bot.is_quick() == quick;
-            plan.bots.iter().position(wanted)
-        };
-        let at = due(true).or_else(|| due(false))?;
-        let ((seat, bot), dice) = (plan.bots[at], &mut self.dice[at]);
-        let legal = self.episode.game().legal(self.episode.state(), seat);
-        let blind = bot.choose_blindly(legal, dice);
-        Some((seat, blind.unwrap_or_else(|| bot.choose(&self.episode.knowledge(seat), dice))))
+        let first = (*seat, *bot, dice.clone());
+        let others = due.map(|(&(seat, bot), dice)| (seat, bot, dice.clone()));
+        self.round = Some(Box::new(Round::new(&self.episode, std::iter::once(first).chain(others))));
+        true
+    }
+
+    fn play_round(&mut self, plan: &Plan, round: Round<G>) {
+        let mut choices = round.choices();
+        choices.sort_unstable_by_key(|choice| choice.seat);
+        for Choice { seat, action, dice } in choices {
+            self.play(seat, action);
+            let at = plan.bots.iter().position(|(bot, _)| *bot == seat).expect("a bot sits there");
+            self.dice[at] = dice;
+        }
+    }
+
+    /// A learner's choice without an alternative.
+    fn forced(&self, plan: &Plan) -> Option<(Seat, u8)> {
+        plan.learners.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
+    }
+
+    fn pending(&self) -> SeatSet {
+        if self.forfeited.is_some() { SeatSet::EMPTY } else { self.episode.pending() }
     }
 
     /// The decision that is due, once everything has been played that needs no learner.
-    fn due(&self) -> Due {
-        let pending = if self.forfeited.is_some() { SeatSet::EMPTY } else { self.episode.pending() };
+    fn due(&self, pending: SeatSet) -> Due {
         pending.lowest().map_or(Due::OVER, |seat| Due {
             seat: Some(seat),
             legal: self.episode.game().legal(self.episode.state(), seat),
@@ -201,7 +241,7 @@ impl<G: Game> Environment<G> {
     /// Goes on from what was saved in a batch of the same plan.
     pub(super) fn restore(game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<(Self, Due), String> {
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
-        let own = episode.chance().seed().ok_or("an episode without a seed")?;
+        let own = episode.chance().key().ok_or("an episode without a seed")?;
         if saved.dice.len() != plan.bots.len() {
             return Err(format!("the dice of {} bots, not {}", saved.dice.len(), plan.bots.len()));
         }
@@ -219,15 +259,16 @@ impl<G: Game> Environment<G> {
             forfeited,
             dice: dice.map(|((seat, _), &words)| Dice::resume(own, bot_stream(*seat), words)).collect(),
             substitutes: saved.substitutes,
+            round: None,
         };
-        let due = environment.due();
+        let due = environment.due(environment.pending());
         Ok((environment, due))
     }
 }
 
 impl Due {
     /// Nobody decides anything.
-    const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
+    pub(super) const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
 }
 
 fn bot_stream(seat: Seat) -> u64 {

@@ -88,6 +88,12 @@ impl Plan {
             columns: Columns::default(),
         })
     }
+
+    /// Whether no bot takes its time.
+    #[must_use]
+    pub fn has_quick_bots(&self) -> bool {
+        self.bots.iter().all(|(_, bot)| bot.is_quick())
+    }
 }
 
 /// Which episode an environment begins.

@@ -1,10 +1,10 @@
 //! Environments as bytes that only a server with the same key accepts.
 
-use boardwire_kernel::Digest;
+use boardwire_kernel::{Digest, MAX_SEATS};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Moves when the bytes after it mean something else.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Version and authentication code, before the rest.
 const HEAD: usize = 33;
 
@@ -29,7 +29,7 @@ pub struct Saved {
     pub(super) fresh: bool,
     pub(super) forfeited: Option<u8>,
     pub(super) dice: Vec<u64>,
-    pub(super) substitutes: u64,
+    pub(super) substitutes: [u64; MAX_SEATS],
     pub(super) episode: Vec<u8>,
 }
 

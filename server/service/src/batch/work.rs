@@ -1,23 +1,24 @@
 //! The work of one call, on the blocks that it has taken out of its batch.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::block::Block;
-use super::columns::{Ends, Rows, Step};
+use super::block::{Block, Output, Span, Todo};
+use super::columns::{Ends, Room, Step};
 use super::snapshot::Saved;
-use super::{Autoreset, Batch, Begin};
+use super::{Autoreset, Batch};
 use crate::arbiter::IllegalActions;
 use crate::error::ServiceError;
+use crate::pool::{Flow, Slice, Work};
 
-/// A block with what it needs for a step.
+/// A block at its place in the batch.
 pub(super) struct Piece {
     pub(super) block: Box<dyn Block>,
     /// The environment at its first place.
     pub(super) first: usize,
-    pub(super) ends: Ends,
 }
 
 /// Blocks that a call has taken out of its batch; they go back when it is dropped.
@@ -31,20 +32,39 @@ pub(super) struct Taken {
 /// How much a call has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effort {
-    /// Less than asking for help costs.
+    /// Less than asking for help costs: the thread that has read the call does it.
     Alone,
-    /// Little enough to keep the thread that has read the call.
+    /// That thread does it together with the pool, and does not wait for it.
     Together,
-    /// So much that the pool does it while other calls are read.
+    /// So much, or such that bots think: the pool does it.
     Apart,
 }
 
-/// A run of environments within one piece, with their rows.
-struct Job<'a> {
-    piece: &'a mut Piece,
-    /// Places in the block.
-    within: Range<usize>,
-    rows: Rows<'a>,
+/// What a call does to one block.
+struct Job {
+    piece: Piece,
+    span: Span,
+    out: Output,
+    /// The block before the call, if that may be given up in the middle.
+    before: Option<Box<dyn Block>>,
+}
+
+/// A call under way: blocks that threads take up and put back, until all are done.
+struct Run {
+    batch: Arc<Batch>,
+    todo: Todo,
+    jobs: Mutex<Jobs>,
+}
+
+struct Jobs {
+    waiting: VecDeque<Job>,
+    done: Vec<Job>,
+    /// How many are not done.
+    left: usize,
+    /// Tells the caller that all are.
+    finished: Option<oneshot::Sender<()>>,
+    /// The caller has gone, and what has been done is undone.
+    given_up: bool,
 }
 
 impl Taken {
@@ -92,75 +112,52 @@ impl Taken {
         self.range.start.max(piece.first) - piece.first..end - piece.first
     }
 
-    /// Does a call's work: apart if there is much of it.
-    pub(super) async fn work<T: Send + 'static>(
+    /// Does a call's work and gives the rows of its environments.
+    ///
+    /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
+    /// anything else is soon done.
+    pub(super) async fn work(mut self, todo: Todo, room: Room) -> Result<Step, ServiceError> {
+        let (batch, effort) = (Arc::clone(&self.batch), self.effort);
+        let first = u32::try_from(self.range.start).unwrap_or(u32::MAX);
+        let rows = if let Todo::Open = todo { 0 } else { self.range.len() };
+        let mut sheet = batch.buffers.rows(batch.widths, rows);
+        let (finished, mut finish) = oneshot::channel();
+        let run = Caller(Arc::new(Run::new(&mut self, todo, &mut sheet, finished)));
+        drop(self);
+        let helpers = match effort {
+            Effort::Alone => 0,
+            Effort::Together => batch.threads - 1,
+            Effort::Apart => batch.threads,
+        };
+        (0..helpers).for_each(|_| batch.owner.spawn(Helper(Arc::clone(&run.0))));
+        if effort != Effort::Apart {
+            run.0.help(&Slice::ENDLESS);
+        }
+        if finish.try_recv().is_err() {
+            tokio::select! {
+                finished = finish => finished.map_err(|_| batch.reason())?,
+                reason = batch.ended() => return Err(reason),
+            }
+        }
+        let mut ends = Ends::default();
+        for Output { rows, ends: own, .. } in run.0.outputs() {
+            sheet.join(rows);
+            ends.append(&own);
+        }
+        Ok(batch.buffers.finish(sheet, first, ends, room))
+    }
+
+    /// Does something else with the blocks, in the pool; gives them back with what came of it.
+    pub(super) async fn apart<T: Send + 'static>(
         mut self,
         task: impl FnOnce(&mut Self) -> T + Send + 'static,
-    ) -> Result<T, ServiceError> {
-        if self.effort != Effort::Apart {
-            return Ok(task(&mut self));
-        }
+    ) -> Result<(Self, T), ServiceError> {
         let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
-        batch.pool.spawn(move || {
+        batch.owner.spawn(Once(Some(move || {
             let answer = task(&mut self);
-            drop(self);
-            let _ = done.send(answer);
-        });
-        let lost = |_| ServiceError::Internal { place: batch.id.clone(), what: "a step panicked".to_owned() };
-        answer.await.map_err(lost)
-    }
-
-    /// Lets `task` write the rows of every piece, side by side if there is much to do.
-    fn write(&mut self, task: impl Fn(Job<'_>) + Send + Sync) -> Step {
-        let first = u32::try_from(self.range.start).unwrap_or(u32::MAX);
-        let mut sheet = self.batch.buffers.sheet(self.batch.widths, self.range.len());
-        let withins: Vec<_> = self.pieces.iter().map(|piece| self.within(piece)).collect();
-        let mut rest = sheet.rows();
-        let mut jobs = Vec::with_capacity(withins.len());
-        for (piece, within) in self.pieces.iter_mut().zip(withins) {
-            let (rows, others) = rest.split_at(within.len());
-            rest = others;
-            piece.ends.clear();
-            jobs.push(Job { piece, within, rows });
-        }
-        let jobs = Mutex::new(jobs.into_iter());
-        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let help = || std::iter::from_fn(next).for_each(&task);
-        let pool = &self.batch.pool;
-        let helpers = if self.effort == Effort::Alone { 0 } else { pool.current_num_threads() - 1 };
-        pool.in_place_scope(|scope| {
-            (0..helpers).for_each(|_| scope.spawn(|_| help()));
-            help();
-        });
-        let mut ends = Ends::default();
-        self.pieces.iter().for_each(|piece| ends.append(&piece.ends));
-        sheet.finish(first, ends)
-    }
-
-    pub(super) fn step(&mut self, actions: &[u8]) -> Step {
-        let start = self.range.start;
-        self.write(|Job { piece, within, rows }| {
-            let at = piece.first + within.start;
-            let actions = &actions[at - start..at - start + within.len()];
-            let first = u32::try_from(at).unwrap_or(u32::MAX);
-            piece.block.step(within.start, actions, rows, &mut piece.ends, first);
-        })
-    }
-
-    /// Begins the episodes that `hows` names, by environment.
-    pub(super) fn reset(&mut self, hows: &[Option<Begin>]) -> Step {
-        self.write(|Job { piece, within, rows }| {
-            for at in within.clone() {
-                if let Some(how) = hows[piece.first + at] {
-                    piece.block.begin(at, how);
-                }
-            }
-            piece.block.show(within.start, rows);
-        })
-    }
-
-    pub(super) fn show(&mut self) -> Step {
-        self.write(|Job { piece, within, rows }| piece.block.show(within.start, rows))
+            let _ = done.send((self, answer));
+        })));
+        answer.await.map_err(|_| batch.reason())
     }
 
     /// Saves an environment; all blocks have been taken.
@@ -178,17 +175,135 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let mut idle = self.batch.lock();
         if std::thread::panicking() {
-            let what = "a step panicked".to_owned();
-            let reason = ServiceError::Internal { place: self.batch.id.clone(), what };
-            idle.ended.get_or_insert(reason);
+            self.batch.fail();
         }
-        for piece in self.pieces.drain(..) {
-            let at = piece.first / self.batch.per_block;
-            idle.blocks[at] = Some(piece);
+        self.batch.give_back(self.pieces.drain(..));
+    }
+}
+
+impl Run {
+    /// Divides the work among the blocks of `taken`, and the rows of `sheet` with it.
+    fn new(taken: &mut Taken, todo: Todo, sheet: &mut super::Rows, finished: oneshot::Sender<()>) -> Self {
+        let undo = !matches!(todo, Todo::Open | Todo::Show) && !taken.batch.plan.has_quick_bots();
+        let withins: Vec<_> = taken.pieces.iter().map(|piece| taken.within(piece)).collect();
+        let start = taken.range.start;
+        let job = |(piece, within): (Piece, Range<usize>)| {
+            let rows = if let Todo::Open = todo { 0 } else { within.len() };
+            let environment = piece.first + within.start;
+            let span = Span { from: within.start, rows: within.len(), environment, row: environment - start };
+            let before = undo.then(|| piece.block.copy());
+            Job { piece, span, out: Output::new(sheet.split_to(rows)), before }
+        };
+        let waiting: VecDeque<Job> = taken.pieces.drain(..).zip(withins).map(job).collect();
+        let (left, done) = (waiting.len(), Vec::with_capacity(waiting.len()));
+        let jobs = Jobs { waiting, done, left, finished: Some(finished), given_up: false };
+        Self { batch: Arc::clone(&taken.batch), todo, jobs: Mutex::new(jobs) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes up block after block until none waits or the slice is over.
+    fn help(&self, slice: &Slice) -> Flow {
+        let _failing = Failing(self);
+        loop {
+            let next = {
+                let mut jobs = self.lock();
+                if jobs.given_up { None } else { jobs.waiting.pop_front() }
+            };
+            let Some(mut job) = next else { return Flow::Done };
+            let done = job.piece.block.advance(&self.todo, job.span, &mut job.out, slice);
+            let mut jobs = self.lock();
+            if done {
+                jobs.done.push(job);
+                jobs.left -= 1;
+                if jobs.left == 0
+                    && let Some(finished) = jobs.finished.take()
+                {
+                    let _ = finished.send(());
+                }
+            } else {
+                jobs.waiting.push_back(job);
+            }
+            drop(jobs);
+            if slice.is_over() {
+                return Flow::More;
+            }
         }
-        drop(idle);
-        self.batch.freed.notify_waiters();
+    }
+
+    /// What has been written, in the order of the environments. Everything is done.
+    fn outputs(&self) -> Vec<Output> {
+        let mut jobs = std::mem::take(&mut self.lock().done);
+        jobs.sort_unstable_by_key(|job| job.piece.first);
+        let part = |Job { piece, out, .. }| (piece, out);
+        let (pieces, outputs): (Vec<Piece>, Vec<Output>) = jobs.into_iter().map(part).unzip();
+        self.batch.give_back(pieces);
+        outputs
+    }
+
+    /// Whether a caller that has gone leaves nothing done.
+    fn can_be_given_up(&self) -> bool {
+        matches!(self.todo, Todo::Open) || !self.batch.plan.has_quick_bots()
+    }
+}
+
+impl Drop for Run {
+    /// Puts the blocks back that nobody has collected: as they were, if not all is done.
+    fn drop(&mut self) {
+        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let undone = jobs.left > 0;
+        let whole = |Job { piece, before, .. }| match before {
+            Some(block) if undone => Piece { block, ..piece },
+            _ => piece,
+        };
+        let pieces: Vec<Piece> = jobs.waiting.drain(..).chain(jobs.done.drain(..)).map(whole).collect();
+        self.batch.give_back(pieces);
+    }
+}
+
+/// The caller's hold on its call: when it lets go, threads stop working on it.
+struct Caller(Arc<Run>);
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if self.0.can_be_given_up() {
+            self.0.lock().given_up = true;
+        }
+    }
+}
+
+/// A thread of the pool that works on a call.
+struct Helper(Arc<Run>);
+
+impl Work for Helper {
+    fn advance(&mut self, slice: &Slice) -> Flow {
+        self.0.help(slice)
+    }
+}
+
+/// Something that takes no more than a slice, or cannot be divided.
+struct Once<F>(Option<F>);
+
+impl<F: FnOnce() + Send + 'static> Work for Once<F> {
+    fn advance(&mut self, _: &Slice) -> Flow {
+        if let Some(task) = self.0.take() {
+            task();
+        }
+        Flow::Done
+    }
+}
+
+/// Ends the batch if what works on it panics: the block is lost.
+struct Failing<'a>(&'a Run);
+
+impl Drop for Failing<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.batch.fail();
+            self.0.lock().finished = None;
+        }
     }
 }

@@ -16,7 +16,8 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 use super::{Catalogues, pair};
 use crate::batch::SnapshotKey;
 use crate::batches::{Batches, Limits};
-use crate::matches::Matches;
+use crate::matches::{self, Matches};
+use crate::pool::Pool;
 use crate::run::{Listener, run, runtime};
 use crate::tables::Tables;
 
@@ -121,7 +122,8 @@ impl TryFrom<String> for Address {
 impl Serve {
     pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
         let file = self.config.as_deref().map_or_else(|| Ok(File::default()), read)?;
-        let batches = Arc::new(batches(&self, &file)?);
+        let pool = Arc::new(Pool::new(self.threads.or(file.threads).unwrap_or_default())?);
+        let batches = Arc::new(batches(&self, &file, Arc::clone(&pool))?);
         if self.listen.is_empty() {
             self.listen = file.listen.unwrap_or_else(|| vec![Address::Tcp("127.0.0.1:50051".to_owned())]);
         }
@@ -132,8 +134,10 @@ impl Serve {
         }
         let level = self.log_level.or(file.log_level).unwrap_or_else(|| "info".to_owned());
         log(self.log.or(file.log).unwrap_or(LogFormat::Text), &level)?;
-        let limit = self.max_matches.or(file.max_matches).unwrap_or(100_000);
-        let matches = Arc::new(Matches::new(Tables::new(self.catalogues.load()?), limit));
+        let limits = matches::Limits::default();
+        let limit = self.max_matches.or(file.max_matches).unwrap_or(limits.matches);
+        let limits = matches::Limits { matches: limit, ..limits };
+        let matches = Arc::new(Matches::new(Tables::new(self.catalogues.load()?), limits, pool));
         let runtime = runtime()?;
         runtime.block_on(async {
             let mut listeners = Vec::new();
@@ -152,21 +156,21 @@ impl Serve {
 }
 
 /// Batches within the limits that were given.
-fn batches(flags: &Serve, file: &File) -> anyhow::Result<Batches> {
-    let Limits { batches, environments, idle, threads } = Limits::default();
+fn batches(flags: &Serve, file: &File, pool: Arc<Pool>) -> anyhow::Result<Batches> {
+    let Limits { batches, environments, idle, per_caller } = Limits::default();
     let seconds = flags.idle_timeout.or(file.idle_timeout);
     let limits = Limits {
         batches: flags.max_batches.or(file.max_batches).unwrap_or(batches),
         environments: flags.max_environments.or(file.max_environments).unwrap_or(environments),
         idle: seconds.map_or(idle, Duration::from_secs),
-        threads: flags.threads.or(file.threads).unwrap_or(threads),
+        per_caller,
     };
     let key = flags.snapshot_key.as_ref().or(file.snapshot_key.as_ref()).map(|path| {
         let secret = std::fs::read(path).with_context(|| format!("snapshot key {}", path.display()))?;
         anyhow::ensure!(secret.len() >= 16, "snapshot key {}: fewer than 16 bytes", path.display());
         Ok(SnapshotKey::derive(&secret))
     });
-    Ok(Batches::new(limits, key.transpose()?)?)
+    Ok(Batches::new(limits, key.transpose()?, pool))
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {

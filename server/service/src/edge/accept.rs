@@ -71,7 +71,7 @@ impl<A: Accept> Incoming<A> {
                     return accepted;
                 }
                 Err(error) if concerns_one(&error) => {
-                    tracing::debug!(%error, "a connection was not accepted")
+                    tracing::debug!(%error, "a connection was not accepted");
                 }
                 Err(error) => {
                     if let Some(failures) = self.warnings.pass(Instant::now()) {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 use tonic::Extensions;
 use tonic::codegen::http::{HeaderValue, Request, Response, header::AUTHORIZATION};
@@ -61,14 +61,17 @@ struct Connection {
     peer: Peer,
     origin: Origin,
     unread: Arc<Semaphore>,
+    /// The permits of `unread`.
+    budget: usize,
     calls: TaskTracker,
 }
 
 impl Caller {
     /// A connection that may hold so many bytes of answers that have not been read.
     pub(crate) fn new(peer: Peer, origin: Origin, unread: usize) -> Self {
-        let unread = Arc::new(Semaphore::new(unread.min(Semaphore::MAX_PERMITS)));
-        Self(Arc::new(Connection { peer, origin, unread, calls: TaskTracker::new() }))
+        let budget = unread.min(Semaphore::MAX_PERMITS);
+        let unread = Arc::new(Semaphore::new(budget));
+        Self(Arc::new(Connection { peer, origin, unread, budget, calls: TaskTracker::new() }))
     }
 
     /// The connection's number.
@@ -83,10 +86,12 @@ impl Caller {
         self.0.origin
     }
 
-    /// The connection's budget for answers that wait to be read: a permit is a byte.
-    #[must_use]
-    pub fn unread(&self) -> &Arc<Semaphore> {
-        &self.0.unread
+    /// Waits until the connection has room for so many more bytes of answers that nobody has read. One answer may
+    /// always be sent, however large.
+    pub(crate) async fn room(&self, bytes: usize) -> OwnedSemaphorePermit {
+        let permits = u32::try_from(bytes.min(self.0.budget)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.0.unread).acquire_many_owned(permits).await;
+        room.expect("the budget of a connection is never closed")
     }
 
     /// The calls under way on this connection, each with a token of its own.

@@ -14,12 +14,12 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::answers::{self, Answer};
-use super::{named, token};
+use super::{caller, named, request_id, token};
 use crate::arbiter::Player;
-use crate::batch::{Opening, Plan, Step};
+use crate::batch::{Batch, Opening, Plan, Room, Step};
 use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
-use crate::edge::Caller;
+use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -40,8 +40,9 @@ impl BatchService for BatchPlane {
     type RunBatchStream = stream::Empty<Result<RunBatchResponse, Status>>;
 
     async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answered<OpenBatchResponse> {
-        let peer = request.extensions().get::<Caller>().map(Caller::peer);
+        let caller = caller(&request);
         let asked = request.into_inner();
+        let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
         let plan = plan(&asked)?;
         let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let seats = u32::try_from(asked.seats.len()).unwrap_or(u32::MAX);
@@ -52,15 +53,12 @@ impl BatchService for BatchPlane {
             first: asked.first_environment,
             seed: asked.seed.unwrap_or_else(secret::seed),
         };
-        let terms = Terms { peer: peer.filter(|_| !asked.keep), request: asked.request_id };
-        let batches = Arc::clone(&self.batches);
-        // Many deals: not on a thread that others wait for.
-        let opened = tokio::task::spawn_blocking(move || batches.open(table, opening, terms)).await;
-        let failed = |error: tokio::task::JoinError| ServiceError::Internal {
-            place: asked.game.clone(),
-            what: error.to_string(),
+        let terms = Terms {
+            peer: caller.as_ref().map(Caller::peer).filter(|_| !asked.keep),
+            origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
+            request: id.as_ref().map(|request| request.id),
         };
-        let (batch, token) = opened.map_err(failed)??;
+        let (batch, token) = self.batches.open(id, table, opening, terms).await?;
         tracing::info!(
             batch_id = batch.id(),
             game = asked.game,
@@ -72,11 +70,13 @@ impl BatchService for BatchPlane {
     }
 
     async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answered<ResetBatchResponse> {
-        Ok(answers::one(reset(&self.batches, token(&request), request.get_ref()).await?))
+        let caller = caller(&request);
+        Ok(answers::one(reset(&self.batches, token(&request), caller.as_ref(), request.get_ref()).await?))
     }
 
     async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answered<StepBatchResponse> {
-        Ok(answers::one(step(&self.batches, token(&request), request.get_ref()).await?))
+        let caller = caller(&request);
+        Ok(answers::one(step(&self.batches, token(&request), caller.as_ref(), request.get_ref()).await?))
     }
 
     async fn run_batch(
@@ -85,18 +85,28 @@ impl BatchService for BatchPlane {
     ) -> Answered<Self::RunBatchStream> {
         let batches = Arc::clone(&self.batches);
         let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
+        batches.check_token(&token)?;
+        let caller = caller(&request);
         let requests = request.into_inner().take_until(self.matches.stopped());
         let (answering, answered) = mpsc::channel(AHEAD);
-        tokio::spawn(async move {
+        let gone = answering.clone();
+        let answering = async move {
             let mut requests = std::pin::pin!(requests);
             while let Some(asked) = requests.next().await {
                 let (answer, last) = match asked {
-                    Ok(asked) => (Ok(answer(&batches, &token, asked).await), false),
+                    Ok(asked) => (Ok(answer(&batches, &token, caller.as_ref(), asked).await), false),
                     Err(status) => (Err(status), true),
                 };
                 if answering.send(answer).await.is_err() || last {
                     return;
                 }
+            }
+        };
+        // A caller that has gone wants no answer: what is being done for it ends with it.
+        tokio::spawn(async move {
+            tokio::select! {
+                () = answering => {}
+                () = gone.closed() => {}
             }
         });
         Ok(answers::many(ReceiverStream::new(answered), stream::empty()))
@@ -112,7 +122,8 @@ impl BatchService for BatchPlane {
     async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answered<LoadBatchResponse> {
         let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(&request))?;
-        Ok(answers::one(batch.load(self.batches.key(), snapshot.clone(), mask).await?))
+        let room = room(caller(&request).as_ref(), &batch, 0).await;
+        Ok(answers::one(batch.load(self.batches.key(), snapshot.clone(), mask, room).await?))
     }
 
     async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
@@ -140,30 +151,39 @@ fn plan(asked: &OpenBatchRequest) -> Result<Plan, ServiceError> {
     })
 }
 
+/// Waits for room for the rows of `count` environments, all of them when it is 0.
+async fn room(caller: Option<&Caller>, batch: &Batch, count: u32) -> Room {
+    Some(caller?.room(batch.step_bytes(count)).await)
+}
+
 async fn step(
     batches: &Batches,
     token: Option<&str>,
+    caller: Option<&Caller>,
     asked: &StepBatchRequest,
 ) -> Result<Step, ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
-    batch.step(asked.first, asked.count, asked.actions.clone()).await
+    let room = room(caller, &batch, asked.count).await;
+    batch.step(asked.first, asked.count, asked.actions.clone(), room).await
 }
 
 async fn reset(
     batches: &Batches,
     token: Option<&str>,
+    caller: Option<&Caller>,
     asked: &ResetBatchRequest,
 ) -> Result<Step, ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
-    batch.reset(&asked.mask, asked.seed, &asked.seeds).await
+    let room = room(caller, &batch, 0).await;
+    batch.reset(&asked.mask, asked.seed, &asked.seeds, room).await
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
-async fn answer(batches: &Batches, token: &str, asked: RunBatchRequest) -> Answer {
+async fn answer(batches: &Batches, token: &str, caller: Option<&Caller>, asked: RunBatchRequest) -> Answer {
     let token = Some(token);
     let stepped = match &asked.request {
-        Some(run_batch_request::Request::Step(asked)) => step(batches, token, asked).await,
-        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, asked).await,
+        Some(run_batch_request::Request::Step(asked)) => step(batches, token, caller, asked).await,
+        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, caller, asked).await,
         None => Err(ServiceError::BadField {
             field: "request",
             value: "nothing".to_owned(),

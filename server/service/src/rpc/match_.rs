@@ -12,11 +12,13 @@ use boardwire_api::v1::{
 use futures_util::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{named, page_size, token};
+use super::{caller, named, page_size, request_id, token};
 use crate::arbiter::{Decision, Observation, Role, Settings};
 use crate::convert;
+use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
 use crate::matches::Matches;
+use crate::requests::RequestId;
 
 /// Plays matches.
 pub(crate) struct MatchPlane(pub(crate) Arc<Matches>);
@@ -28,7 +30,9 @@ impl MatchService for MatchPlane {
     type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
 
     async fn create_match(&self, request: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
+        let caller = caller(&request);
         let asked = request.into_inner();
+        let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
         let players = asked.seats.iter().enumerate().map(|(seat, name)| named(seat, name, "remote"));
         let settings = Settings {
             players: players.collect::<Result<_, _>>()?,
@@ -36,26 +40,34 @@ impl MatchService for MatchPlane {
             reward: convert::reward(asked.reward)?,
             skip_forced: asked.skip_forced,
             illegal_actions: convert::illegal(asked.illegal_actions)?,
+            seat_may_seed: asked.seat_may_seed,
+            private: asked.private,
         };
         let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let seats = u32::try_from(asked.seats.len()).unwrap_or(u32::MAX);
         let table = self.0.tables().table(&asked.game, seats, options)?;
-        let arbiter = self.0.create(&asked.request_id, table, settings)?;
+        let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
+        let arbiter = self.0.create(id, origin, table, settings).await?;
         tracing::info!(match_id = arbiter.id(), game = asked.game, seats = ?asked.seats, "match created");
         let invite = |(seat, invitation): (boardwire_kernel::Seat, String)| Invitation {
             seat: seat.number().into(),
             invitation,
         };
         Ok(Response::new(CreateMatchResponse {
-            r#match: Some(convert::match_(&arbiter)),
+            r#match: Some(convert::match_(&arbiter, true)),
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
         }))
     }
 
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
-        let arbiter = self.0.find(&request.into_inner().match_id)?;
-        Ok(Response::new(GetMatchResponse { r#match: Some(convert::match_(&arbiter)) }))
+        let arbiter = self.0.find(&request.get_ref().match_id)?;
+        let token = token(&request);
+        let belongs = token.is_some() || arbiter.settings().private;
+        if belongs {
+            arbiter.role(token)?;
+        }
+        Ok(Response::new(GetMatchResponse { r#match: Some(convert::match_(&arbiter, belongs)) }))
     }
 
     async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
@@ -65,16 +77,17 @@ impl MatchService for MatchPlane {
         let last = page.last().filter(|_| page.len() == size);
         Ok(Response::new(ListMatchesResponse {
             next_page_token: last.map_or(String::new(), |arbiter| arbiter.id().to_owned()),
-            matches: page.iter().map(|arbiter| convert::match_(arbiter)).collect(),
+            matches: page.iter().map(|arbiter| convert::match_(arbiter, false)).collect(),
         }))
     }
 
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
         let JoinMatchRequest { invitation, request_id } = request.into_inner();
-        let (arbiter, seat, token) = self.0.join(&invitation, &request_id)?;
+        let request = RequestId::parse(&request_id)?;
+        let (arbiter, seat, token) = self.0.join(&invitation, request)?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         Ok(Response::new(JoinMatchResponse {
-            r#match: Some(convert::match_(&arbiter)),
+            r#match: Some(convert::match_(&arbiter, true)),
             seat: seat.number().into(),
             token,
         }))
@@ -98,6 +111,7 @@ impl MatchService for MatchPlane {
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
         let matches = Arc::clone(&self.0);
         let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
+        matches.holder(Some(&token))?;
         let asked = request.into_inner().take_until(matches.stopped());
         let answers = asked.then(move |asked| {
             let (matches, token) = (Arc::clone(&matches), token.clone());
@@ -109,7 +123,7 @@ impl MatchService for MatchPlane {
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
         let arbiter = self.0.close(&request.get_ref().match_id, token(&request))?;
         tracing::info!(match_id = arbiter.id(), "match closed");
-        Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter)) }))
+        Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter, true)) }))
     }
 }
 
@@ -138,7 +152,7 @@ async fn act(
     let seat = arbiter.seat(token)?;
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
-    arbiter.act(seat, decision)?;
+    arbiter.act(seat, decision).await?;
     arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
 }
 

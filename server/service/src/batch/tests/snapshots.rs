@@ -11,7 +11,7 @@ fn save(batch: &Arc<Batch>, mask: &[u8]) -> Bytes {
 }
 
 fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, ServiceError> {
-    wait(batch.load(&key(), snapshot.clone(), mask))
+    wait(batch.load(&key(), snapshot.clone(), mask, None))
 }
 
 /// Steps on from `shown`; the digests of every row.
@@ -40,7 +40,7 @@ fn a_loaded_batch_goes_on_as_the_one_saved() {
         assert_eq!(go_on(&batch, again, 40), once);
         // Elsewhere: other numbers, another seed, and later episodes still follow from their own.
         let opening = Opening { plan, environments: 70, first: 1000, seed: 99 };
-        let other = Arc::new(Batch::open(String::new(), table, opening, pool(1)));
+        let other = wait(Batch::open(String::new(), table, opening, pool(1))).expect("it is opened");
         let there = load(&other, &snapshot, &[]).expect("it is of the same kind");
         assert_eq!(go_on(&other, there, 40), once);
     }
@@ -81,7 +81,7 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
         refused(&batch, snapshot[..length].to_vec());
     }
     assert_eq!(snapshot, save(&batch, &[]));
-    let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
+    let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[], None));
     assert!(other_key.is_err());
     let other = open(&table("faraway", 2), &plan(&["learner", "greedy"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another game"));

@@ -1,0 +1,103 @@
+//! Decisions in the making: they advance by small steps, so that whoever runs them can stop at any moment.
+
+use boardwire_kernel::{Dice, Episode, Game, Knowledge, Seat};
+
+use crate::Bot;
+use crate::greedy::Greedy;
+
+/// A decision that one bot is making, from what its seat knew when it became due.
+pub struct Thought<G: Game> {
+    knowledge: Knowledge<G>,
+    dice: Dice,
+    method: Method,
+}
+
+enum Method {
+    Random,
+    Greedy(Greedy),
+}
+
+/// The action that a bot has chosen, with its randomness as far as it has been used.
+#[derive(Debug)]
+pub struct Choice {
+    /// The bot's seat.
+    pub seat: Seat,
+    /// The index of the action.
+    pub action: u8,
+    /// What the bot goes on drawing from.
+    pub dice: Dice,
+}
+
+impl<G: Game> Thought<G> {
+    /// Begins a decision of a seat that owes one.
+    #[must_use]
+    pub fn new(bot: Bot, knowledge: Knowledge<G>, dice: Dice) -> Self {
+        let method = match bot {
+            Bot::Random => Method::Random,
+            Bot::Greedy { worlds } => Method::Greedy(Greedy::new(worlds)),
+        };
+        Self { knowledge, dice, method }
+    }
+
+    /// Thinks for about as long as one world takes; gives the index of the action once it is chosen.
+    ///
+    /// # Panics
+    /// When the seat owes no choice, or the action has been given already.
+    pub fn advance(&mut self) -> Option<u8> {
+        match &mut self.method {
+            Method::Random => Some(self.dice.draw(&mut self.knowledge.legal())),
+            Method::Greedy(greedy) => greedy.advance(&self.knowledge, &mut self.dice),
+        }
+    }
+
+    /// Thinks to the end.
+    ///
+    /// # Panics
+    /// As [`advance`](Self::advance).
+    #[must_use]
+    pub fn finish(mut self) -> Choice {
+        let action = std::iter::repeat_with(|| self.advance()).flatten().next();
+        let action = action.expect("a thought ends with an action");
+        Choice { seat: self.knowledge.seat(), action, dice: self.dice }
+    }
+}
+
+/// The decisions of bots that became due together.
+///
+/// Each is made from what its seat knew at that moment, and none is played before all have been made: what a bot
+/// does depends neither on how fast it thinks nor on when the others choose.
+pub struct Round<G: Game> {
+    thinking: Vec<Thought<G>>,
+    chosen: Vec<Choice>,
+}
+
+impl<G: Game> Round<G> {
+    /// Begins the decisions of these seats, all of which owe one.
+    pub fn new(episode: &Episode<G>, due: impl IntoIterator<Item = (Seat, Bot, Dice)>) -> Self {
+        let thought = |(seat, bot, dice)| Thought::new(bot, episode.knowledge(seat), dice);
+        Self { thinking: due.into_iter().map(thought).collect(), chosen: Vec::new() }
+    }
+
+    /// The seat whose bot thinks; none once all have chosen.
+    #[must_use]
+    pub fn seat(&self) -> Option<Seat> {
+        self.thinking.last().map(|thought| thought.knowledge.seat())
+    }
+
+    /// Thinks for about as long as one world takes; whether all have chosen.
+    pub fn advance(&mut self) -> bool {
+        if let Some(thought) = self.thinking.last_mut()
+            && let Some(action) = thought.advance()
+            && let Some(Thought { knowledge, dice, .. }) = self.thinking.pop()
+        {
+            self.chosen.push(Choice { seat: knowledge.seat(), action, dice });
+        }
+        self.thinking.is_empty()
+    }
+
+    /// What has been chosen so far: everything, once [`advance`](Self::advance) has said so.
+    #[must_use]
+    pub fn choices(self) -> Vec<Choice> {
+        self.chosen
+    }
+}

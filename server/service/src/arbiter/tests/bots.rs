@@ -1,0 +1,208 @@
+//! What bots do, and what becomes of a match when they do wrong.
+
+use boardwire_bots::Choice;
+use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine};
+
+use super::*;
+use crate::play::{Play, Round};
+use crate::pool::{Flow, Slice, Work};
+
+/// Keeps the only thread of a pool until it is dropped.
+struct Held(std::sync::mpsc::Receiver<()>);
+
+impl Work for Held {
+    fn advance(&mut self, _: &Slice) -> Flow {
+        let _ = self.0.recv();
+        Flow::Done
+    }
+}
+
+/// An action that follows from what the seat sees: now and then an illegal one.
+fn policy(seen: &Observation) -> u32 {
+    let digest = Digest::of(&(seen.view.to_vec(), seen.decision));
+    let pick = usize::from(digest.as_bytes()[0]);
+    let legal = legal(seen);
+    let illegal: Vec<u32> = (0..50).filter(|action| !legal.contains(action)).collect();
+    if pick % 4 == 0 && !illegal.is_empty() {
+        illegal[pick % illegal.len()]
+    } else {
+        legal[pick % legal.len()]
+    }
+}
+
+/// Plays a match of two agents and two bots; gives what the agents saw at each of their decisions and at the end.
+///
+/// Of agents who choose at the same time the later seat goes first if `reversed`; bots are late if `slow`.
+async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
+    let pool = Pool::new(1).expect("a thread starts");
+    let keeper = pool.owner();
+    let players = [REMOTE, Player::Bot(Bot::Greedy { worlds: 2 }), REMOTE, RANDOM];
+    let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
+    let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.owner(), 3));
+    arbiter.begin();
+    let mut told = vec![];
+    loop {
+        let mut due = vec![];
+        for seat in [0, 2].map(Seat::new) {
+            // One of them owes a decision now, or both do.
+            let mut seen = Box::pin(arbiter.observe(seat, true, Extras::default()));
+            tokio::select! {
+                biased;
+                seen = &mut seen => due.push((seat, seen.expect("the match is open"))),
+                () = quiet(&arbiter) => {}
+            }
+        }
+        let over = due.iter().any(|(_, seen)| seen.terminated);
+        told.extend(due.iter().map(|(_, seen)| seen.clone()));
+        if over {
+            return told;
+        }
+        if reversed {
+            due.reverse();
+        }
+        let (release, held) = std::sync::mpsc::channel();
+        if slow {
+            keeper.spawn(Held(held));
+        }
+        let acts =
+            due.into_iter().map(|(seat, seen)| {
+                let (arbiter, decision) = (Arc::clone(&arbiter), answer(&seen, policy(&seen)));
+                async move {
+                    arbiter.act(seat, decision).await.expect("another action is played for an illegal one");
+                }
+            });
+        futures_util::future::join_all(acts).await;
+        drop(release);
+    }
+}
+
+/// Resolves when no bot thinks and nothing more will happen without an agent.
+async fn quiet(arbiter: &Arbiter) {
+    let idle = |_: &mut Inner| Ok((!arbiter.bots_think()).then_some(()));
+    let _ = arbiter.until(Role::Host, idle).await;
+}
+
+/// Whatever the order in which agents choose, and however long bots take, the match is the same.
+#[tokio::test]
+async fn what_bots_and_substitutes_do_does_not_depend_on_when_others_act() {
+    for game in Registry::IDS {
+        let expected = transcript(game, false, false).await;
+        assert!(expected.iter().any(|seen| seen.substituted), "{game}: no action was substituted");
+        for (reversed, slow) in [(true, false), (false, true), (true, true)] {
+            let other = transcript(game, reversed, slow).await;
+            assert_eq!(other.len(), expected.len(), "{game}, reversed {reversed}, slow {slow}");
+            for (other, expected) in other.iter().zip(&expected) {
+                assert_eq!(other.view, expected.view, "{game}, reversed {reversed}, slow {slow}");
+                assert_eq!(other.ending, expected.ending);
+            }
+        }
+    }
+}
+
+/// What a bot does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Panics,
+    ChoosesWhatIsIllegal,
+}
+
+/// A match in which bots fail.
+struct Faulty(Box<dyn Play>, Fault);
+
+/// What they think.
+struct Failing(Fault, Vec<(Seat, Dice)>);
+
+impl Round for Failing {
+    fn seat(&self) -> Option<Seat> {
+        self.1.first().map(|(seat, _)| *seat)
+    }
+
+    fn advance(&mut self) -> bool {
+        assert!(self.0 != Fault::Panics, "as the test wants it");
+        true
+    }
+
+    fn choices(self: Box<Self>) -> Vec<Choice> {
+        self.1.into_iter().map(|(seat, dice)| Choice { seat, action: 255, dice }).collect()
+    }
+}
+
+impl Play for Faulty {
+    fn round(&self, due: Vec<(Seat, Bot, Dice)>) -> Box<dyn Round> {
+        Box::new(Failing(self.1, due.into_iter().map(|(seat, _, dice)| (seat, dice)).collect()))
+    }
+
+    fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
+        self.0.apply(seat, action)
+    }
+
+    fn pending(&self) -> SeatSet {
+        self.0.pending()
+    }
+
+    fn legal(&self, seat: Seat) -> ActionSet {
+        self.0.legal(seat)
+    }
+
+    fn view(&self, seat: Seat, out: &mut [u8]) {
+        self.0.view(seat, out);
+    }
+
+    fn text(&self, seat: Seat) -> String {
+        self.0.text(seat)
+    }
+
+    fn ply(&self) -> u32 {
+        self.0.ply()
+    }
+
+    fn is_truncated(&self) -> bool {
+        self.0.is_truncated()
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.0.outcome()
+    }
+
+    fn explain(&self, seat: Seat) -> Vec<ScoreLine> {
+        self.0.explain(seat)
+    }
+
+    fn forced(&self, seat: Seat) -> Option<u8> {
+        self.0.forced(seat)
+    }
+
+    fn digest(&self) -> Digest {
+        self.0.digest()
+    }
+
+    fn imagined(&self, seat: Seat, dice: &mut Dice) -> Box<dyn Play> {
+        self.0.imagined(seat, dice)
+    }
+}
+
+#[tokio::test]
+async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
+    for fault in [Fault::Panics, Fault::ChoosesWhatIsIllegal] {
+        for bot in [Bot::Random, Bot::Greedy { worlds: 1 }] {
+            let settings = settings(&[REMOTE, Player::Bot(bot)]);
+            let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().owner(), 3));
+            {
+                let standing = &mut arbiter.lock().standing;
+                let play =
+                    std::mem::replace(&mut standing.play, table("faraway", 2).rules.clone().deal(1.into()));
+                standing.play = Box::new(Faulty(play, fault));
+            }
+            arbiter.begin();
+            let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;
+            let failed = ServiceError::BotFailed { id: arbiter.id.clone(), seat: Seat::new(1) };
+            // The agent was due from the beginning, unless the bot has failed before it looked.
+            let ended = match waiting {
+                Ok(_) => arbiter.observe(Seat::new(0), false, Extras::default()).await.map(|_| ()),
+                Err(refused) => Err(refused),
+            };
+            assert_eq!(ended, Err(failed), "{fault:?} {bot}");
+            assert!(arbiter.summary().closed);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Bots of a match that think, in the pool.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use boardwire_bots::Choice;
+use boardwire_kernel::Seat;
+
+use super::Arbiter;
+use super::episode::BotFault;
+use crate::play::Round;
+use crate::pool::{Flow, Slice, Work};
+
+/// A round of bots on its way to be played.
+pub(super) struct Thinking {
+    arbiter: Arc<Arbiter>,
+    number: u64,
+    /// Absent once it has been played.
+    round: Option<Box<dyn Round>>,
+}
+
+impl Thinking {
+    pub(super) fn new(arbiter: &Arc<Arbiter>, number: u64, round: Box<dyn Round>) -> Self {
+        Self { arbiter: Arc::clone(arbiter), number, round: Some(round) }
+    }
+
+    /// Whether the match still waits for this round.
+    fn is_wanted(&self) -> bool {
+        self.arbiter.round.load(Ordering::Relaxed) == self.number
+    }
+}
+
+impl Work for Thinking {
+    fn advance(&mut self, slice: &Slice) -> Flow {
+        while self.is_wanted() {
+            let Some(round) = &mut self.round else { return Flow::Done };
+            if round.advance() {
+                let choices = self.round.take().map(Round::choices).unwrap_or_default();
+                self.arbiter.play_round(self.number, choices);
+                return Flow::Done;
+            }
+            if slice.is_over() {
+                return Flow::More;
+            }
+        }
+        self.round = None;
+        Flow::Done
+    }
+}
+
+impl Drop for Thinking {
+    /// A bot that panicked has chosen nothing: nobody may wait for it.
+    fn drop(&mut self) {
+        if let Some(round) = &self.round
+            && self.is_wanted()
+        {
+            self.arbiter.lose_round(self.number, round.seat());
+        }
+    }
+}
+
+impl Arbiter {
+    /// Plays what bots have chosen, unless the episode they thought about has been left.
+    fn play_round(self: &Arc<Self>, number: u64, choices: Vec<Choice>) {
+        let mut inner = self.lock();
+        if self.round.load(Ordering::Relaxed) != number || inner.ended.is_some() {
+            return;
+        }
+        if let Err(fault) = inner.standing.play_round(choices) {
+            self.bot_failed(&mut inner, &fault);
+            self.round.store(0, Ordering::Relaxed);
+            drop(inner);
+            return self.carry_on(None);
+        }
+        let next = self.settle(&mut inner);
+        drop(inner);
+        self.carry_on(next);
+    }
+
+    /// Ends the match: the bots of this round will not choose.
+    fn lose_round(&self, number: u64, seat: Option<Seat>) {
+        let mut inner = self.lock();
+        if self.round.load(Ordering::Relaxed) != number || inner.ended.is_some() {
+            return;
+        }
+        let seat = seat.unwrap_or(Seat::new(0));
+        self.bot_failed(&mut inner, &BotFault { seat, what: "it did not choose".to_owned() });
+        self.round.store(0, Ordering::Relaxed);
+        drop(inner);
+        self.carry_on(None);
+    }
+}

@@ -1,0 +1,288 @@
+//! One bounded pool of threads for all that takes longer than reading a call: steps of large batches, bots
+//! that think, deals.
+//!
+//! Work belongs to an owner, a match or a batch, and is done in slices of about a millisecond. The next slice
+//! goes to the owner that has used the least time so far, so that a crowd of heavy owners does not delay a
+//! light one by more than a slice. An owner that ends takes its work along. Whoever waits for work awaits a
+//! message; no thread that reads connections ever waits for the pool.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long work goes on before others have their turn.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// Something to be done in slices.
+///
+/// Work that is dropped before it was [`Done`](Flow::Done) has been cancelled, or has panicked.
+pub trait Work: Send + 'static {
+    /// Goes on until the slice is over or there is nothing left to do.
+    fn advance(&mut self, slice: &Slice) -> Flow;
+}
+
+/// Whether there is more to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// There is: it waits for its next turn.
+    More,
+    /// There is not.
+    Done,
+}
+
+/// How long work may go on.
+#[derive(Debug)]
+pub struct Slice {
+    until: Option<Instant>,
+    /// The owner's generation, and that of the work.
+    generation: Option<(Arc<AtomicU64>, u64)>,
+}
+
+impl Slice {
+    /// For work that is done at once, without the pool.
+    pub(crate) const ENDLESS: Self = Self { until: None, generation: None };
+
+    /// Whether to stop: the time is up, or the owner wants the work no longer.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_cancelled() || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Whether the owner wants the work no longer.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.generation.as_ref().is_some_and(|(now, own)| now.load(Ordering::Relaxed) != *own)
+    }
+}
+
+/// The threads. They end when this is dropped, and work that waits is dropped then.
+#[derive(Debug)]
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Something can be done, or the pool has stopped.
+    called: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The owners that have work waiting.
+    waiting: BTreeMap<u64, Waiting>,
+    /// The same by the time they have used: who comes first is served next.
+    turns: BTreeSet<(Duration, u64)>,
+    /// What the owner served last had used: whoever comes late has no claim to what others have used before.
+    floor: Duration,
+    owners: u64,
+    stopped: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    account: Arc<Account>,
+    /// The time the owner had used when it was put among the turns.
+    used: Duration,
+    works: VecDeque<Task>,
+}
+
+/// What the pool keeps of an owner.
+#[derive(Debug, Default)]
+struct Account {
+    number: u64,
+    /// Microseconds of threads.
+    used: AtomicU64,
+    /// Moves when all work is cancelled.
+    generation: Arc<AtomicU64>,
+}
+
+struct Task {
+    work: Box<dyn Work>,
+    generation: u64,
+}
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Task({})", self.generation)
+    }
+}
+
+/// On whose behalf work is done. Dropping it cancels the work.
+#[derive(Debug)]
+pub struct Owner {
+    shared: Arc<Shared>,
+    account: Arc<Account>,
+}
+
+impl Pool {
+    /// Starts `threads` threads; 0 for one a core.
+    ///
+    /// # Errors
+    /// When they cannot be started.
+    pub fn new(threads: usize) -> std::io::Result<Self> {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = if threads == 0 { cores() } else { threads };
+        let pool = Self { shared: Arc::default(), threads };
+        for number in 0..threads {
+            let shared = Arc::clone(&pool.shared);
+            std::thread::Builder::new().name(format!("pool-{number}")).spawn(move || shared.serve())?;
+        }
+        Ok(pool)
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Somebody new to do work for.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        let mut state = self.shared.lock();
+        state.owners += 1;
+        let account = Account { number: state.owners, ..Account::default() };
+        Owner { shared: Arc::clone(&self.shared), account: Arc::new(account) }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.stopped = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        state.turns.clear();
+        drop(state);
+        self.shared.called.notify_all();
+        drop(waiting);
+    }
+}
+
+impl Owner {
+    /// Has work done, after that which waits already.
+    pub fn spawn(&self, work: impl Work) {
+        let generation = self.account.generation.load(Ordering::Relaxed);
+        self.shared.put(&self.account, Task { work: Box::new(work), generation });
+    }
+
+    /// Drops the work that waits, and that which is being done at the end of its slice.
+    pub fn cancel(&self) {
+        self.account.generation.fetch_add(1, Ordering::Relaxed);
+        // What waits is dropped once the lock is free again: it may lock what it likes.
+        let waiting = self.shared.lock().leave(self.account.number);
+        drop(waiting);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+impl Account {
+    fn used(&self) -> Duration {
+        Duration::from_micros(self.used.load(Ordering::Relaxed))
+    }
+
+    /// Notes that a thread has been used from `start` on; never nothing, so that turns alternate.
+    fn charge(&self, start: Instant) {
+        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.used.fetch_add(micros.max(1), Ordering::Relaxed);
+    }
+}
+
+impl State {
+    /// Takes an owner out of the turns, with all its work that waits.
+    fn leave(&mut self, owner: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&owner)?;
+        self.turns.remove(&(waiting.used, owner));
+        Some(waiting)
+    }
+
+    /// The next thing to do.
+    fn next(&mut self) -> Option<(Arc<Account>, Task)> {
+        let (used, number) = self.turns.pop_first()?;
+        self.floor = self.floor.max(used);
+        let waiting = self.waiting.get_mut(&number)?;
+        let task = waiting.works.pop_front()?;
+        let account = Arc::clone(&waiting.account);
+        if waiting.works.is_empty() {
+            self.waiting.remove(&number);
+        } else {
+            // As if the slice that begins now had been used: the threads divide among the owners.
+            waiting.used = account.used().max(used) + SLICE;
+            self.turns.insert((waiting.used, number));
+        }
+        Some((account, task))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, account: &Arc<Account>, task: Task) {
+        let mut state = self.lock();
+        if state.stopped {
+            drop(state);
+            return drop(task);
+        }
+        let floor = state.floor;
+        let waiting = state.waiting.entry(account.number).or_insert_with(|| {
+            let late = floor.saturating_sub(account.used());
+            let micros = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
+            account.used.fetch_add(micros, Ordering::Relaxed);
+            Waiting { account: Arc::clone(account), used: account.used(), works: VecDeque::new() }
+        });
+        waiting.works.push_back(task);
+        let turn = (waiting.used, account.number);
+        state.turns.insert(turn);
+        drop(state);
+        self.called.notify_one();
+    }
+
+    /// What each thread does until the pool stops.
+    fn serve(&self) {
+        let mut state = self.lock();
+        while !state.stopped {
+            let Some((account, task)) = state.next() else {
+                state = self.called.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(state);
+            self.perform(&account, task);
+            state = self.lock();
+        }
+    }
+
+    fn perform(&self, account: &Arc<Account>, mut task: Task) {
+        let start = Instant::now();
+        let generation = Some((Arc::clone(&account.generation), task.generation));
+        let slice = Slice { until: Some(start + SLICE), generation };
+        if slice.is_cancelled() {
+            return;
+        }
+        // Dropping the work belongs to it: it may run code of its own.
+        let more = catch_unwind(AssertUnwindSafe(move || match task.work.advance(&slice) {
+            Flow::More if !slice.is_cancelled() => Some(task),
+            Flow::More | Flow::Done => None,
+        }));
+        account.charge(start);
+        match more {
+            Ok(Some(task)) => self.put(account, task),
+            Ok(None) => {}
+            Err(_) => tracing::error!("work of the pool panicked"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+use std::sync::mpsc;
+
+use super::*;
+
+/// Work that calls a function for every slice.
+struct Calls<F>(F);
+
+impl<F: FnMut(&Slice) -> Flow + Send + 'static> Work for Calls<F> {
+    fn advance(&mut self, slice: &Slice) -> Flow {
+        (self.0)(slice)
+    }
+}
+
+/// A pool of one thread that does nothing before the sender is dropped.
+fn held() -> (Pool, mpsc::Sender<()>) {
+    let pool = Pool::new(1).expect("a thread starts");
+    let (release, held) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let owner = pool.owner();
+    owner.spawn(Calls(move |_: &Slice| {
+        begun.send(()).expect("the test waits");
+        let _ = held.recv();
+        Flow::Done
+    }));
+    begins.recv().expect("it begins");
+    // Its work is being done: only what waits would be dropped with it.
+    std::mem::forget(owner);
+    (pool, release)
+}
+
+/// Work that notes its name at every slice, and has so many of them.
+fn noting(name: &'static str, mut slices: u32, notes: &mpsc::Sender<&'static str>) -> impl Work {
+    let notes = notes.clone();
+    Calls(move |_: &Slice| {
+        let _ = notes.send(name);
+        slices -= 1;
+        if slices == 0 { Flow::Done } else { Flow::More }
+    })
+}
+
+#[test]
+fn owners_take_turns_slice_by_slice() {
+    let (pool, release) = held();
+    let (notes, heard) = mpsc::channel();
+    let (one, two) = (pool.owner(), pool.owner());
+    // Equal slices, as the account sees them: the clock plays no part.
+    for (owner, name) in [(&one, "one"), (&two, "two")] {
+        let (notes, account) = (notes.clone(), Arc::clone(&owner.account));
+        let mut slices = 3;
+        owner.spawn(Calls(move |_: &Slice| {
+            let _ = notes.send(name);
+            account.used.fetch_add(1_000_000, Ordering::Relaxed);
+            slices -= 1;
+            if slices == 0 { Flow::Done } else { Flow::More }
+        }));
+    }
+    drop((notes, release));
+    let order: Vec<_> = heard.iter().collect();
+    for pair in order.chunks(2) {
+        assert_ne!(pair[0], pair[1], "{order:?}");
+    }
+}
+
+#[test]
+fn who_has_used_little_goes_before_who_has_used_much() {
+    let (pool, release) = held();
+    let (notes, heard) = mpsc::channel();
+    let heavy: Vec<Owner> = (0..50).map(|_| pool.owner()).collect();
+    for owner in &heavy {
+        owner.account.used.store(10_000_000, Ordering::Relaxed);
+        owner.spawn(noting("heavy", 3, &notes));
+    }
+    let light = pool.owner();
+    light.spawn(noting("light", 1, &notes));
+    drop((notes, release));
+    assert_eq!(heard.recv(), Ok("light"));
+    assert_eq!(heard.iter().count(), 150);
+}
+
+#[test]
+fn who_comes_late_has_no_claim_to_what_others_have_used_before() {
+    let (pool, release) = held();
+    let (notes, heard) = mpsc::channel();
+    let (early, late) = (pool.owner(), pool.owner());
+    early.account.used.store(10_000_000, Ordering::Relaxed);
+    pool.shared.lock().floor = Duration::from_secs(10);
+    late.spawn(noting("late", 40, &notes));
+    early.spawn(noting("early", 40, &notes));
+    assert_eq!(late.account.used(), early.account.used(), "both begin at the floor");
+    drop((notes, release));
+    assert_eq!(heard.iter().count(), 80);
+}
+
+#[test]
+fn an_owner_that_ends_takes_its_work_along() {
+    let (pool, release) = held();
+    let (notes, heard) = mpsc::channel();
+    let (gone, stays) = (pool.owner(), pool.owner());
+    gone.spawn(noting("gone", 1, &notes));
+    stays.spawn(noting("stays", 1, &notes));
+    drop(gone);
+    drop((notes, release));
+    assert_eq!(heard.iter().collect::<Vec<_>>(), ["stays"]);
+}
+
+#[test]
+fn work_under_way_is_told_that_nobody_wants_it_and_is_dropped() {
+    let pool = Pool::new(1).expect("a thread starts");
+    let (begun, begins) = mpsc::channel();
+    let (owner, (alive, ended)) = (pool.owner(), mpsc::channel::<()>());
+    owner.spawn(Calls(move |slice: &Slice| {
+        let _alive = &alive;
+        let _ = begun.send(());
+        while !slice.is_cancelled() {
+            std::hint::spin_loop();
+        }
+        Flow::More
+    }));
+    begins.recv().expect("it begins");
+    owner.cancel();
+    assert!(ended.recv().is_err(), "it has been dropped");
+}
+
+#[test]
+fn a_slice_ends() {
+    let pool = Pool::new(1).expect("a thread starts");
+    let (notes, heard) = mpsc::channel();
+    let owner = pool.owner();
+    owner.spawn(Calls(move |slice: &Slice| {
+        while !slice.is_over() {
+            std::hint::spin_loop();
+        }
+        let _ = notes.send(slice.is_cancelled());
+        Flow::Done
+    }));
+    assert_eq!(heard.recv(), Ok(false));
+}
+
+#[test]
+fn a_panic_drops_the_work_and_nothing_else() {
+    let pool = Pool::new(1).expect("a thread starts");
+    let (alive, ended) = mpsc::channel::<()>();
+    let (notes, heard) = mpsc::channel();
+    let owner = pool.owner();
+    owner.spawn(Calls(move |_: &Slice| {
+        let _alive = &alive;
+        panic!("as the test wants it")
+    }));
+    owner.spawn(noting("next", 1, &notes));
+    assert_eq!(heard.recv(), Ok("next"));
+    assert!(ended.recv().is_err(), "it has been dropped");
+}
+
+#[test]
+fn a_pool_that_ends_drops_what_waits() {
+    let (pool, release) = held();
+    let (notes, heard) = mpsc::channel();
+    let owner = pool.owner();
+    owner.spawn(noting("waits", 1, &notes));
+    drop(pool);
+    owner.spawn(noting("comes too late", 1, &notes));
+    drop((notes, release));
+    assert_eq!(heard.iter().count(), 0);
+}
