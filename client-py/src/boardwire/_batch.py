@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _convert
 from ._channel import Connection
-from ._closing import Closing
-from ._errors import ConnectionLost, UnknownBatch
+from ._closing import GONE, Closing
+from ._errors import ConnectionLost
 from ._part import Asked, BatchPart
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
@@ -176,12 +176,12 @@ class Batch(Closing):
         return _convert.batch_step(answer.step, self.spec, self._about)
 
     def close(self) -> None:
-        """Closes the batch. Does nothing when the server has it no longer."""
+        """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
         if self._closed:
             return
         self._closed = True
         self._stream.close()
-        with contextlib.suppress(UnknownBatch):
+        with contextlib.suppress(*GONE):
             self._connection.call(
                 lambda on: on.batch.CloseBatch,
                 pb.CloseBatchRequest(batch_id=self.id),

@@ -6,8 +6,21 @@ import abc
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from ._errors import (
+    BatchOwnerOnly,
+    BoardwireError,
+    ConnectionLost,
+    MatchClosed,
+    UnknownBatch,
+    UnknownMatch,
+    WrongToken,
+)
+
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+#: What says that a match or batch, or its whole server, is there no longer: nothing is left to close.
+GONE = ConnectionLost, UnknownMatch, MatchClosed, WrongToken, UnknownBatch, BatchOwnerOnly
 
 
 class Closing(abc.ABC):
@@ -24,5 +37,9 @@ class Closing(abc.ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it."""
-        self.close()
+        """Closes it. What is gone needs no closing, and no failure to close hides that of the block."""
+        try:
+            self.close()
+        except BoardwireError as failure:
+            if error is None and not isinstance(failure, GONE):
+                raise
