@@ -21,6 +21,7 @@ from processes import (
     by_pettingzoo,
     by_vector_env,
     env_worker,
+    in_child,
     load,
     play,
 )
@@ -42,24 +43,6 @@ def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, 
     here = [work(client.target, seed) for seed in range(4)]
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         assert list(pool.map(work, [client.target] * 4, range(4))) == here
-
-
-def in_child(work: Any) -> bytes:
-    """What a forked child answers, through a pipe."""
-    receiving, sending = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(sending, repr(work()).encode())
-        except BaseException as failure:
-            os.write(sending, repr(failure).encode())
-        finally:
-            os._exit(0)
-    os.close(sending)
-    with os.fdopen(receiving, "rb") as answer:
-        said = answer.read()
-    os.waitpid(child, 0)
-    return said
 
 
 def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:

@@ -1,11 +1,107 @@
-"""What is left to close of a match, batch or server that is gone."""
+"""What is said to those whose match, batch or server is gone, and what is left to close."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 from outages import FixedPlace, create, kill_private
 
 import boardwire
+
+LOST = r"status -9, and the matches and batches in its memory are gone"
+
+
+def test_what_was_lost_is_said_to_whoever_held_it() -> None:
+    with boardwire.connect() as client:
+        match, other = create(client), create(client)
+        seat = match.join(0)
+        batch = client.open_batch("faraway", environments=2)
+        left, right = batch.halves()
+        actions = batch.reset().mask.argmax(axis=1)
+        for part in (left, right):
+            part.send(actions[part.rows])
+        kill_private(client)
+        calls: list[Callable[[], object]] = [
+            left.recv,
+            right.recv,
+            batch.reset,
+            batch.save,
+            seat.observe,
+            seat.stream().observe,
+            seat.info,
+            match.info,
+            match.reset,
+            match.close,
+            lambda: other.join(0),
+            lambda: client.join(other.invitations[0].invitation),
+            lambda: client.seat(match.id, seat.token),
+        ]
+        for call in calls:
+            with pytest.raises(boardwire.ConnectionLost, match=LOST):
+                call()
+        client.games()
+        # Those who hold something of the lost server are told the same; those who name it, by the new one.
+        for call in calls[2:-2]:
+            with pytest.raises(boardwire.ConnectionLost, match=LOST):
+                call()
+        for call, kind in zip(calls[-2:], (boardwire.UnknownInvitation, boardwire.UnknownMatch), strict=True):
+            with pytest.raises(kind, match="was started again: what was in its memory is gone"):
+                call()
+        batch.close()
+
+
+def test_advice_fits_what_was_called() -> None:
+    place = FixedPlace("127.0.0.1:0")
+    with boardwire.connect(place.address) as client:
+        match = create(client)
+        seat = match.join(0)
+        batch = client.open_batch("faraway", environments=1)
+        kept = client.open_batch("faraway", environments=1, keep=True)
+        for one in (batch, kept):
+            one.reset()
+        place.crash()
+        for call, advice in (
+            (seat.observe, r"as long as the server runs, the match goes on"),
+            (seat.stream().observe, r"client\.seat\(match_id, token\)"),
+            (match.info, r"the match goes on"),
+            (match.reset, r"the match goes on"),
+            (batch.reset, r"ends with the connection it was opened over: open another"),
+            (kept.reset, r"since it was opened with keep"),
+            (kept.save, r"since it was opened with keep"),
+            (client.games, r"repeat the call when a server answers there again"),
+            (lambda: create(client), r"repeat the call when a server answers there again"),
+        ):
+            with pytest.raises(boardwire.ConnectionLost, match=advice):
+                call()
+        # However often nobody has answered, the first call after that is answered.
+        for _ in range(20):
+            with pytest.raises(boardwire.ConnectionLost):
+                client.games()
+        place.restore()
+        assert client.games()
+        with pytest.raises(boardwire.UnknownMatch):
+            seat.observe()
+        with pytest.raises(boardwire.UnknownBatch):
+            batch.reset()
+    place.end()
+
+
+def test_a_lost_channel_serves_those_who_use_it_to_the_end() -> None:
+    place = FixedPlace("127.0.0.1:0")
+    with boardwire.connect(place.address) as client:
+        with create(client) as match, match.join(0).stream() as seat:
+            seat.observe()
+            old = client._connection.stubs
+            assert old.users == 1
+            place.crash()
+            place.restore()
+            with pytest.raises(boardwire.BoardwireError):
+                seat.observe()
+        assert client._connection.stubs is not old
+        assert (old.users, old.dropped) == (0, True)
+        assert client._connection.stubs.users == 0
+    place.end()
 
 
 def crash(client: boardwire.Client, place: FixedPlace | None) -> None:

@@ -5,23 +5,15 @@ from __future__ import annotations
 import os
 import select
 import signal
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import script
 
 import boardwire
 from boardwire._server import PrivateServer, find_binary
-
-
-def script(folder: Path, text: str) -> Path:
-    """An executable that stands in for the server."""
-    path = folder / "boardwire"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
 
 
 def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:

@@ -24,6 +24,12 @@ from ._types import BatchStep
 from .v1 import batch_pb2
 from .v1 import batch_service_pb2 as pb
 
+_ENDS = "a batch ends with the connection it was opened over: open another batch"
+_KEPT = (
+    "as long as the server runs, the batch goes on, since it was opened with keep; whether the request was "
+    "carried out is not known"
+)
+
 
 class Batch(Closing):
     """Many environments of one table, stepped together; for one thread.
@@ -44,7 +50,14 @@ class Batch(Closing):
     """
 
     def __init__(
-        self, connection: Connection, message: batch_pb2.Batch, token: str, spec: GameSpec, *, timeout: float
+        self,
+        connection: Connection,
+        message: batch_pb2.Batch,
+        token: str,
+        spec: GameSpec,
+        *,
+        timeout: float,
+        keep: bool,
     ) -> None:
         """Is called by `Client.open_batch`."""
         self.id = message.id
@@ -58,8 +71,9 @@ class Batch(Closing):
         self._about = message
         self._connection = connection
         self._timeout = timeout
+        self._advice = _KEPT if keep else _ENDS
         self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
-            connection, token, lambda on: on.batch.RunBatch
+            connection, token, lambda on: on.batch.RunBatch, advice=self._advice
         )
         self._sent: deque[Asked] = deque()
         self._whole = BatchPart(self, 0, self.environments)
@@ -151,7 +165,11 @@ class Batch(Closing):
         self._all_received()
         request = pb.SaveBatchRequest(batch_id=self.id, mask=self._mask(mask))
         answer = self._connection.call(
-            lambda on: on.batch.SaveBatch, request, timeout=WAIT_SECONDS, token=self.token
+            lambda on: on.batch.SaveBatch,
+            request,
+            timeout=WAIT_SECONDS,
+            token=self.token,
+            advice=self._advice,
         )
         return answer.snapshot
 
@@ -171,7 +189,11 @@ class Batch(Closing):
         self._all_received()
         request = pb.LoadBatchRequest(batch_id=self.id, snapshot=snapshot, mask=self._mask(mask))
         answer = self._connection.call(
-            lambda on: on.batch.LoadBatch, request, timeout=WAIT_SECONDS, token=self.token
+            lambda on: on.batch.LoadBatch,
+            request,
+            timeout=WAIT_SECONDS,
+            token=self.token,
+            advice=self._advice,
         )
         return _convert.batch_step(answer.step, self.spec, self._about)
 
@@ -213,9 +235,10 @@ class Batch(Closing):
     def _receive(self, asked: Asked, timeout: float) -> BatchStep:
         while asked.answer is None:
             if not self._stream.is_open or asked.opening != self._stream.openings:
-                raise ConnectionLost(
-                    f"the stream broke before its answer came: reset {self!r}, or open another"
+                what_now = self._connection.what_now(
+                    f"as long as the server has {self!r}, a reset goes on with it; else open another"
                 )
+                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
             answer = self._stream.receive(timeout)
             self._sent.popleft().answer = answer
         if asked.answer.HasField("error"):

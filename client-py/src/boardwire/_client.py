@@ -11,6 +11,7 @@ from . import _convert
 from ._batch import Batch
 from ._channel import Connection, check_target
 from ._closing import Closing
+from ._link import Link
 from ._match import Match
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
@@ -72,6 +73,9 @@ class Client(Closing):
     """A server's games and matches, over a channel that opens at the first call of each process.
 
     It may be used by several threads, and after a fork. Use it in a `with` statement, or `close` it.
+
+    A private server that has ended by itself is started again by the next call that asks for nothing of what
+    was lost with it: any but `join` and `seat`.
     """
 
     def __init__(
@@ -85,24 +89,26 @@ class Client(Closing):
         """Is called by `connect`; tests hand in a channel of their own."""
         self._server = server
         self._timeout = timeout
-        if server is not None:
-            self._connection = Connection(server.target, epitaph=server.epitaph)
-        else:
+        if server is None:
             target = target if channel is not None else check_target(target)
-            self._connection = Connection(target, channel=channel)
+        self._link = Link(server or Connection(target, channel=channel))
         self._specs: dict[object, GameSpec] = {}
 
     @property
     def target(self) -> str:
-        """The server's address, for other processes to connect to."""
+        """The server's address, for other processes; another once a private server was started again."""
         return self._connection.target
+
+    @property
+    def _connection(self) -> Connection:
+        return self._link.connection
 
     def games(self) -> list[Game]:
         """The games that are served."""
 
         def page(token: str) -> catalog_pb2.ListGamesResponse:
             request = catalog_pb2.ListGamesRequest(page_token=token)
-            return self._connection.call(lambda on: on.catalog.ListGames, request, timeout=self._timeout)
+            return self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)[0]
 
         return [_convert.game(game) for answer in _pages(page) for game in answer.games]
 
@@ -125,7 +131,7 @@ class Client(Closing):
         key = game, count, frozenset(chosen.items())
         if key not in self._specs:
             request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
-            answer = self._connection.call(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
+            answer, _ = self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
             self._specs[key] = _convert.game_spec(answer.spec)
         return self._specs[key]
 
@@ -167,11 +173,11 @@ class Client(Closing):
             illegal_actions=_convert.policy(illegal_actions),
             request_id=uuid.uuid4().hex,
         )
-        answer = self._connection.call(
+        answer, connection = self._link.ask(
             lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
         info = _convert.match_info(answer.match)
-        return Match(self, info, answer.host_token, _convert.invitations(answer))
+        return Match(self, connection, info, answer.host_token, _convert.invitations(answer))
 
     def open_batch(
         self,
@@ -240,10 +246,10 @@ class Client(Closing):
             keep=keep,
             request_id=uuid.uuid4().hex,
         )
-        answer = self._connection.call(
+        answer, connection = self._link.ask(
             lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=_ATTEMPTS
         )
-        return Batch(self._connection, answer.batch, answer.token, spec, timeout=self._timeout)
+        return Batch(connection, answer.batch, answer.token, spec, timeout=self._timeout, keep=keep)
 
     def join(self, invitation: str) -> Seat:
         """Takes the seat that an invitation is for.
@@ -252,34 +258,36 @@ class Client(Closing):
             UnknownInvitation: It was never given.
             InvitationUsed: Somebody has joined with it.
         """
+        return self._join(self._connection, invitation)
+
+    def _join(self, connection: Connection, invitation: str) -> Seat:
         request = pb.JoinMatchRequest(invitation=invitation, request_id=uuid.uuid4().hex)
-        answer = self._connection.call(
+        answer = connection.call(
             lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
-        return self._seat(_convert.match_info(answer.match), answer.token, answer.seat)
+        return self._seat(connection, _convert.match_info(answer.match), answer.token, answer.seat)
 
     def seat(self, match_id: str, token: str) -> Seat:
-        """Takes a seat again whose token is known: after a crash, or in another process."""
-        return self._seat(fetch_match(self._connection, match_id, self._timeout), token, None)
+        """Takes a seat again whose token is known: after a crash of the agent, or in another process."""
+        connection = self._connection
+        return self._seat(connection, fetch_match(connection, match_id, self._timeout), token, None)
 
-    def _seat(self, info: MatchInfo, token: str, index: int | None) -> Seat:
+    def _seat(self, connection: Connection, info: MatchInfo, token: str, index: int | None) -> Seat:
         spec = self.game(info.game, seats=len(info.seats), options=info.options)
-        return Seat(self._connection, info.id, token, spec, index=index, timeout=self._timeout)
+        return Seat(connection, info.id, token, spec, index=index, timeout=self._timeout)
 
     def matches(self) -> Iterator[MatchInfo]:
         """The matches that the server remembers, closed ones included."""
 
         def page(token: str) -> pb.ListMatchesResponse:
             request = pb.ListMatchesRequest(page_token=token)
-            return self._connection.call(lambda on: on.match.ListMatches, request, timeout=self._timeout)
+            return self._link.ask(lambda on: on.match.ListMatches, request, timeout=self._timeout)[0]
 
         return (_convert.match_info(match) for answer in _pages(page) for match in answer.matches)
 
     def close(self) -> None:
         """Closes the channel, and stops a private server, if this process started it."""
-        self._connection.close()
-        if self._server is not None:
-            self._server.close()
+        self._link.close()
 
     def __repr__(self) -> str:
         """Names the server."""

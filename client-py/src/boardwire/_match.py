@@ -6,8 +6,9 @@ import operator
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _convert
+from ._channel import Connection
 from ._closing import Closing
-from ._seat import WAIT_SECONDS, Seat, fetch_match
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
 from ._types import Invitation, MatchInfo
 from .v1 import match_service_pb2 as pb
 
@@ -26,7 +27,12 @@ class Match(Closing):
     """
 
     def __init__(
-        self, client: Client, info: MatchInfo, host_token: str, invitations: tuple[Invitation, ...]
+        self,
+        client: Client,
+        connection: Connection,
+        info: MatchInfo,
+        host_token: str,
+        invitations: tuple[Invitation, ...],
     ) -> None:
         """Is called by `Client.create_match`."""
         self.id = info.id
@@ -34,6 +40,7 @@ class Match(Closing):
         self.host_token = host_token
         self.invitations = invitations
         self._client = client
+        self._connection = connection
 
     def join(self, seat: int) -> Seat:
         """Takes a remote seat in this process.
@@ -44,26 +51,38 @@ class Match(Closing):
         """
         for given in self.invitations:
             if given.seat == seat:
-                return self._client.join(given.invitation)
+                return self._client._join(self._connection, given.invitation)
         remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
         raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
 
     def info(self) -> MatchInfo:
         """What everybody may know of the match."""
-        return fetch_match(self._client._connection, self.id, self._client._timeout)
+        return fetch_match(self._connection, self.id, self._client._timeout)
 
     def reset(self, seed: SupportsIndex | None = None) -> None:
         """Begins the next episode at once, with this seed or the next one derived."""
         request = pb.ResetRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
-        self._client._connection.call(
-            lambda on: on.match.Reset, request, timeout=WAIT_SECONDS, token=self.host_token
+        self._connection.call(
+            lambda on: on.match.Reset,
+            request,
+            timeout=WAIT_SECONDS,
+            token=self.host_token,
+            advice=MATCH_GOES_ON,
         )
 
     def close(self) -> MatchInfo:
-        """Ends the match for good: waiting calls are answered with `MatchClosed`."""
+        """Ends the match for good: waiting calls are answered with `MatchClosed`.
+
+        Raises:
+            ConnectionLost: Nobody answers. At the end of a `with` block that is passed over.
+        """
         request = pb.CloseMatchRequest(match_id=self.id)
-        answer = self._client._connection.call(
-            lambda on: on.match.CloseMatch, request, timeout=self._client._timeout, token=self.host_token
+        answer = self._connection.call(
+            lambda on: on.match.CloseMatch,
+            request,
+            timeout=self._client._timeout,
+            token=self.host_token,
+            advice=MATCH_GOES_ON,
         )
         return _convert.match_info(answer.match)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Protocol, SupportsIndex
 
 from . import _convert
@@ -17,6 +18,11 @@ from .v1 import observation_pb2
 
 #: How long a call may take that waits for others, unless the caller says otherwise: seconds.
 WAIT_SECONDS = 600.0
+#: What a lost connection means for who plays a match or holds it.
+MATCH_GOES_ON = (
+    "as long as the server runs, the match goes on: repeat the call, or take the seat again with "
+    "client.seat(match_id, token)"
+)
 
 
 class Carrier(Protocol):
@@ -163,7 +169,7 @@ class Seat(Closing):
             self.spec,
             index=self.index,
             timeout=self._timeout,
-            carrier=PlayStream(self._connection, self.token),
+            carrier=PlayStream(self._connection, self.token, advice=MATCH_GOES_ON),
         )
         seat.last = self.last
         return seat
@@ -191,12 +197,12 @@ class _Calls:
         self._token = token
 
     def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
-        call = self._connection.call
+        call = partial(self._connection.call, timeout=timeout, token=self._token, advice=MATCH_GOES_ON)
         if isinstance(request, pb.ActRequest):
-            return call(lambda on: on.match.Act, request, timeout=timeout, token=self._token).observation
+            return call(lambda on: on.match.Act, request).observation
         if isinstance(request, pb.ObserveRequest):
-            return call(lambda on: on.match.Observe, request, timeout=timeout, token=self._token).observation
-        return call(lambda on: on.match.Reset, request, timeout=timeout, token=self._token).observation
+            return call(lambda on: on.match.Observe, request).observation
+        return call(lambda on: on.match.Reset, request).observation
 
     def close(self) -> None:
         pass
@@ -205,7 +211,8 @@ class _Calls:
 def fetch_match(connection: Connection, match_id: str, timeout: float) -> MatchInfo:
     """What everybody may know of a match."""
     request = pb.GetMatchRequest(match_id=match_id)
-    return _convert.match_info(connection.call(lambda on: on.match.GetMatch, request, timeout=timeout).match)
+    answer = connection.call(lambda on: on.match.GetMatch, request, timeout=timeout, advice=MATCH_GOES_ON)
+    return _convert.match_info(answer.match)
 
 
 def _extras(text: bool, explain: bool) -> observation_pb2.Extras | None:

@@ -1,26 +1,22 @@
-"""The private server: found, started, and stopped with the process that started it."""
+"""The private server: found, started, started again when it has ended, and stopped with its process."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+from ._channel import Connection
 from ._errors import StartError
+from ._process import ServerProcess
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
-_READY = "listening on "
-_STOP_SECONDS = 5.0
-
-_running: weakref.WeakSet[PrivateServer] = weakref.WeakSet()
+_STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"
 
 
 def find_binary() -> Path:
@@ -52,8 +48,9 @@ def find_binary() -> Path:
 class PrivateServer:
     """A server on a Unix socket of its own, for this process and its children.
 
-    It ends when its standard input does, so it also goes when this process is killed. Processes forked
-    from this one may use it, but only this one stops it.
+    It ends when its standard input does, so it also goes when this process is killed. When it has ended by
+    itself, `running` starts another, on another socket. Processes forked from this one may use it, but only
+    this one stops it or starts it again.
     """
 
     def __init__(self, args: Sequence[str] = (), *, timeout: float = 30.0) -> None:
@@ -62,86 +59,49 @@ class PrivateServer:
         Raises:
             StartError: It was not found, ended, or did not get ready within `timeout` seconds.
         """
-        binary = find_binary()
-        self._pid = os.getpid()
-        self._folder = Path(tempfile.mkdtemp(prefix="boardwire-"))
-        self._log = self._folder / "server.log"
-        listen = "127.0.0.1:0" if sys.platform == "win32" else f"unix:{self._folder / 'socket'}"
-        command = [str(binary), "serve", "--listen", listen, "--exit-with-stdin", *args]
-        try:
-            with self._log.open("wb") as log:
-                self._process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
-                )
-            self.target = self._wait_until_ready(timeout)
-        except OSError as cause:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise StartError(f"{binary} does not run: {cause}") from cause
-        except StartError:
-            self._end()
-            raise
-        # Also runs when the interpreter exits.
-        self._finalizer = weakref.finalize(self, _stop, self._pid, self._process, self._folder)
-        _running.add(self)
+        self._args = tuple(args)
+        self._timeout = timeout
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._now = self._start()
 
-    def _wait_until_ready(self, timeout: float) -> str:
-        assert self._process.stdout is not None
-        late = threading.Timer(timeout, self._process.kill)
-        late.start()
-        line = self._process.stdout.readline()
-        late.cancel()
-        if line.startswith(_READY):
-            return line.removeprefix(_READY).strip()
-        status = self._process.wait() if not line else "a line it should not have printed"
-        said = self._log.read_text(errors="replace").strip() or line.strip() or "nothing"
-        raise StartError(f"the private server did not get ready ({status}) and said: {said}")
+    @property
+    def connection(self) -> Connection:
+        """The connection to the server as it was started last, for what it knows already."""
+        return self._now[1]
 
-    def epitaph(self) -> str:
-        """What there is to say of a server that is gone, for error messages; empty while it runs."""
-        if self._pid != os.getpid() or self._process.poll() is None:
-            return ""
-        said = ""
-        with contextlib.suppress(OSError):
-            said = self._log.read_text(errors="replace").strip()[-2000:]
-        status = self._process.returncode
-        return f"the private server has ended with status {status}; its log: {said or 'empty'}"
+    def running(self, within: float = 0.0) -> Connection:
+        """A connection to a server that runs: another is started when this one has ended.
+
+        Args:
+            within: So many seconds are waited for it to end, where there is a sign that it does.
+
+        Raises:
+            StartError: No other could be started; the next call tries again.
+        """
+        process, connection = self._now
+        if process.has_died(within):
+            # Of several threads one starts it, the others wait.
+            with self._lock:
+                if self._now[0] is process and not self._closed:
+                    self._now = self._start(_STARTED_AGAIN)
+                    process.bury()
+                    connection.drop()
+        return self.connection
+
+    def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
+        process = ServerProcess(find_binary(), self._args, self._timeout)
+        return process, Connection(process.target, story=process.story, past=past)
+
+    @property
+    def _process(self) -> subprocess.Popen[str]:
+        return self._now[0].popen
 
     def close(self) -> None:
-        """Stops the server. Does nothing in a process that did not start it, or when repeated."""
-        self._finalizer()
-
-    def _end(self) -> None:
-        _stop(self._pid, self._process, self._folder)
-
-    def _forked(self) -> None:
-        """Lets go of the standard input, so that it ends with the parent alone."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-
-
-def _stop(pid: int, process: subprocess.Popen[str], folder: Path) -> None:
-    if pid != os.getpid():
-        return
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with contextlib.suppress(OSError):
-        process.stdin.close()
-    for last_resort in (process.terminate, process.kill):
-        try:
-            process.wait(_STOP_SECONDS)
-            break
-        except subprocess.TimeoutExpired:
-            last_resort()
-    process.wait()
-    process.stdout.close()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _after_fork() -> None:
-    for server in list(_running):
-        server._forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+        """Stops the server for good. Does nothing in a process that did not start it, or when repeated."""
+        # Another thread of the process that started it may have held the lock at the fork.
+        if self._owner == os.getpid():
+            with self._lock:
+                self._closed = True
+                self._now[0].stop()

@@ -33,12 +33,16 @@ class Stream(Generic[_Req, _Res]):
         openings: How often it was opened: no answer outlives the opening that its request was sent in.
     """
 
-    def __init__(self, connection: Connection, token: str, method: Callable[[Stubs], Any]) -> None:
-        """Nothing is sent yet."""
+    def __init__(
+        self, connection: Connection, token: str, method: Callable[[Stubs], Any], *, advice: str
+    ) -> None:
+        """Nothing is sent yet; `advice` is for who loses the connection."""
         self.openings = 0
         self._connection = connection
         self._token = token
         self._method = method
+        self._advice = advice
+        self._stubs: Stubs | None = None
         self._pid = 0
         self._requests: queue.SimpleQueue[_Req | None] = queue.SimpleQueue()
         self._answers: Iterator[_Res] | None = None
@@ -75,11 +79,11 @@ class Stream(Generic[_Req, _Res]):
             message = "the server ended the stream; the next call opens another"
             raise error("UNAVAILABLE", "", message) from None
         except grpc.RpcError as status:
-            expired = self._watch.expired
+            expired, stubs = self._watch.expired, self._stubs
             self.close()
             if expired:
                 raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout:g} s") from None
-            raise self._connection.failure(status) from None
+            raise self._connection.failure(status, stubs, self._advice) from None
         except BaseException:
             # An interrupt: the answer is still to come, and must not be taken for the next one.
             self.close()
@@ -89,11 +93,12 @@ class Stream(Generic[_Req, _Res]):
 
     def _open(self) -> None:
         if self._pid != os.getpid():
-            inherited.append(self._answers)
+            inherited.append((self._answers, self._stubs))
         self._pid = os.getpid()
         self.openings += 1
         requests = self._requests = queue.SimpleQueue()
-        call = self._method(self._connection.stubs)(iter(requests.get, None), metadata=bearer(self._token))
+        stubs = self._stubs = self._connection.borrow()
+        call = self._method(stubs)(iter(requests.get, None), metadata=bearer(self._token))
         self._answers = call
         self._watch = Watch(call.cancel)
         self._finalizer = weakref.finalize(self, _hang_up, self._pid, requests)
@@ -105,16 +110,18 @@ class Stream(Generic[_Req, _Res]):
             self._finalizer()
         if self.is_open:
             self._watch.cancel()
-        self._answers = None
+            if self._stubs is not None:
+                self._connection.give_back(self._stubs)
+        self._answers = self._stubs = None
 
 
 class PlayStream:
     """One seat's `Play` stream: a request, its answer, and so on."""
 
-    def __init__(self, connection: Connection, token: str) -> None:
-        """Nothing is sent yet."""
+    def __init__(self, connection: Connection, token: str, *, advice: str) -> None:
+        """Nothing is sent yet; `advice` is for who loses the connection."""
         self._stream: Stream[pb.PlayRequest, pb.PlayResponse] = Stream(
-            connection, token, lambda on: on.match.Play
+            connection, token, lambda on: on.match.Play, advice=advice
         )
 
     def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:

@@ -1,0 +1,72 @@
+"""A client's way to its server, which leads to another one when a private server has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ._channel import Connection, Stubs, Unary
+from ._errors import ConnectionLost, ServerShuttingDown
+from ._server import PrivateServer
+
+#: How long a private server may take that has said it is going down.
+_ENDING_SECONDS = 10.0
+
+_Req = TypeVar("_Req")
+_Res = TypeVar("_Res")
+
+
+class Link:
+    """One connection to a server at an address; with a private server, one for each start of it."""
+
+    def __init__(self, server: PrivateServer | Connection) -> None:
+        """Leads to a private server, or over a connection."""
+        self._server = server
+
+    @property
+    def connection(self) -> Connection:
+        """The connection for what the server knows already."""
+        return self._server if isinstance(self._server, Connection) else self._server.connection
+
+    def ask(
+        self,
+        method: Callable[[Stubs], Unary[_Req, _Res]],
+        request: _Req,
+        *,
+        timeout: float,
+        attempts: int = 1,
+    ) -> tuple[_Res, Connection]:
+        """Makes a call that needs nothing that was there before.
+
+        A private server that has ended is started again first, also when it ends during the call: nothing of
+        the call is left then, so it may be made once more.
+
+        Returns:
+            The answer, and the connection to the server that has given it.
+
+        Raises:
+            StartError: The private server had ended, and no other could be started.
+            BoardwireError: The call failed.
+        """
+
+        def call(connection: Connection) -> tuple[_Res, Connection]:
+            return connection.call(method, request, timeout=timeout, attempts=attempts), connection
+
+        server = self._server
+        if isinstance(server, Connection):
+            return call(server)
+        connection = server.running()
+        try:
+            return call(connection)
+        except ConnectionLost as lost:
+            within = _ENDING_SECONDS if isinstance(lost, ServerShuttingDown) else 0.0
+            other = server.running(within)
+            if other is connection:
+                raise
+        return call(other)
+
+    def close(self) -> None:
+        """Closes the channel, and stops a private server, if this process started it."""
+        self.connection.close()
+        if isinstance(self._server, PrivateServer):
+            self._server.close()

@@ -1,0 +1,159 @@
+"""One process of a private server: started, explained when it has ended, and cleared away."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+from ._errors import StartError
+
+_READY = "listening on "
+_STOP_SECONDS = 5.0
+# A killed process may lose its connections a little before its parent is told of its end.
+_DYING_SECONDS = 1.0
+_LOG_CHARACTERS = 2000
+
+_running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
+
+
+class ServerProcess:
+    """A server on a Unix socket of its own, which ends with its standard input.
+
+    Attributes:
+        popen: The process.
+        target: Where it listens.
+    """
+
+    def __init__(self, binary: Path, args: Sequence[str], timeout: float) -> None:
+        """Starts the server and waits for the line in which it says where it listens.
+
+        Raises:
+            StartError: It does not run, ended, or did not get ready within `timeout` seconds.
+        """
+        self._owner = os.getpid()
+        self._ending = ""
+        self._stopped = False
+        self._folder = Path(tempfile.mkdtemp(prefix="boardwire-"))
+        self._log = self._folder / "server.log"
+        listen = "127.0.0.1:0" if sys.platform == "win32" else f"unix:{self._folder / 'socket'}"
+        command = [str(binary), "serve", "--listen", listen, "--exit-with-stdin", *args]
+        try:
+            with self._log.open("wb") as log:
+                self.popen = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                )
+        except OSError as cause:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise StartError(f"{binary} does not run: {cause}") from cause
+        # Also runs when the interpreter exits.
+        self._finalizer = weakref.finalize(self, _stop, self._owner, self.popen, self._folder)
+        _running.add(self)
+        try:
+            self.target = self._wait_until_ready(timeout)
+        except BaseException:
+            self._finalizer()
+            raise
+
+    def _wait_until_ready(self, timeout: float) -> str:
+        assert self.popen.stdout is not None
+        late = threading.Timer(timeout, self.popen.kill)
+        late.start()
+        try:
+            line = self.popen.stdout.readline()
+        finally:
+            late.cancel()
+        if line.startswith(_READY):
+            return line.removeprefix(_READY).strip()
+        status = self.popen.wait() if not line else "a line it should not have printed"
+        said = self._log.read_text(errors="replace").strip() or line.strip() or "nothing"
+        raise StartError(f"the private server did not get ready ({status}) and said: {said}")
+
+    def has_died(self, within: float = 0.0) -> bool:
+        """Whether it has ended without being told to, or does so within so many seconds.
+
+        Only the process that started it can say; in others it is always taken to run.
+        """
+        if self._owner != os.getpid() or not self._finalizer.alive:
+            return False
+        try:
+            self.popen.wait(within)
+        except subprocess.TimeoutExpired:
+            return False
+        # What has ended by now may have been told to by another thread, or by the exit of the interpreter.
+        return self._finalizer.alive
+
+    def story(self) -> str:
+        """Why nobody answers, as far as it is known; empty while it runs."""
+        if self._owner != os.getpid():
+            return (
+                f"the private server was started by process {self._owner}, and if it has ended, only that "
+                "process can start another; this one may connect to a server of its own"
+            )
+        if self._stopped or not (self._finalizer.alive or self._ending):
+            return "the private server was stopped with its client, or with this process"
+        if not self._ending and self.has_died(_DYING_SECONDS):
+            self._read_log()
+        return self._ending
+
+    def _read_log(self) -> None:
+        said = ""
+        with contextlib.suppress(OSError):
+            said = self._log.read_text(errors="replace").strip()[-_LOG_CHARACTERS:]
+        # Another thread may have read it before it was cleared away.
+        self._ending = self._ending or (
+            f"the private server has ended with status {self.popen.returncode}, and the matches and batches "
+            "in its memory are gone; whatever is opened next starts another server. "
+            f"The log of this one: {said or 'empty'}"
+        )
+
+    def bury(self) -> None:
+        """Clears away what a server has left that has ended by itself, and keeps its story."""
+        self._read_log()
+        self._finalizer()
+
+    def stop(self) -> None:
+        """Stops the server, if this process has started it."""
+        if self._owner == os.getpid():
+            self._stopped = True
+            self._finalizer()
+
+    def _forked(self) -> None:
+        """Lets go of the standard input, so that it ends with the parent alone."""
+        assert self.popen.stdin is not None
+        with contextlib.suppress(OSError):
+            self.popen.stdin.close()
+
+
+def _stop(pid: int, process: subprocess.Popen[str], folder: Path) -> None:
+    if pid != os.getpid():
+        return
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    for last_resort in (process.terminate, process.kill):
+        try:
+            process.wait(_STOP_SECONDS)
+            break
+        except subprocess.TimeoutExpired:
+            last_resort()
+    process.wait()
+    process.stdout.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _after_fork() -> None:
+    for server in list(_running):
+        server._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,191 @@
+"""Private servers that ended are started again, once, by whoever may; and what is said of the lost ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from outages import create, kill_private
+from processes import in_child, play, script
+
+import boardwire
+from boardwire import _server
+from boardwire._process import ServerProcess
+
+# Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[ServerProcess]:
+    """The servers that this process starts from now on."""
+    started: list[ServerProcess] = []
+
+    def start(*args: Any) -> ServerProcess:
+        started.append(ServerProcess(*args))
+        return started[-1]
+
+    monkeypatch.setattr(_server, "ServerProcess", start)
+    return started
+
+
+def test_the_next_call_that_opens_something_starts_another_server(starts: list[ServerProcess]) -> None:
+    with boardwire.connect() as client:
+        games = client.games()
+        for ask in (
+            lambda: client.games() == games,
+            lambda: list(client.matches()) == [],
+            lambda: play(create(client).join(0)),
+            lambda: client.open_batch("faraway", environments=1).reset(),
+        ):
+            target = client.target
+            kill_private(client)
+            assert client.target == target, "nothing has been asked yet"
+            assert ask()
+            assert client.target != target
+            assert not Path(target.removeprefix("unix:")).parent.exists()
+    assert len(starts) == 5
+    assert not Path(client.target.removeprefix("unix:")).parent.exists()
+
+
+def test_several_threads_start_one_server(starts: list[ServerProcess]) -> None:
+    count = 8
+    with boardwire.connect() as client, ThreadPoolExecutor(count) as pool:
+        client.game("faraway")
+        for round_ in range(3):
+            kill_private(client)
+            together = threading.Barrier(count)
+
+            def one(together: threading.Barrier = together) -> tuple[int, ...]:
+                together.wait()
+                with create(client) as match:
+                    return play(match.join(0))
+
+            scores = [future.result() for future in [pool.submit(one) for _ in range(count)]]
+            assert len(set(scores)) == 1
+            assert len(starts) == round_ + 2
+
+
+def test_a_server_that_is_told_to_end_by_others_is_waited_for(starts: list[ServerProcess]) -> None:
+    with boardwire.connect() as client:
+        seat = create(client).join(0)
+        # While the stream is open, the server takes its time.
+        with seat.stream() as stream:
+            stream.observe()
+            starts[0].popen.send_signal(signal.SIGTERM)
+            while len(starts) == 1:
+                assert create(client)
+
+
+def test_clients_of_one_server_start_it_once(starts: list[ServerProcess]) -> None:
+    server = _server.PrivateServer()
+    one, other = boardwire.Client(server=server), boardwire.Client(server=server)
+    kill_private(one)
+    assert one.games() == other.games()
+    assert one.target == other.target
+    assert len(starts) == 2
+    one.close()
+    other.close()
+
+
+def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, starts: list[ServerProcess]
+) -> None:
+    with boardwire.connect() as client:
+        kill_private(client)
+        with monkeypatch.context() as broken:
+            broken.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "echo no luck today >&2; exit 3")))
+            for _ in range(3):
+                with pytest.raises(boardwire.StartError, match=r"\(3\) and said: no luck today"):
+                    client.games()
+        assert client.games()
+        assert len(starts) == 2
+
+
+def test_a_server_that_ends_during_every_call_is_tried_twice_a_call(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, starts: list[ServerProcess]
+) -> None:
+    binary = script(tmp_path, f"echo listening on unix:{tmp_path}/nobody; echo no luck today >&2")
+    monkeypatch.setenv("BOARDWIRE_BINARY", str(binary))
+    with boardwire.connect() as client:
+        for call in range(1, 4):
+            with pytest.raises(boardwire.ConnectionLost, match=r"has ended with status 0.*no luck today"):
+                create(client)
+            assert len(starts) <= 2 * call + 1
+
+
+def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) -> None:
+    for killed in (False, True):
+        client = boardwire.connect()
+        match = create(client)
+        if killed:
+            kill_private(client)
+        client.close()
+        for call in (client.games, partial(create, client), match.info):
+            with pytest.raises(boardwire.ConnectionLost, match="was stopped with its client"):
+                call()
+        client.close()
+    assert len(starts) == 2
+
+
+@forks
+def test_a_forked_process_starts_no_server_and_says_who_could(starts: list[ServerProcess]) -> None:
+    with boardwire.connect() as client:
+        seat = create(client).join(0)
+        assert seat.observe(wait=True).pending == (0,)
+        kill_private(client)
+        for call in (client.games, lambda: create(client), seat.observe):
+            said = in_child(call).decode()
+            assert "ConnectionLost" in said
+            assert (
+                f"started by process {os.getpid()}, and if it has ended, only that process can start" in said
+            )
+        assert len(starts) == 1
+        # The parent starts it; a child forked after that uses it, and one that closes it leaves it alone.
+        assert create(client)
+        assert in_child(lambda: len(client.games()) > 0) == b"True"
+        assert in_child(client.close) == b"None"
+        assert client.games()
+        assert len(starts) == 2
+
+
+@forks
+def test_a_fork_while_another_thread_starts_the_server_does_not_hang(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starting, forked = threading.Event(), threading.Event()
+
+    def start(*args: Any) -> ServerProcess:
+        starting.set()
+        forked.wait()
+        return ServerProcess(*args)
+
+    with boardwire.connect() as client:
+        kill_private(client)
+        monkeypatch.setattr(_server, "ServerProcess", start)
+        other = threading.Thread(target=client.games)
+        other.start()
+        starting.wait()
+        assert b"ConnectionLost" in in_child(client.games)
+        assert in_child(client.close) == b"None"
+        forked.set()
+        other.join()
+        assert client.games()
+
+
+def test_a_temporary_folder_is_left_by_no_start(starts: list[ServerProcess]) -> None:
+    folder = Path(tempfile.gettempdir())
+    before = set(folder.glob("boardwire-*"))
+    with boardwire.connect() as client:
+        for _ in range(3):
+            kill_private(client)
+            client.games()
+        assert len(set(folder.glob("boardwire-*")) - before) == 1
+    assert set(folder.glob("boardwire-*")) == before
