@@ -6,14 +6,17 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 
+from .._closing import GONE
 from .._errors import BoardwireError
 from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
+from ._recovery import advised, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
 
@@ -81,40 +84,68 @@ class Table:
         return self._lenses[agent].action_space
 
     def deal(self, seed: int | None) -> None:
-        """Begins an episode. Its seed comes from a generator that `seed` seeds."""
+        """Begins an episode, in another match when that of the last one is gone.
+
+        Its seed comes from a generator that `seed` seeds, and that draws none when the deal fails.
+        """
         if self._random is None or seed is not None:
             self._random, _ = seeding.np_random(seed)
-        own = int(self._random.integers(2**64, dtype=np.uint64))
-        if self._match is None:
+        with unspent(self._random):
+            self._deal(int(self._random.integers(2**64, dtype=np.uint64)))
+
+    def _deal(self, seed: int) -> None:
+        self._seen = {}
+        if self._match is not None:
+            try:
+                self._match.reset(seed)
+                return self._look()
+            except GONE:
+                self.close()
+        try:
             self._match = self._client.create_match(
                 self.spec.game.id,
                 seats=["remote"] * self.spec.seats,
                 options=self.spec.options,
-                seed=own,
+                seed=seed,
                 reward=self._reward,
                 skip_forced=self._skip_forced,
                 illegal_actions=self._illegal_actions,
             )
-            joined = [self._match.join(seat).stream() for seat in range(self.spec.seats)]
-            self._seats = dict(zip(self.agents, joined, strict=True))
-        else:
-            self._match.reset(own)
-        self._seen = {}
+            for seat, agent in enumerate(self.agents):
+                self._seats[agent] = self._match.join(seat).stream()
+            return self._look()
+        except BaseException:
+            self.close()
+            raise
+
+    def _look(self) -> None:
         # A decision names its episode, so every seat has to have seen this one.
-        for agent in self.agents:
-            self.seen(agent)
+        self._seen = {agent: self._seats[agent].observe() for agent in self.agents}
 
     def act(self, agent: str, action: Any) -> Observation:
         """Makes the decision of an agent's seat; what the others have seen is out of date then."""
-        seen = self._seats[agent].act(action, wait=False)
+        seat = self._seat(agent)
+        try:
+            seen = seat.act(action, wait=False)
+        except GONE as failure:
+            raise advised(failure) from None
         self._seen = {agent: seen}
         return seen
 
     def seen(self, agent: str) -> Observation:
         """What the agent's seat may know now."""
         if agent not in self._seen:
-            self._seen[agent] = self._seats[agent].observe()
+            seat = self._seat(agent)
+            try:
+                self._seen[agent] = seat.observe()
+            except GONE as failure:
+                raise advised(failure) from None
         return self._seen[agent]
+
+    def _seat(self, agent: str) -> Seat:
+        if not self._seats:
+            raise gymnasium.error.ResetNeeded("the last reset failed: reset the environment")
+        return self._seats[agent]
 
     def observation(self, agent: str) -> Any:
         """The same, in the agent's space; its own from call to call."""
@@ -143,7 +174,10 @@ class Table:
         """The position as these agents may know it: as text, printed, or not at all, by the mode."""
         if self.render_mode is None:
             return None
-        texts = [f"{agent}:\n{self._seats[agent].observe(text=True).text}" for agent in agents]
+        try:
+            texts = [f"{agent}:\n{self._seat(agent).observe(text=True).text}" for agent in agents]
+        except GONE as failure:
+            raise advised(failure) from None
         text = "\n\n".join(texts)
         if self.render_mode == "ansi":
             return text

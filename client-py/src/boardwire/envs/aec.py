@@ -93,7 +93,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         return self._table.action_space(agent)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins an episode, at any time.
+        """Begins an episode, at any time; in another match when that of the last one is gone.
 
         Args:
             seed: Fixes all episodes from there on.

@@ -92,7 +92,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begins an episode, at any time.
+        """Begins an episode, at any time; in another match when that of the last one is gone.
 
         Args:
             seed: Fixes all episodes from there on.

@@ -10,10 +10,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from .._closing import GONE
 from .._errors import BoardwireError
 from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
+from ._recovery import advised, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind, lineup
 
@@ -26,7 +28,9 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     mask is all 0. `info` also has `ply`, `decision` and `substituted`, and at the end of an episode
     `scores` and `ranks` (`int32[seats]`, in the order of the seats).
 
-    The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on.
+    The seed of each episode comes from `np_random`: `reset(seed=...)` fixes all episodes from there on, also
+    when the server has ended in between and lost the match. A reset then deals in another match, and shows
+    what it would have shown in that one; it draws no seed when it fails.
     """
 
     # One picture a second is what a reader can follow; Gymnasium wants a figure.
@@ -89,7 +93,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode, at any time.
+        """Begins an episode, at any time; in another match when that of the last one is gone.
 
         Args:
             seed: Seeds `np_random`, from which the episode's seed is drawn.
@@ -99,13 +103,22 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             The observation and the info.
         """
         super().reset(seed=seed)
-        episode_seed = int(self.np_random.integers(2**64, dtype=np.uint64))
-        if self._seat is None:
-            self._seat = self._begin(episode_seed)
-            self._seen = self._seat.observe(wait=True)
-        else:
-            self._seen = self._seat.reset(episode_seed)
+        with unspent(self.np_random):
+            self._seen = self._dealt(int(self.np_random.integers(2**64, dtype=np.uint64)))
         return self._lens.observation(self._seen.view, self._seen.mask), self._info(self._seen)
+
+    def _dealt(self, seed: int) -> Observation:
+        if self._seat is not None:
+            try:
+                return self._seat.reset(seed)
+            except GONE:
+                self.close()
+        try:
+            self._seat = self._begin(seed)
+            return self._seat.observe(wait=True)
+        except BaseException:
+            self.close()
+            raise
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Makes the agent's decision, and those of the others up to its next one.
@@ -115,10 +128,15 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             ActionOutOfRange: There is no such action.
             IllegalAction: It is illegal now, and `illegal_actions` is `reject`.
             EpisodeOver: The episode has ended.
+            ConnectionLost: Nobody answers, so that the match may be gone: a reset begins anew.
+            UnknownMatch: The match is gone: a reset begins anew.
         """
         if self._seat is None:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
-        seen = self._seen = self._seat.act(action)
+        try:
+            seen = self._seen = self._seat.act(action)
+        except GONE as failure:
+            raise advised(failure) from None
         shown, info = self._lens.observation(seen.view, seen.mask), self._info(seen)
         return shown, seen.reward, seen.terminated, seen.truncated, info
 
@@ -132,7 +150,10 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             return None
         self._last()
         assert self._seat is not None
-        return self._seat.observe(text=True).text
+        try:
+            return self._seat.observe(text=True).text
+        except GONE as failure:
+            raise advised(failure) from None
 
     def close(self) -> None:
         """Closes the match. The environment may be reset again."""

@@ -13,8 +13,10 @@ from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
 from .._batch import Batch
+from .._closing import GONE
 from .._errors import BoardwireError
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
+from ._recovery import advised, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind, lineup
 
@@ -23,6 +25,10 @@ _WIRE: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "disabled",
 }
+
+_Seed = SupportsIndex | Sequence[int | None] | None
+
+_ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: reset all environments"
 
 
 class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
@@ -36,6 +42,9 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
     `reset(seed=7)` seeds all environments from one number, differently, and all of their episodes from there
     on; a list gives each environment the seed of its next episode. `options={"reset_mask": bool[num_envs]}`
     resets those alone.
+
+    When the server has ended, or the batch was idle for too long, a reset of all environments opens another
+    batch. One of some cannot: the episodes of the others are gone, too, so that it is refused.
     """
 
     def __init__(
@@ -108,7 +117,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins episodes, at any time.
+        """Begins episodes, at any time; in another batch when the last one is gone.
 
         Args:
             seed: One number for all environments and all of their episodes; or for each environment the seed
@@ -121,15 +130,51 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         Raises:
             TypeError: The mask is no array of bools.
             ValueError: The mask or the seeds are not as many as there are environments.
+            ConnectionLost: Nobody answers; or the batch is gone, and the mask leaves some environments alone.
+            UnknownBatch: The batch is gone, and the mask leaves some environments alone: reset all of them.
         """
         chosen = self._chosen(options or {})
         if seed is None or isinstance(seed, SupportsIndex):
             super().reset(seed=seed)
-            batch = self._opened(seed)
-            self._step = batch.reset(mask=chosen, seed=seed)
-        else:
-            self._step = self._reset_each(seed, chosen)
-        return self._shown(self._step), self._infos(self._step)
+        elif len(seed) != self.num_envs:
+            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments")
+        step = self._step = self._begun(seed, chosen)
+        return self._shown(step), self._infos(step)
+
+    def _begun(self, seed: _Seed, chosen: NDArray[np.bool_] | None) -> BatchStep:
+        if self._batch is not None:
+            try:
+                return self._reset(self._batch, seed, chosen)
+            except GONE as failure:
+                if chosen is not None and not chosen.all():
+                    # Dealing to the others as well would end their episodes without a word.
+                    raise advised(failure, _ALL_LOST) from None
+                self._let_go(self._batch)
+        with unspent(self.np_random):
+            batch = self._open(seed if seed is None or isinstance(seed, SupportsIndex) else None)
+            try:
+                step = self._reset(batch, seed, chosen)
+            except BaseException:
+                self._let_go(batch)
+                raise
+        self._batch = batch
+        return step
+
+    def _reset(self, batch: Batch, seed: _Seed, chosen: NDArray[np.bool_] | None) -> BatchStep:
+        if seed is None or isinstance(seed, SupportsIndex):
+            return batch.reset(mask=chosen, seed=seed)
+        given = np.array(seed, dtype=object)
+        seeded = (given != np.array(None, dtype=object)).astype(np.bool_)
+        wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
+        if (wanted & ~seeded).any():
+            step = batch.reset(mask=wanted & ~seeded)
+        if (wanted & seeded).any():
+            own = given[wanted & seeded].astype(np.uint64)
+            # The episodes that follow come from all the seeds given.
+            root = int(np.random.SeedSequence(own.tolist()).generate_state(1, np.uint64)[0])
+            batch.reset(mask=wanted & seeded, seed=root)
+            step = batch.reset(mask=wanted & seeded, seeds=own)
+        return step
 
     def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
         mask = options.get("reset_mask")
@@ -141,23 +186,6 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         if mask.shape != (self.num_envs,) or not mask.any():
             raise ValueError(f"options['reset_mask'] is a bool[{self.num_envs}] with one True, not {mask}")
         return mask
-
-    def _reset_each(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_] | None) -> BatchStep:
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
-        given = np.array(seeds, dtype=object)
-        seeded = (given != np.array(None, dtype=object)).astype(np.bool_)
-        wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
-        batch = self._opened(None)
-        if (wanted & ~seeded).any():
-            step = batch.reset(mask=wanted & ~seeded)
-        if (wanted & seeded).any():
-            own = given[wanted & seeded].astype(np.uint64)
-            # The episodes that follow come from all the seeds given.
-            root = int(np.random.SeedSequence(own.tolist()).generate_state(1, np.uint64)[0])
-            batch.reset(mask=wanted & seeded, seed=root)
-            step = batch.reset(mask=wanted & seeded, seeds=own)
-        return step
 
     def step(
         self, actions: Any
@@ -171,10 +199,15 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             ResetNeeded: There was no reset.
             EpisodeOver: The mode is `DISABLED` and an episode has ended; none was stepped.
             IllegalAction: An action is illegal, and `illegal_actions` is `reject`; none was stepped.
+            ConnectionLost: Nobody answers, so that the batch is gone: a reset of all begins anew.
+            UnknownBatch: The batch is gone: a reset of all begins anew.
         """
         if self._batch is None:
             raise gymnasium.error.ResetNeeded("reset the environments before their first step")
-        step = self._step = self._batch.step(actions)
+        try:
+            step = self._step = self._batch.step(actions)
+        except GONE as failure:
+            raise advised(failure) from None
         reward = step.reward[:, self._agent_seat].astype(np.float64)
         return self._shown(step), reward, step.terminated, step.truncated, self._infos(step)
 
@@ -186,31 +219,33 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the batch."""
-        # What cannot be reached needs no closing.
-        with contextlib.suppress(BoardwireError):
-            if self._batch is not None:
-                self._batch.close()
+        if self._batch is not None:
+            self._let_go(self._batch)
         self._batch = self._step = None
 
-    def _opened(self, seed: SupportsIndex | None) -> Batch:
-        if self._batch is None:
-            if seed is None:
-                seed = int(self.np_random.integers(2**64, dtype=np.uint64))
-            self._batch = self._client.open_batch(
-                self.game_spec.game.id,
-                environments=self.num_envs,
-                seats=self.game_spec.seats,
-                opponents=self._opponents,
-                options=self.game_spec.options,
-                seed=seed,
-                reward=self._reward,
-                autoreset=_WIRE[self._mode],
-                illegal_actions=self._illegal_actions,
-                skip_forced=self._skip_forced,
-                scores=True,
-                final_views=self._mode is AutoresetMode.SAME_STEP,
-            )
-        return self._batch
+    @staticmethod
+    def _let_go(batch: Batch) -> None:
+        # What cannot be closed ends by itself.
+        with contextlib.suppress(BoardwireError):
+            batch.close()
+
+    def _open(self, seed: SupportsIndex | None) -> Batch:
+        if seed is None:
+            seed = int(self.np_random.integers(2**64, dtype=np.uint64))
+        return self._client.open_batch(
+            self.game_spec.game.id,
+            environments=self.num_envs,
+            seats=self.game_spec.seats,
+            opponents=self._opponents,
+            options=self.game_spec.options,
+            seed=seed,
+            reward=self._reward,
+            autoreset=_WIRE[self._mode],
+            illegal_actions=self._illegal_actions,
+            skip_forced=self._skip_forced,
+            scores=True,
+            final_views=self._mode is AutoresetMode.SAME_STEP,
+        )
 
     def _shown(self, step: BatchStep) -> Any:
         return self._lens.observation(step.view, step.mask)

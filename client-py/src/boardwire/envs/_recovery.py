@@ -1,0 +1,33 @@
+"""What environments do when their match or batch is gone: a step says so, and a reset opens anew."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._errors import BoardwireError
+
+
+def advised(
+    failure: BoardwireError, advice: str = "reset the environment, which then begins anew"
+) -> BoardwireError:
+    """The same failure, with what to do about it."""
+    return type(failure)(
+        f"{advice}. {failure.message}",
+        code=failure.code,
+        reason=failure.reason,
+        metadata=failure.metadata,
+    )
+
+
+@contextlib.contextmanager
+def unspent(random: np.random.Generator) -> Iterator[None]:
+    """Puts a generator back if the block fails, so that the next try draws the same."""
+    state = random.bit_generator.state
+    try:
+        yield
+    except BaseException:
+        random.bit_generator.state = state
+        raise

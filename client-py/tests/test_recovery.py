@@ -1,0 +1,289 @@
+"""Environments after their server was killed: a step says so, and a reset begins anew."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import pytest
+from outages import Place, place
+from processes import FARAWAY
+
+import boardwire
+from boardwire.pettingzoo import aec_env, parallel_env
+
+__all__ = ["place"]
+
+
+class Kind(NamedTuple):
+    """A kind of environment, driven like any other."""
+
+    make: Callable[[str | None], Any]
+    #: Resets with a seed, or without; gives all that is shown.
+    reset: Callable[[Any, Any], Any]
+    #: Makes the lowest legal decisions.
+    step: Callable[[Any], Any]
+
+
+def single(address: str | None) -> Any:
+    """One seat of a match, without wrappers."""
+    return gymnasium.make(FARAWAY, opponents="random", address=address).unwrapped
+
+
+def vector(mode: str) -> Kind:
+    """One seat of many matches."""
+
+    def make(address: str | None) -> Any:
+        return gymnasium.make_vec(
+            FARAWAY, num_envs=3, opponents="random", autoreset_mode=mode, address=address
+        )
+
+    return Kind(
+        make, lambda env, seed: env.reset(seed=seed), lambda env: env.step(env.action_masks().argmax(axis=1))
+    )
+
+
+def reset_aec(env: Any, seed: Any) -> Any:
+    """Resets all agents in turn."""
+    env.reset(seed=seed)
+    return env.last()
+
+
+def step_parallel(env: Any) -> Any:
+    """The first action of everybody, which is replaced where it is illegal."""
+    return env.step(dict.fromkeys(env.possible_agents, 0))
+
+
+def step_single(env: Any) -> Any:
+    """The lowest legal decision."""
+    return env.step(int(env.action_masks().argmax()))
+
+
+KINDS = {
+    "single": Kind(single, lambda env, seed: env.reset(seed=seed), step_single),
+    "vector-next": vector("NextStep"),
+    "vector-same": vector("SameStep"),
+    "vector-disabled": vector("Disabled"),
+    "aec": Kind(lambda address: aec_env("faraway", address=address), reset_aec, lambda env: env.step(0)),
+    "parallel": Kind(
+        lambda address: parallel_env("faraway", address=address),
+        lambda env, seed: env.reset(seed=seed),
+        step_parallel,
+    ),
+}
+
+each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+
+
+@each_kind
+def test_a_step_tells_to_reset_and_a_seeded_reset_is_that_of_a_new_environment(
+    place: Place, kind: Kind
+) -> None:
+    env = kind.make(place.address)
+    for seed in (3, 4):
+        kind.reset(env, seed)
+        kind.step(env)
+        place.crash()
+        for _ in range(2):
+            with pytest.raises(boardwire.ConnectionLost, match="reset the environment"):
+                kind.step(env)
+        place.restore()
+        with pytest.raises(boardwire.BoardwireError, match="reset the environment"):
+            kind.step(env)
+        shown = pickle.dumps(kind.reset(env, 7))
+        new = kind.make(place.address)
+        assert pickle.dumps(kind.reset(new, 7)) == shown
+        assert pickle.dumps(kind.step(new)) == pickle.dumps(kind.step(env))
+        new.close()
+    env.close()
+
+
+@each_kind
+def test_a_reset_without_seed_goes_on_from_the_environments_own_generator(place: Place, kind: Kind) -> None:
+    def follow(tries: int) -> list[bytes]:
+        env = kind.make(place.address)
+        shown = [kind.reset(env, 7)]
+        kind.step(env)
+        place.crash()
+        for _ in range(tries if place.address else 0):
+            with pytest.raises(boardwire.ConnectionLost):
+                kind.reset(env, None)
+            with pytest.raises((boardwire.BoardwireError, gymnasium.error.ResetNeeded), match="reset"):
+                kind.step(env)
+        place.restore()
+        shown += [kind.reset(env, None), kind.step(env), kind.reset(env, None)]
+        env.close()
+        return [pickle.dumps(part) for part in shown]
+
+    # Resets that fail draw nothing.
+    once = follow(0)
+    assert follow(3) == once
+    assert len({once[0], once[1], once[3]}) == 3
+
+
+@pytest.mark.parametrize("kind", [KINDS["single"], KINDS["parallel"]], ids=["single", "parallel"])
+def test_the_episodes_of_one_match_are_those_of_the_match_after_it(place: Place, kind: Kind) -> None:
+    lucky, unlucky = kind.make(place.address), kind.make(place.address)
+    expected = [pickle.dumps(kind.reset(lucky, seed)) for seed in (7, None, None)]
+    shown = []
+    for seed in (7, None, None):
+        shown.append(pickle.dumps(kind.reset(unlucky, seed)))
+        place.crash()
+        place.restore()
+    assert shown == expected
+    lucky.close()
+    unlucky.close()
+
+
+@pytest.mark.parametrize("seeds", [[1, 2, 3], [1, None, 3]])
+def test_a_vector_environment_recovers_with_a_seed_for_each(place: Place, seeds: Any) -> None:
+    kind = KINDS["vector-next"]
+    shown = []
+    for env in (kind.make(place.address), kind.make(place.address)):
+        kind.reset(env, 5)
+        place.crash()
+        place.restore()
+        shown.append(pickle.dumps(kind.reset(env, seeds)))
+        env.close()
+    assert shown[0] == shown[1]
+    if None not in seeds:
+        new = kind.make(place.address)
+        assert pickle.dumps(kind.reset(new, seeds)) == shown[0]
+        new.close()
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_reset_of_some_cannot_bring_back_the_others(place: Place, mode: str) -> None:
+    kind = vector(mode)
+    env = kind.make(place.address)
+    opening = pickle.dumps(kind.reset(env, 7))
+    place.crash()
+    place.restore()
+    some = {"reset_mask": np.array([True, False, True])}
+    for seed in (None, 1, [1, 2, 3]):
+        with pytest.raises(boardwire.BoardwireError, match="reset all environments") as caught:
+            env.reset(seed=seed, options=some)
+        assert isinstance(caught.value, boardwire.ConnectionLost | boardwire.UnknownBatch)
+    assert pickle.dumps(env.reset(seed=7, options={"reset_mask": np.ones(3, np.bool_)})) == opening
+    env.reset(options=some)
+    env.close()
+
+
+@each_kind
+def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(address: str, kind: Kind) -> None:
+    env = kind.make(address)
+    opening = pickle.dumps(kind.reset(env, 7))
+    if kind.make is single:
+        env._seat.match_id = "forgotten"
+        lost: type[boardwire.BoardwireError] = boardwire.UnknownMatch
+    elif hasattr(env, "_table"):
+        env._table._match.close()
+        lost = boardwire.MatchClosed
+    else:
+        env._batch.close()
+        lost = boardwire.UnknownBatch
+    with pytest.raises(lost, match="reset the environment"):
+        kind.step(env)
+    assert pickle.dumps(kind.reset(env, 7)) == opening
+    kind.step(env)
+    env.close()
+
+
+def until_idle_too_long(batch: boardwire.Batch) -> None:
+    """Waits until the server has closed the batch; to ask with a wrong token does not count as use."""
+    batch.token, token = "wrong", batch.token
+    refusal: object = boardwire.BatchOwnerOnly
+    while refusal is boardwire.BatchOwnerOnly:
+        with pytest.raises((boardwire.BatchOwnerOnly, boardwire.UnknownBatch)) as caught:
+            batch.save()
+        refusal = caught.type
+    batch.token = token
+
+
+def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:
+    with boardwire.connect(server_args=["--idle-timeout=1"]) as client:
+        kind = KINDS["vector-next"]
+        env = kind.make(client.target)
+        opening = pickle.dumps(kind.reset(env, 7))
+        until_idle_too_long(env._batch)
+        with pytest.raises(boardwire.UnknownBatch, match="reset the environment"):
+            kind.step(env)
+        assert pickle.dumps(kind.reset(env, 7)) == opening
+        env.close()
+
+
+@each_kind
+def test_closing_and_forgetting_after_a_crash_say_nothing(place: Place, kind: Kind) -> None:
+    closed, forgotten = kind.make(place.address), kind.make(place.address)
+    for env in (closed, forgotten):
+        kind.reset(env, 1)
+    place.crash()
+    closed.close()
+    closed.close()
+    del forgotten, env
+    # Whatever is raised or warned of here is an error of pytest's.
+    gc.collect()
+    place.restore()
+    kind.reset(closed, 1)
+    getattr(closed, "close_extras", closed.close)()
+
+
+EXITS = """
+import boardwire, boardwire.envs, os, signal, threading
+from boardwire.pettingzoo import parallel_env
+from outages import kill_private
+
+env = boardwire.envs.BoardwireEnv("faraway")
+envs = boardwire.envs.BoardwireVectorEnv("faraway", 2)
+several = parallel_env("faraway")
+client = env._client
+for _ in range(2):
+    for one in (env, envs, several):
+        one.reset(seed=1)
+    print(client._server._process.pid, flush=True)
+    kill_private(client)
+if {alive}:
+    env.reset()
+    print(client._server._process.pid, flush=True)
+if {killed}:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches processes")
+@pytest.mark.parametrize("alive", [False, True])
+@pytest.mark.parametrize("how", [0, -signal.SIGKILL])
+def test_processes_that_ended_leave_nothing_behind(tmp_path: Path, alive: bool, how: int) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)}
+    code = EXITS.format(alive=alive, killed=how != 0)
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (how, "")
+    servers = [int(line) for line in ended.stdout.split()]
+    assert len(servers) == 2 + alive
+    if how == 0:
+        assert list(tmp_path.iterdir()) == []
+    for server in servers:
+        try:
+            watched = os.pidfd_open(server)
+        except ProcessLookupError:
+            continue
+        # A server whose parent was killed ends a little later; a descriptor of a process is readable then.
+        ended_too, _, _ = select.select([watched], [], [], 20)
+        os.close(watched)
+        assert ended_too
