@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import pickle
-import select
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -20,6 +15,7 @@ from outages import Place, place
 from processes import FARAWAY
 
 import boardwire
+from boardwire.envs import _shared
 from boardwire.pettingzoo import aec_env, parallel_env
 
 __all__ = ["place"]
@@ -238,52 +234,18 @@ def test_closing_and_forgetting_after_a_crash_say_nothing(place: Place, kind: Ki
     getattr(closed, "close_extras", closed.close)()
 
 
-EXITS = """
-import boardwire, boardwire.envs, os, signal, threading
-from boardwire.pettingzoo import parallel_env
-from outages import kill_private
-
-env = boardwire.envs.BoardwireEnv("faraway")
-envs = boardwire.envs.BoardwireVectorEnv("faraway", 2)
-several = parallel_env("faraway")
-client = env._client
-for _ in range(2):
-    for one in (env, envs, several):
-        one.reset(seed=1)
-    print(client._server._process.pid, flush=True)
-    kill_private(client)
-if {alive}:
-    env.reset()
-    print(client._server._process.pid, flush=True)
-if {killed}:
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches processes")
-@pytest.mark.parametrize("alive", [False, True])
-@pytest.mark.parametrize("how", [0, -signal.SIGKILL])
-def test_processes_that_ended_leave_nothing_behind(tmp_path: Path, alive: bool, how: int) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)}
-    code = EXITS.format(alive=alive, killed=how != 0)
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (how, "")
-    servers = [int(line) for line in ended.stdout.split()]
-    assert len(servers) == 2 + alive
-    if how == 0:
-        assert list(tmp_path.iterdir()) == []
-    for server in servers:
-        try:
-            watched = os.pidfd_open(server)
-        except ProcessLookupError:
-            continue
-        # A server whose parent was killed ends a little later; a descriptor of a process is readable then.
-        ended_too, _, _ = select.select([watched], [], [], 20)
-        os.close(watched)
-        assert ended_too
+@each_kind
+def test_another_version_of_the_game_is_not_played_by_old_environments(address: str, kind: Kind) -> None:
+    client = _shared.shared_client(address)
+    now = client.game("faraway")
+    # As if the server had been another one when the environment was made.
+    client._specs = dict.fromkeys(client._specs, replace(now, digest="of another version"))
+    env = kind.make(address)
+    for _ in range(2):
+        with pytest.raises(boardwire.BoardwireError, match="another version than when the environment"):
+            kind.reset(env, 1)
+    new = kind.make(address)
+    assert new.unwrapped.game_spec.digest == now.digest
+    kind.reset(new, 1)
+    for one in (env, new):
+        one.close()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
-import tempfile
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -180,12 +182,62 @@ def test_a_fork_while_another_thread_starts_the_server_does_not_hang(
         assert client.games()
 
 
-def test_a_temporary_folder_is_left_by_no_start(starts: list[ServerProcess]) -> None:
-    folder = Path(tempfile.gettempdir())
-    before = set(folder.glob("boardwire-*"))
+def test_no_start_leaves_its_temporary_folder(starts: list[ServerProcess]) -> None:
     with boardwire.connect() as client:
         for _ in range(3):
             kill_private(client)
             client.games()
-        assert len(set(folder.glob("boardwire-*")) - before) == 1
-    assert set(folder.glob("boardwire-*")) == before
+        assert [start._folder.exists() for start in starts] == [False, False, False, True]
+    assert not starts[-1]._folder.exists()
+
+
+EXITS = """
+import boardwire, boardwire.envs, os, signal, threading
+from boardwire.envs import _shared
+from boardwire.pettingzoo import parallel_env
+from outages import kill_private
+
+env = boardwire.envs.BoardwireEnv("faraway")
+envs = boardwire.envs.BoardwireVectorEnv("faraway", 2)
+several = parallel_env("faraway")
+client = env._client
+for _ in range(2):
+    for one in (env, envs, several):
+        one.reset(seed=1)
+    print(client._server._process.pid, flush=True)
+    kill_private(client)
+if {alive}:
+    env.reset()
+    print(client._server._process.pid, flush=True)
+if {killed}:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches processes")
+@pytest.mark.parametrize("alive", [False, True])
+@pytest.mark.parametrize("how", [0, -signal.SIGKILL])
+def test_processes_that_ended_leave_nothing_behind(tmp_path: Path, alive: bool, how: int) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent)}
+    code = EXITS.format(alive=alive, killed=how != 0)
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (how, "")
+    servers = [int(line) for line in ended.stdout.split()]
+    assert len(servers) == 2 + alive
+    if how == 0:
+        assert list(tmp_path.iterdir()) == []
+    for server in servers:
+        try:
+            watched = os.pidfd_open(server)
+        except ProcessLookupError:
+            continue
+        # A server whose parent was killed ends a little later; a descriptor of a process is readable then.
+        ended_too, _, _ = select.select([watched], [], [], 20)
+        os.close(watched)
+        assert ended_too

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _convert
 from ._batch import Batch
 from ._channel import Connection, check_target
 from ._closing import Closing
-from ._link import Link
+from ._link import Link, pages
 from ._match import Match
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
@@ -49,24 +49,6 @@ def connect(
     if server_args:
         raise ValueError("server_args are for a private server: leave the target out")
     return Client(target, timeout=timeout)
-
-
-class _Page(Protocol):
-    @property
-    def next_page_token(self) -> str: ...
-
-
-_PageT = TypeVar("_PageT", bound=_Page)
-
-
-def _pages(page: Callable[[str], _PageT]) -> Iterator[_PageT]:
-    token = ""
-    while True:
-        answer = page(token)
-        yield answer
-        token = answer.next_page_token
-        if not token:
-            return
 
 
 class Client(Closing):
@@ -110,7 +92,7 @@ class Client(Closing):
             request = catalog_pb2.ListGamesRequest(page_token=token)
             return self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)[0]
 
-        return [_convert.game(game) for answer in _pages(page) for game in answer.games]
+        return [_convert.game(game) for answer in pages(page) for game in answer.games]
 
     def game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
@@ -134,6 +116,14 @@ class Client(Closing):
             answer, _ = self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
             self._specs[key] = _convert.game_spec(answer.spec)
         return self._specs[key]
+
+    def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
+        spec = self.game(game, seats=seats, options=options)
+        if spec.digest != digest:
+            # Another server than before has been started at the address.
+            self._specs.clear()
+            spec = self.game(game, seats=seats, options=options)
+        return spec
 
     def create_match(
         self,
@@ -249,6 +239,8 @@ class Client(Closing):
         answer, connection = self._link.ask(
             lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=_ATTEMPTS
         )
+        if spec.digest != answer.batch.spec_digest:
+            spec = self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
         return Batch(connection, answer.batch, answer.token, spec, timeout=self._timeout, keep=keep)
 
     def join(self, invitation: str) -> Seat:
@@ -273,7 +265,7 @@ class Client(Closing):
         return self._seat(connection, fetch_match(connection, match_id, self._timeout), token, None)
 
     def _seat(self, connection: Connection, info: MatchInfo, token: str, index: int | None) -> Seat:
-        spec = self.game(info.game, seats=len(info.seats), options=info.options)
+        spec = self._table(info.game, len(info.seats), info.options, info.spec_digest)
         return Seat(connection, info.id, token, spec, index=index, timeout=self._timeout)
 
     def matches(self) -> Iterator[MatchInfo]:
@@ -283,7 +275,7 @@ class Client(Closing):
             request = pb.ListMatchesRequest(page_token=token)
             return self._link.ask(lambda on: on.match.ListMatches, request, timeout=self._timeout)[0]
 
-        return (_convert.match_info(match) for answer in _pages(page) for match in answer.matches)
+        return (_convert.match_info(match) for answer in pages(page) for match in answer.matches)
 
     def close(self) -> None:
         """Closes the channel, and stops a private server, if this process started it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
 
 from ._channel import Connection, Stubs, Unary
 from ._errors import ConnectionLost, ServerShuttingDown
@@ -70,3 +70,22 @@ class Link:
         self.connection.close()
         if isinstance(self._server, PrivateServer):
             self._server.close()
+
+
+class _Page(Protocol):
+    @property
+    def next_page_token(self) -> str: ...
+
+
+_PageT = TypeVar("_PageT", bound=_Page)
+
+
+def pages(page: Callable[[str], _PageT]) -> Iterator[_PageT]:
+    """All answers of a call that answers page by page."""
+    token = ""
+    while True:
+        answer = page(token)
+        yield answer
+        token = answer.next_page_token
+        if not token:
+            return

@@ -36,7 +36,7 @@ class Match(Closing):
     ) -> None:
         """Is called by `Client.create_match`."""
         self.id = info.id
-        self.spec = client.game(info.game, seats=len(info.seats), options=info.options)
+        self.spec = client._table(info.game, len(info.seats), info.options, info.spec_digest)
         self.host_token = host_token
         self.invitations = invitations
         self._client = client

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._errors import BoardwireError
+from .._spec import GameSpec
 
 
 def advised(
@@ -20,6 +21,19 @@ def advised(
         reason=failure.reason,
         metadata=failure.metadata,
     )
+
+
+def check_table(known: GameSpec, now: GameSpec) -> None:
+    """Makes sure that what is played is what the environment's spaces were made for.
+
+    Raises:
+        BoardwireError: The server was started again with another version of the game.
+    """
+    if now.digest != known.digest:
+        raise BoardwireError(
+            f"the server plays {known.game.id} in another version than when the environment was made: make "
+            "the environment again"
+        )
 
 
 @contextlib.contextmanager

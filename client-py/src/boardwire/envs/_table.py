@@ -16,7 +16,7 @@ from .._errors import BoardwireError
 from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
-from ._recovery import advised, unspent
+from ._recovery import advised, check_table, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
 
@@ -111,6 +111,7 @@ class Table:
                 skip_forced=self._skip_forced,
                 illegal_actions=self._illegal_actions,
             )
+            check_table(self.spec, self._match.spec)
             for seat, agent in enumerate(self.agents):
                 self._seats[agent] = self._match.join(seat).stream()
             return self._look()

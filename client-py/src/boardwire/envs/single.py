@@ -15,7 +15,7 @@ from .._errors import BoardwireError
 from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
-from ._recovery import advised, unspent
+from ._recovery import advised, check_table, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind, lineup
 
@@ -175,6 +175,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             skip_forced=self._skip_forced,
             illegal_actions=self._illegal_actions,
         )
+        check_table(self.game_spec, self._match.spec)
         return self._match.join(self._agent_seat).stream()
 
     def _last(self) -> Observation:

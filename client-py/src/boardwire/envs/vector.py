@@ -16,7 +16,7 @@ from .._batch import Batch
 from .._closing import GONE
 from .._errors import BoardwireError
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
-from ._recovery import advised, unspent
+from ._recovery import advised, check_table, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind, lineup
 
@@ -153,6 +153,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         with unspent(self.np_random):
             batch = self._open(seed if seed is None or isinstance(seed, SupportsIndex) else None)
             try:
+                check_table(self.game_spec, batch.spec)
                 step = self._reset(batch, seed, chosen)
             except BaseException:
                 self._let_go(batch)
