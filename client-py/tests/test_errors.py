@@ -52,10 +52,10 @@ def test_every_status_is_mapped_and_no_grpc_error_escapes(code: grpc.StatusCode)
 
 def test_a_deadline_is_one_whichever_side_notices_it_first() -> None:
     connection = Connection("fake:1")
-    for code, words in (("CANCELLED", "Timeout expired"), ("DEADLINE_EXCEEDED", "Deadline Exceeded")):
-        failure = connection.failure(FakeStatus(grpc.StatusCode[code], words))
+    for words, reason in (("Deadline Exceeded", ""), ("the time is over", "TIMED_OUT")):
+        failure = connection.failure(FakeStatus(grpc.StatusCode.DEADLINE_EXCEEDED, words, reason))
         assert type(failure) is boardwire.CallTimeout
-        assert failure.code == "DEADLINE_EXCEEDED"
+        assert (failure.code, failure.reason) == ("DEADLINE_EXCEEDED", "TIMED_OUT")
 
 
 def test_details_become_reason_and_metadata() -> None:

@@ -275,6 +275,105 @@ def _(client: boardwire.Client) -> None:
     opened(client)[0].load(b"remembered")
 
 
+MATCHES = "/boardwire.v1.MatchService"
+
+
+def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) -> None:
+    """A call of any method with any bytes."""
+
+    def sent(on: Stubs) -> Any:
+        method = on.channel.stream_stream(path)
+        return lambda request, **rest: list(method(iter(request), **rest, **kwargs))
+
+    call(client, sent, messages)
+
+
+@provokes("TokenTooLong")
+def _(client: boardwire.Client) -> None:
+    client.seat(begun(client)[0].id, "guessed" * 1000).observe()
+
+
+@provokes("UnknownService")
+def _(client: boardwire.Client) -> None:
+    raw(client, "/chess.v1.Chess/Move", b"")
+
+
+@provokes("UnknownMethod")
+def _(client: boardwire.Client) -> None:
+    raw(client, f"{MATCHES}/Undo", b"")
+
+
+@provokes("UnknownHealth")
+def _(client: boardwire.Client) -> None:
+    raw(client, "/grpc.health.v1.Health/Check", b"\x0a\x05chess")
+
+
+@provokes("UnknownDescriptor")
+def _(client: boardwire.Client) -> None:
+    # Field 4: the file that contains a symbol.
+    raw(client, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", b"\x22\x05chess")
+
+
+@provokes("Undecodable")
+def _(client: boardwire.Client) -> None:
+    raw(client, f"{MATCHES}/Act", b"\xff" * 9)
+
+
+@provokes("MissingMessage")
+def _(client: boardwire.Client) -> None:
+    raw(client, f"{MATCHES}/Act")
+
+
+@provokes("MessageTooLarge")
+def _(client: boardwire.Client) -> None:
+    client.create_match("faraway", seats=["random"] * 10_000)
+
+
+@provokes("UnsupportedCompression")
+def _(client: boardwire.Client) -> None:
+    raw(client, f"{MATCHES}/Act", b"\x0a\x04" + b"word" * 100, compression=grpc.Compression.Gzip)
+
+
+@provokes("TimedOut")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client, "remote")
+    seat.act(legal(seen), wait=False)
+    seat.observe(wait=True, timeout=0.05)
+
+
+@provokes("CallsFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-calls", "2"]) as small:
+        match, seat, seen = begun(small, "remote")
+        seat.act(legal(seen), wait=False)
+        request = pb.ObserveRequest(match_id=match.id, wait=True)
+        observe = small._connection.stubs.match.Observe
+        waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
+        try:
+            # They may come in later than the calls after them.
+            while True:
+                match.info()
+        finally:
+            for waits in waiting:
+                waits.cancel()
+
+
+@provokes("StreamsFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-streams", "1"]) as small:
+        one, two = begun(small)[1], begun(small)[1]
+        with one.stream() as first, two.stream() as second:
+            first.observe()
+            second.observe()
+
+
+@provokes("RateExceeded")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-rate", "1"]) as small:
+        while True:
+            small.game("faraway")
+
+
 def test_every_error_is_provoked_but_broken_invariants() -> None:
     assert set(ROWS) - set(PROVOKED) == {"Internal"}
 

@@ -17,7 +17,15 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
-from ._errors import BoardwireError, ConnectionLost, UnknownBatch, UnknownInvitation, UnknownMatch, error
+from ._errors import (
+    BoardwireError,
+    CallTimeout,
+    ConnectionLost,
+    UnknownBatch,
+    UnknownInvitation,
+    UnknownMatch,
+    error,
+)
 from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc
 
 #: The largest message either way, as the server has it.
@@ -27,9 +35,6 @@ KEEPALIVE_MS = 20_000
 
 #: What a lost connection means for whoever asked for nothing that was there before.
 REPEAT = "repeat the call when a server answers there again"
-
-# The server knows a call's deadline, and may be faster to end it.
-_SERVER_SIDE_TIMEOUT = "CANCELLED", "Timeout expired"
 
 # What is said of things that a server may have lost.
 _UNKNOWN = tuple(kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch))
@@ -190,8 +195,9 @@ class Connection:
     ) -> BoardwireError:
         """The exception for a failed call; a lost connection's channel is dropped."""
         code, message, reason, metadata = read_status(status)
-        if (code, message) == _SERVER_SIDE_TIMEOUT:
-            code = "DEADLINE_EXCEEDED"
+        if code == "DEADLINE_EXCEEDED":
+            # The server knows a call's deadline too, and may be faster to end it.
+            reason = CallTimeout.REASON
         if code == "UNAVAILABLE" and not reason:
             if stubs is not None:
                 self.drop(stubs)

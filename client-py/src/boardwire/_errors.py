@@ -4,7 +4,7 @@ BoardwireError                      .code, .reason, .metadata
 ├── StartError                      the private server was not found or did not start
 ├── ConnectionLost                  UNAVAILABLE: nobody answers, or no longer
 │   └── ServerShuttingDown            SHUTTING_DOWN
-├── CallTimeout                     DEADLINE_EXCEEDED
+├── CallTimeout                     DEADLINE_EXCEEDED: TIMED_OUT
 ├── InvalidRequest                  INVALID_ARGUMENT
 │   ├── SeatsOutOfRange               SEATS_OUT_OF_RANGE
 │   ├── UnknownOption                 OPTION_UNKNOWN
@@ -13,14 +13,24 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── InvalidField                  FIELD_INVALID
 │   ├── ActionOutOfRange              ACTION_OUT_OF_RANGE
 │   │   └── BatchActionOutOfRange       BATCH_ACTION_OUT_OF_RANGE
-│   └── InvalidSnapshot               SNAPSHOT_INVALID
+│   ├── InvalidSnapshot               SNAPSHOT_INVALID
+│   ├── UndecodableMessage            INTERNAL: MESSAGE_UNDECODABLE
+│   ├── MissingMessage                INTERNAL: MESSAGE_MISSING
+│   └── MessageTooLarge               RESOURCE_EXHAUSTED: MESSAGE_TOO_LARGE
+├── NotServed                       UNIMPLEMENTED
+│   ├── UnknownService                SERVICE_UNKNOWN
+│   ├── UnknownMethod                 METHOD_UNKNOWN
+│   └── UnsupportedCompression        COMPRESSION_UNSUPPORTED
 ├── NotFound                        NOT_FOUND
 │   ├── UnknownGame                   GAME_UNKNOWN
 │   ├── UnknownMatch                  MATCH_UNKNOWN
 │   ├── UnknownInvitation             INVITATION_UNKNOWN
-│   └── UnknownBatch                  BATCH_UNKNOWN
+│   ├── UnknownBatch                  BATCH_UNKNOWN
+│   ├── UnknownHealth                 HEALTH_UNKNOWN
+│   └── UnknownDescriptor             DESCRIPTOR_UNKNOWN
 ├── AccessDenied                    UNAUTHENTICATED, PERMISSION_DENIED
 │   ├── MissingToken                  TOKEN_MISSING
+│   ├── TokenTooLong                  TOKEN_TOO_LONG
 │   ├── WrongToken                    TOKEN_WRONG
 │   ├── HostOnly                      HOST_ONLY
 │   ├── SeatOnly                      SEAT_ONLY
@@ -38,7 +48,10 @@ BoardwireError                      .code, .reason, .metadata
 ├── ServerFull                      RESOURCE_EXHAUSTED
 │   ├── MatchesFull                   MATCHES_FULL
 │   ├── BatchesFull                   BATCHES_FULL
-│   └── EnvironmentsFull              ENVIRONMENTS_FULL
+│   ├── EnvironmentsFull              ENVIRONMENTS_FULL
+│   ├── CallsFull                     CALLS_FULL
+│   ├── StreamsFull                   STREAMS_FULL
+│   └── RateExceeded                  RATE_EXCEEDED
 └── ServerFault                     INTERNAL, and whatever has no place above
 """
 
@@ -104,6 +117,7 @@ class CallTimeout(BoardwireError):
     """No answer came within the call's timeout. Every call may be repeated."""
 
     CODES = ("DEADLINE_EXCEEDED",)
+    REASON = "TIMED_OUT"
 
 
 class InvalidRequest(BoardwireError):
@@ -160,6 +174,51 @@ class InvalidSnapshot(InvalidRequest):
     REASON = "SNAPSHOT_INVALID"
 
 
+class UndecodableMessage(InvalidRequest):
+    """The bytes of the request are not a message of its type."""
+
+    CODES = ("INTERNAL",)
+    REASON = "MESSAGE_UNDECODABLE"
+
+
+class MissingMessage(InvalidRequest):
+    """The call ended before its message."""
+
+    CODES = ("INTERNAL",)
+    REASON = "MESSAGE_MISSING"
+
+
+class MessageTooLarge(InvalidRequest):
+    """The message is larger than the method takes."""
+
+    CODES = ("RESOURCE_EXHAUSTED",)
+    REASON = "MESSAGE_TOO_LARGE"
+
+
+class NotServed(BoardwireError):
+    """The server does not know the method, or not this way of calling it."""
+
+    CODES = ("UNIMPLEMENTED",)
+
+
+class UnknownService(NotServed):
+    """The server has no such service."""
+
+    REASON = "SERVICE_UNKNOWN"
+
+
+class UnknownMethod(NotServed):
+    """The service has no such method: the server is older than the client."""
+
+    REASON = "METHOD_UNKNOWN"
+
+
+class UnsupportedCompression(NotServed):
+    """The server does not take compressed messages."""
+
+    REASON = "COMPRESSION_UNSUPPORTED"
+
+
 class NotFound(BoardwireError):
     """What the request names does not exist."""
 
@@ -190,6 +249,18 @@ class UnknownBatch(NotFound):
     REASON = "BATCH_UNKNOWN"
 
 
+class UnknownHealth(NotFound):
+    """The server has no service whose health could be told."""
+
+    REASON = "HEALTH_UNKNOWN"
+
+
+class UnknownDescriptor(NotFound):
+    """Reflection finds no such symbol or file."""
+
+    REASON = "DESCRIPTOR_UNKNOWN"
+
+
 class AccessDenied(BoardwireError):
     """The token does not allow this."""
 
@@ -201,6 +272,13 @@ class MissingToken(AccessDenied):
 
     CODES = ("UNAUTHENTICATED",)
     REASON = "TOKEN_MISSING"
+
+
+class TokenTooLong(AccessDenied):
+    """The token is longer than any that was given."""
+
+    CODES = ("UNAUTHENTICATED",)
+    REASON = "TOKEN_TOO_LONG"
 
 
 class WrongToken(AccessDenied):
@@ -314,6 +392,24 @@ class EnvironmentsFull(ServerFull):
     """The environments asked for do not fit beside those that the server holds."""
 
     REASON = "ENVIRONMENTS_FULL"
+
+
+class CallsFull(ServerFull):
+    """As many calls are under way as may be: try again."""
+
+    REASON = "CALLS_FULL"
+
+
+class StreamsFull(ServerFull):
+    """As many streams are open as may be."""
+
+    REASON = "STREAMS_FULL"
+
+
+class RateExceeded(ServerFull):
+    """The caller calls more often than it may."""
+
+    REASON = "RATE_EXCEEDED"
 
 
 class ServerFault(BoardwireError):

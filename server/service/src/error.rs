@@ -1,5 +1,7 @@
 //! Everything the service refuses, in one enum.
 
+use std::time::Duration;
+
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 use thiserror::Error;
 use uuid::Uuid;
@@ -125,6 +127,47 @@ pub enum ServiceError {
     /// The bytes are no snapshot that fits.
     #[error("this snapshot cannot be loaded: {problem}")]
     SnapshotInvalid { problem: String },
+    /// No service has this name.
+    #[error("there is no service `{service}`")]
+    UnknownService { service: String },
+    /// The service has no such method.
+    #[error("service {service} has no method `{method}`")]
+    UnknownMethod { service: String, method: String },
+    /// Nothing is known about the health of this service.
+    #[error("no service has the name whose health was asked for")]
+    UnknownHealth,
+    /// Reflection finds no such symbol or file.
+    #[error("reflection does not find it: {problem}")]
+    UnknownDescriptor { problem: String },
+    /// The bytes of the request are not a message of its type.
+    #[error("the message cannot be decoded: {problem}")]
+    Undecodable { problem: String },
+    /// The call has ended before its message.
+    #[error("the call carries no message")]
+    MissingMessage,
+    /// The message is longer than the method takes.
+    #[error("a message of {bytes} bytes is too large: the method takes at most {limit}")]
+    MessageTooLarge { bytes: usize, limit: usize },
+    /// The message is compressed in a way that is not understood.
+    #[error("messages must not be compressed: {problem}")]
+    UnsupportedCompression { problem: String },
+    /// The time that the caller gave the call is over.
+    #[error("the time that the call was given is over")]
+    TimedOut,
+    /// No further call fits.
+    #[error("{limit} calls are under way, as many as may be: try again")]
+    CallsFull { limit: usize },
+    /// No further stream fits.
+    #[error("{limit} streams are open, as many as may be: end one first")]
+    StreamsFull { limit: usize },
+    /// The caller calls too often.
+    #[error("a caller may make {limit} calls a second")]
+    RateExceeded {
+        /// How many.
+        limit: u32,
+        /// After how long the next is accepted.
+        wait: Duration,
+    },
     /// The server stops.
     #[error("the server is shutting down")]
     ShuttingDown,

@@ -17,16 +17,51 @@ pub(crate) struct Refusal {
     pub(crate) code: Code,
     /// The reason, `UPPER_SNAKE`.
     pub(crate) reason: &'static str,
+    /// What was wrong, for people.
+    pub(crate) message: String,
     /// Each value the message mentions.
     pub(crate) metadata: Vec<(&'static str, String)>,
 }
 
+type Row = (Code, &'static str, Vec<(&'static str, String)>);
+
+/// The most bytes of a value that came with a request.
+const MAX_VALUE_BYTES: usize = 64;
+/// The most bytes of a value that the server made.
+const MAX_OUR_BYTES: usize = 512;
+/// The values that the server made, and that may be long.
+const OURS: &[&str] = &["known", "expected", "problem"];
+
+/// The beginning of a value that has more than `most` bytes, with their number.
+fn cut(value: &str, most: usize) -> Option<String> {
+    if value.len() <= most {
+        return None;
+    }
+    let end = (0..=most).rev().find(|&end| value.is_char_boundary(end)).unwrap_or_default();
+    Some(format!("{}… ({} bytes)", &value[..end], value.len()))
+}
+
 impl ServiceError {
-    /// Code, reason and metadata of this refusal.
-    #[expect(clippy::too_many_lines, reason = "one row an error, exhaustive on purpose")]
+    /// How this refusal looks on the wire: long values are cut, so that the status always fits the headers
+    /// that clients accept.
     pub(crate) fn refusal(&self) -> Refusal {
+        let (code, reason, mut metadata) = self.row();
+        let mut message = self.to_string();
+        for (name, value) in &mut metadata {
+            let most = if OURS.contains(name) { MAX_OUR_BYTES } else { MAX_VALUE_BYTES };
+            if let Some(cut) = cut(value, most) {
+                message = message.replace(value.as_str(), &cut);
+                *value = cut;
+            }
+        }
+        Refusal { code, reason, message, metadata }
+    }
+
+    /// Code, reason and metadata.
+    #[expect(clippy::too_many_lines, reason = "one row an error, exhaustive on purpose")]
+    fn row(&self) -> Row {
         let text = |value: &dyn ToString| value.to_string();
-        let (code, reason, metadata) = match self {
+        match self {
             Self::UnknownGame { game, known } => {
                 (Code::NotFound, "GAME_UNKNOWN", vec![("game", game.clone()), ("known", known.clone())])
             }
@@ -163,20 +198,61 @@ impl ServiceError {
             Self::SnapshotInvalid { problem } => {
                 (Code::InvalidArgument, "SNAPSHOT_INVALID", vec![("problem", problem.clone())])
             }
+            Self::UnknownService { service } => {
+                (Code::Unimplemented, "SERVICE_UNKNOWN", vec![("service", service.clone())])
+            }
+            Self::UnknownMethod { service, method } => (
+                Code::Unimplemented,
+                "METHOD_UNKNOWN",
+                vec![("service", service.clone()), ("method", method.clone())],
+            ),
+            Self::UnknownHealth => (Code::NotFound, "HEALTH_UNKNOWN", vec![]),
+            Self::UnknownDescriptor { problem } => {
+                (Code::NotFound, "DESCRIPTOR_UNKNOWN", vec![("problem", problem.clone())])
+            }
+            Self::Undecodable { problem } => {
+                (Code::Internal, "MESSAGE_UNDECODABLE", vec![("problem", problem.clone())])
+            }
+            Self::MissingMessage => (Code::Internal, "MESSAGE_MISSING", vec![]),
+            Self::MessageTooLarge { bytes, limit } => (
+                Code::ResourceExhausted,
+                "MESSAGE_TOO_LARGE",
+                vec![("bytes", text(bytes)), ("limit", text(limit))],
+            ),
+            Self::UnsupportedCompression { problem } => {
+                (Code::Unimplemented, "COMPRESSION_UNSUPPORTED", vec![("problem", problem.clone())])
+            }
+            Self::TimedOut => (Code::DeadlineExceeded, "TIMED_OUT", vec![]),
+            Self::CallsFull { limit } => {
+                (Code::ResourceExhausted, "CALLS_FULL", vec![("limit", text(limit))])
+            }
+            Self::StreamsFull { limit } => {
+                (Code::ResourceExhausted, "STREAMS_FULL", vec![("limit", text(limit))])
+            }
+            Self::RateExceeded { limit, .. } => {
+                (Code::ResourceExhausted, "RATE_EXCEEDED", vec![("limit", text(limit))])
+            }
             Self::ShuttingDown => (Code::Unavailable, "SHUTTING_DOWN", vec![]),
             Self::Internal { place, .. } => (Code::Internal, "INTERNAL", vec![("match", place.clone())]),
-        };
-        Refusal { code, reason, metadata }
+        }
     }
 
-    /// The one further detail this kind of refusal carries.
+    /// The further details this kind of refusal carries.
     fn describe(&self, details: &mut ErrorDetails, refusal: &Refusal) {
-        let subject = || refusal.metadata.first().map_or(String::new(), |(_, value)| value.clone());
+        let Refusal { reason, message, metadata, .. } = refusal;
+        let value = |name: &str| {
+            metadata
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map_or(String::new(), |(_, value)| value.clone())
+        };
+        let subject = || metadata.first().map_or(String::new(), |(_, value)| value.clone());
         match refusal.code {
             Code::InvalidArgument => {
                 let field = match self {
-                    Self::UnknownOption { option, .. } => format!("options.{option}"),
-                    Self::OptionValue { option, .. } => format!("options.{option}"),
+                    Self::UnknownOption { .. } | Self::OptionValue { .. } => {
+                        format!("options.{}", value("option"))
+                    }
                     Self::UnknownBot { seat, .. } => format!("seats[{seat}]"),
                     Self::BadField { field, .. } => (*field).to_owned(),
                     Self::ActionOutOfRange { .. } => "action".to_owned(),
@@ -184,13 +260,13 @@ impl ServiceError {
                     Self::SnapshotInvalid { .. } => "snapshot".to_owned(),
                     _ => "seats".to_owned(),
                 };
-                details.add_bad_request_violation(field, self.to_string());
+                details.add_bad_request_violation(field, message);
             }
             Code::NotFound | Code::AlreadyExists => {
-                details.set_resource_info(refusal.reason, subject(), "", self.to_string());
+                details.set_resource_info(*reason, subject(), "", message);
             }
             Code::FailedPrecondition => {
-                details.add_precondition_failure_violation(refusal.reason, subject(), self.to_string());
+                details.add_precondition_failure_violation(*reason, subject(), message);
             }
             Code::ResourceExhausted => {
                 let what = match self {
@@ -198,9 +274,16 @@ impl ServiceError {
                     Self::EnvironmentsFull { .. } => "environments",
                     Self::CallerFull { what, .. } => what,
                     Self::SeatBusy { .. } => "waiting calls",
+                    Self::MessageTooLarge { .. } => "bytes of a message",
+                    Self::CallsFull { .. } => "calls",
+                    Self::StreamsFull { .. } => "streams",
+                    Self::RateExceeded { .. } => "calls a second",
                     _ => "matches",
                 };
-                details.add_quota_failure_violation(what, self.to_string());
+                details.add_quota_failure_violation(what, message);
+                if let Self::RateExceeded { wait, .. } = self {
+                    details.set_retry_info(Some(*wait));
+                }
             }
             Code::Unavailable => {
                 details.set_retry_info(Some(Duration::from_secs(1)));
@@ -220,7 +303,7 @@ impl From<ServiceError> for Status {
             refusal.metadata.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let mut details = ErrorDetails::with_error_info(refusal.reason, DOMAIN, metadata);
         error.describe(&mut details, &refusal);
-        Self::with_error_details(refusal.code, error.to_string(), details)
+        Self::with_error_details(refusal.code, refusal.message, details)
     }
 }
 

@@ -204,7 +204,7 @@ fn batch_error(error: &ServiceError) -> BatchError {
     BatchError {
         code: u32::try_from(i32::from(refusal.code)).unwrap_or_default(),
         reason: refusal.reason.to_owned(),
-        message: error.to_string(),
+        message: refusal.message,
         metadata: refusal.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

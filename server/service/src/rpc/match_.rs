@@ -196,7 +196,7 @@ fn play_error(error: &ServiceError) -> PlayError {
     PlayError {
         code: u32::try_from(i32::from(refusal.code)).unwrap_or_default(),
         reason: refusal.reason.to_owned(),
-        message: error.to_string(),
+        message: refusal.message,
         metadata: refusal.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

@@ -5,6 +5,33 @@ use super::*;
 /// One of every kind, with its variant's name.
 fn every_error() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
+    let last = [
+        ("ShuttingDown", ServiceError::ShuttingDown),
+        ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
+    ];
+    [errors_of_services(), errors_of_the_edge(), last.into()].concat()
+}
+
+fn errors_of_the_edge() -> Vec<(&'static str, ServiceError)> {
+    let word = || "x".to_owned();
+    vec![
+        ("UnknownService", ServiceError::UnknownService { service: word() }),
+        ("UnknownMethod", ServiceError::UnknownMethod { service: word(), method: word() }),
+        ("UnknownHealth", ServiceError::UnknownHealth),
+        ("UnknownDescriptor", ServiceError::UnknownDescriptor { problem: word() }),
+        ("Undecodable", ServiceError::Undecodable { problem: word() }),
+        ("MissingMessage", ServiceError::MissingMessage),
+        ("MessageTooLarge", ServiceError::MessageTooLarge { bytes: 9, limit: 7 }),
+        ("UnsupportedCompression", ServiceError::UnsupportedCompression { problem: word() }),
+        ("TimedOut", ServiceError::TimedOut),
+        ("CallsFull", ServiceError::CallsFull { limit: 7 }),
+        ("StreamsFull", ServiceError::StreamsFull { limit: 7 }),
+        ("RateExceeded", ServiceError::RateExceeded { limit: 7, wait: Duration::ZERO }),
+    ]
+}
+
+fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
+    let word = || "x".to_owned();
     let seat = Seat::new(1);
     vec![
         ("UnknownGame", ServiceError::UnknownGame { game: word(), known: word() }),
@@ -57,8 +84,6 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
         ),
         ("EnvironmentOver", ServiceError::EnvironmentOver { environment: 5 }),
         ("SnapshotInvalid", ServiceError::SnapshotInvalid { problem: word() }),
-        ("ShuttingDown", ServiceError::ShuttingDown),
-        ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
     ]
 }
 
@@ -115,4 +140,35 @@ fn every_value_a_message_mentions_is_metadata() {
 fn what_went_wrong_inside_is_not_sent() {
     let status = Status::from(ServiceError::Internal { place: "m".to_owned(), what: "secret".to_owned() });
     assert!(!format!("{status:?}").contains("secret"));
+}
+
+#[test]
+fn long_values_are_cut_and_the_status_stays_small() {
+    // Four bytes a letter, each of them three in a header.
+    let long = || "𝔵".repeat(16 << 10);
+    let ours = || "𝔶".repeat(16 << 10);
+    let errors = [
+        ServiceError::UnknownGame { game: long(), known: ours() },
+        ServiceError::UnknownOption { game: "faraway", option: long(), known: ours() },
+        ServiceError::OptionValue { option: "variant", value: long(), expected: ours() },
+        ServiceError::UnknownBot { seat: 1, given: long(), expected: ours() },
+        ServiceError::BadField { field: "page_token", value: long(), expected: ours() },
+        ServiceError::UnknownMatch { id: long() },
+        ServiceError::UnknownMethod { service: long(), method: long() },
+        ServiceError::Undecodable { problem: long() },
+    ];
+    for error in errors {
+        let headers = Status::from(error.clone()).into_http::<()>();
+        let bytes: usize =
+            headers.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
+        assert!(bytes < 6 << 10, "{bytes} bytes for {}", error.refusal().reason);
+        let Refusal { message, metadata, .. } = error.refusal();
+        for (name, value) in metadata {
+            assert!(message.contains(&value), "{name} of `{message}`");
+        }
+    }
+    let cut = ServiceError::UnknownMatch { id: "é".repeat(33) }.refusal();
+    assert_eq!(cut.metadata, [("match", format!("{}… (66 bytes)", "é".repeat(32)))]);
+    let kept = ServiceError::UnknownMatch { id: "é".repeat(32) }.refusal();
+    assert_eq!(kept.metadata, [("match", "é".repeat(32))]);
 }
