@@ -6,21 +6,36 @@
 mod accept;
 mod caller;
 mod connections;
+mod deadline;
+mod details;
+mod http;
+mod limits;
+mod methods;
+mod panics;
 mod preface;
 mod serve;
+mod size;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body::Body;
 use hyper::body::Incoming as Received;
 use tonic::Status;
-use tonic::body::Body;
-use tonic::codegen::Service;
+use tonic::codegen::http::header::AUTHORIZATION;
 use tonic::codegen::http::{Request, Response};
+use tonic::codegen::{Service, StdError};
 use tonic::service::Routes;
 use tower::ServiceBuilder;
-use tower_http::validate_request::ValidateRequestHeaderLayer;
+use tower::layer::layer_fn;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer};
+use tower_http::sensitive_headers::SetSensitiveRequestHeadersLayer;
+use tower_http::trace::{DefaultOnFailure, TraceLayer};
+use tower_http::validate_request::{ValidateRequest, ValidateRequestHeaderLayer};
+use tracing::{Level, Span};
 
 pub use caller::{Bearer, Caller, Origin, bearer};
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
@@ -29,6 +44,10 @@ pub(crate) use serve::serve;
 
 use crate::error::ServiceError;
 use connections::Connections;
+use deadline::Deadline;
+use limits::{Held, Limited, Permits, Rates};
+use methods::Methods;
+use panics::Caught;
 
 /// What the server takes from its callers. Each limit is a flag of `boardwire serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +60,12 @@ pub struct Bounds {
     pub connection_streams: u32,
     /// The most bytes of answers that may wait to be read on one connection.
     pub connection_bytes: usize,
+    /// The most calls of one message each way that may be under way.
+    pub calls: usize,
+    /// The most streams that may be open.
+    pub streams: usize,
+    /// The most calls a second of one origin; 0 for as many as it likes.
+    pub rate: u32,
     /// How long a connection may take until its HTTP/2 preface has come.
     pub handshake_timeout: Duration,
     /// How long calls under way may take to end once the server stops.
@@ -54,6 +79,9 @@ impl Default for Bounds {
             connections_per_caller: 1_024,
             connection_streams: 1_024,
             connection_bytes: 128 << 20,
+            calls: 16_384,
+            streams: 16_384,
+            rate: 100_000,
             handshake_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(5),
         }
@@ -64,28 +92,95 @@ impl Default for Bounds {
 pub(crate) struct Edge {
     bounds: Bounds,
     connections: Arc<Connections>,
+    permits: Permits,
+    rates: Rates,
+    methods: Methods,
 }
 
 impl Edge {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let connections = Connections::new(bounds.connections, bounds.connections_per_caller);
-        Self { bounds, connections: Arc::new(connections) }
+        Self {
+            connections: Arc::new(connections),
+            permits: Permits::new(&bounds),
+            rates: Rates::new(bounds.rate),
+            methods: Methods::served(),
+            bounds,
+        }
+    }
+
+    /// The services behind all layers. A call goes through them from the first to the last, its response
+    /// from the last to the first.
+    pub(crate) fn protect(
+        &self,
+        routes: Routes,
+    ) -> impl Service<
+        Request<Received>,
+        Response = Response<impl Body<Data = Bytes, Error: Into<StdError>> + Send + 'static>,
+        Error = Infallible,
+        Future: Send,
+    > + Clone
+    + Send
+    + 'static {
+        let (methods, rates, permits) = (self.methods.clone(), self.rates.clone(), self.permits.clone());
+        ServiceBuilder::new()
+            .map_request(http::proper_id)
+            .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+            .layer(SetSensitiveRequestHeadersLayer::new([AUTHORIZATION]))
+            .layer(TraceLayer::new_for_grpc().make_span_with(span).on_failure(on_failure()))
+            .layer(PropagateRequestIdLayer::x_request_id())
+            .map_response(details::add)
+            .layer(CatchPanicLayer::custom(panics::respond))
+            .layer(ValidateRequestHeaderLayer::custom(http::only_grpc))
+            .layer(check(move |request| methods.look_up(request)))
+            .layer(check(move |request| rates.check(request)))
+            .layer(check(caller::read_token))
+            .layer(layer_fn(Deadline))
+            .layer(layer_fn(move |inner| Limited::new(inner, permits.clone())))
+            .map_request(size::limit)
+            .map_response(|response: Response<_>| response.map(Caught::new))
+            .service(routes)
     }
 }
 
-impl Edge {
-    /// The services with all layers, the outermost first.
-    pub(crate) fn protect(
-        routes: Routes,
-    ) -> impl Service<Request<Received>, Response = Response<Body>, Error = Infallible, Future: Send>
-    + Clone
-    + Send
-    + 'static {
-        ServiceBuilder::new().layer(ValidateRequestHeaderLayer::custom(caller::read_token)).service(routes)
+/// A layer that refuses calls with the error that `check` gives.
+fn check<B, F>(check: F) -> ValidateRequestHeaderLayer<Check<F>>
+where
+    F: FnMut(&mut Request<B>) -> Result<(), ServiceError>,
+{
+    ValidateRequestHeaderLayer::custom(Check(check))
+}
+
+#[derive(Clone)]
+struct Check<F>(F);
+
+impl<B, F> ValidateRequest<B> for Check<F>
+where
+    F: FnMut(&mut Request<B>) -> Result<(), ServiceError>,
+{
+    type ResponseBody = Held<Caught<tonic::body::Body>>;
+
+    fn validate(&mut self, request: &mut Request<B>) -> Result<(), Response<Self::ResponseBody>> {
+        (self.0)(request).map_err(refuse)
     }
+}
+
+/// What a call is traced as. It tells nothing that anybody at a table may not know.
+fn span<B>(request: &Request<B>) -> Span {
+    let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
+    let peer = request.extensions().get::<Caller>().map(|caller| caller.peer().0);
+    tracing::debug_span!("call", method = request.uri().path(), id, peer)
+}
+
+/// Failures are for callers to see: those that are ours are logged where they happen.
+fn on_failure() -> DefaultOnFailure {
+    DefaultOnFailure::new().level(Level::DEBUG)
 }
 
 /// The response that refuses a call.
 fn refuse<B: Default>(error: ServiceError) -> Response<B> {
     Status::from(error).into_http()
 }
+
+#[cfg(test)]
+mod tests;

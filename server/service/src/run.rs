@@ -144,7 +144,7 @@ async fn serve(
     batches: Arc<Batches>,
     stop: watch::Receiver<bool>,
 ) {
-    let service = Edge::protect(routes);
+    let service = edge.protect(routes);
     match listener {
         Listener::Tcp(listener) => edge::serve(listener, service, edge, batches, stop).await,
         Listener::Unix(listener, path) => {

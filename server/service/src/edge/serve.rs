@@ -66,6 +66,7 @@ pub(crate) async fn serve<A, S, B>(
             () = stopped(&mut stop) => break,
         };
         let Some(place) = edge.connections.admit(origin) else { continue };
+        edge.rates.forget();
         let leases = Leases::begin(&batches);
         let caller = Caller::new(leases.peer, origin, edge.bounds.connection_bytes);
         let serving = connection(io, service.clone(), caller, edge.bounds.clone(), stop.clone());

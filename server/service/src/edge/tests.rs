@@ -1,0 +1,118 @@
+use std::sync::PoisonError;
+
+use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
+use boardwire_api::v1::catalog_service_server::{CatalogService, CatalogServiceServer};
+use boardwire_api::v1::{GetGameRequest, GetGameResponse, ListGamesRequest, ListGamesResponse};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tonic::Code;
+use tonic_types::StatusExt as _;
+
+use super::*;
+use crate::batches::{Batches, Limits};
+
+/// A service with a mistake in it.
+struct Mistaken;
+
+#[tonic::async_trait]
+impl CatalogService for Mistaken {
+    async fn list_games(
+        &self,
+        request: tonic::Request<ListGamesRequest>,
+    ) -> Result<tonic::Response<ListGamesResponse>, Status> {
+        let caller = request.extensions().get::<Caller>().expect("every call has a caller");
+        let games = vec![];
+        let next_page_token = format!(
+            "{} from {} with {:?}, {} bytes",
+            caller.peer().0,
+            caller.origin(),
+            bearer(request.extensions()),
+            caller.unread().available_permits()
+        );
+        Ok(tonic::Response::new(ListGamesResponse { games, next_page_token }))
+    }
+
+    async fn get_game(
+        &self,
+        request: tonic::Request<GetGameRequest>,
+    ) -> Result<tonic::Response<GetGameResponse>, Status> {
+        panic!("no {}", request.get_ref().game);
+    }
+}
+
+/// A client of that service.
+async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let edge = Arc::new(Edge::new(Bounds::default()));
+    let service = edge.protect(Routes::new(CatalogServiceServer::new(Mistaken)).prepare());
+    let batches = Arc::new(Batches::new(Limits { threads: 1, ..Limits::default() }, None).expect("a thread"));
+    let (stop, stopping) = watch::channel(false);
+    tokio::spawn(async move {
+        serve(listener, service, edge, batches, stopping).await;
+        drop(stop);
+    });
+    CatalogServiceClient::connect(address).await.expect("it serves")
+}
+
+#[tokio::test]
+async fn a_call_finds_its_caller_and_its_token() {
+    let mut request = tonic::Request::new(ListGamesRequest::default());
+    request.metadata_mut().insert("authorization", "Bearer abc".parse().expect("a header"));
+    let told = client().await.list_games(request).await.expect("it is answered").into_inner();
+    assert_eq!(told.next_page_token, "1 from host 127.0.0.1 with Some(\"abc\"), 134217728 bytes");
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_and_the_connection_goes_on() {
+    let mut client = client().await;
+    for _ in 0..2 {
+        let request = GetGameRequest { game: "secret".to_owned(), ..GetGameRequest::default() };
+        let status = client.get_game(request).await.expect_err("it panics");
+        assert_eq!(status.code(), Code::Internal);
+        let info = status.get_details_error_info().expect("every status carries ErrorInfo");
+        assert_eq!((info.reason.as_str(), info.domain.as_str()), ("INTERNAL", "boardwire.v1"));
+        assert!(!format!("{status:?}").contains("secret"));
+        client.list_games(ListGamesRequest::default()).await.expect("the connection goes on");
+    }
+}
+
+/// What is logged, as text.
+#[derive(Clone, Default)]
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn calls_are_traced_without_their_tokens() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(Level::TRACE)
+        .with_writer(move || writer.clone())
+        .with_ansi(false)
+        .finish();
+    // This runtime has one thread: whatever is logged here is logged on it.
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let mut request = tonic::Request::new(ListGamesRequest::default());
+    request.metadata_mut().insert("authorization", "Bearer very-secret".parse().expect("a header"));
+    request.metadata_mut().insert("x-request-id", "mine-7".parse().expect("a header"));
+    client().await.list_games(request).await.expect("it is answered");
+    let log = String::from_utf8(log.0.lock().expect("no panic").clone()).expect("text");
+    let ours: Vec<&str> = log.lines().filter(|line| line.contains("call{")).collect();
+    assert!(ours.iter().any(|line| {
+        line.contains("method=\"/boardwire.v1.CatalogService/ListGames\"")
+            && line.contains("id=\"mine-7\"")
+            && line.contains("peer=1")
+    }));
+    assert!(ours.iter().all(|line| !line.contains("very-secret")), "{ours:#?}");
+}

@@ -1,0 +1,121 @@
+//! Connections: how many there may be, and how they end.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::*;
+
+/// Waits until the other side has closed a connection.
+async fn closed(io: &mut TcpStream) {
+    let mut rest = vec![];
+    let closed = tokio::time::timeout(Duration::from_secs(20), io.read_to_end(&mut rest)).await;
+    // Closed before what was sent has been read, it is reset.
+    let _ = closed.expect("it is closed");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_closed_at_once() {
+    for bounds in [
+        Bounds { connections: 2, ..Bounds::default() },
+        Bounds { connections_per_caller: 2, ..Bounds::default() },
+    ] {
+        let server = Server::start(bounds).await;
+        let first = (server.raw().await, server.tcp().await);
+        closed(&mut server.tcp().await).await;
+        drop(first);
+        until(async || match h2::client::handshake(server.tcp().await).await {
+            Ok((sender, connection)) => {
+                tokio::spawn(connection);
+                sender.ready().await.is_ok() && Raw::begin(server.tcp().await).await.0.ready().await.is_ok()
+            }
+            Err(_) => false,
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_closed() {
+    let server =
+        Server::start(Bounds { handshake_timeout: Duration::from_millis(100), ..Bounds::default() }).await;
+    let (mut silent, mut slow, mut raw) = (server.tcp().await, server.tcp().await, server.raw().await);
+    slow.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r").await.expect("it is open");
+    closed(&mut silent).await;
+    closed(&mut slow).await;
+    let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
+    assert_eq!(answer.headers["grpc-status"], "0", "who has begun may be silent");
+}
+
+#[tokio::test]
+async fn http_1_is_closed() {
+    let server = Server::start(Bounds::default()).await;
+    let mut io = server.tcp().await;
+    io.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it is open");
+    closed(&mut io).await;
+}
+
+#[tokio::test]
+async fn stopping_does_not_wait_for_connections_without_calls() {
+    let server = Server::start(Bounds::default()).await;
+    let mut silent = vec![];
+    for _ in 0..20 {
+        silent.push(server.tcp().await);
+    }
+    // The preface and settings, and from then on no answer to anything.
+    let mut mute = server.tcp().await;
+    mute.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("it is open");
+    mute.read_exact(&mut [0; 9]).await.expect("the server's settings");
+    let (raw, channel) = (server.raw().await, server.channel().await);
+    let seat = Seat::sit(server.channel().await).await;
+    let took = server.stop().await;
+    assert!(took < Duration::from_millis(900), "{took:?}");
+    drop((silent, mute, raw, channel, seat));
+}
+
+#[tokio::test]
+async fn a_call_under_way_has_the_drain_time_and_no_more() {
+    let drain_timeout = Duration::from_millis(600);
+    let server = Server::start(Bounds { drain_timeout, ..Bounds::default() }).await;
+    let mut raw = server.raw().await;
+    // Its message never comes.
+    let request = raw.request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
+    let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
+    let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
+    assert_eq!(answer.headers["grpc-status"], "0", "the call before it has come in");
+    let took = server.stop().await;
+    assert!((drain_timeout..2 * drain_timeout).contains(&took), "{took:?}");
+    assert!(response.await.is_err());
+}
+
+#[tokio::test]
+async fn a_full_descriptor_table_is_waited_out() {
+    let serve = format!("ulimit -n 40; exec {} serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_boardwire"));
+    let mut server = Command::new("sh")
+        .args(["-c", &serve])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where");
+    let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
+    let mut crowd = vec![];
+    for _ in 0..60 {
+        crowd.push(TcpStream::connect(&address).await.expect("the system accepts it"));
+    }
+    let mut late = TcpStream::connect(&address).await.expect("the system accepts it");
+    late.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("it is sent");
+    let mut settings = [0; 9];
+    let early = tokio::time::timeout(Duration::from_millis(1_500), late.read_exact(&mut settings)).await;
+    assert!(early.is_err(), "there is no descriptor left");
+    drop(crowd);
+    let served = tokio::time::timeout(Duration::from_secs(20), late.read_exact(&mut settings)).await;
+    served.expect("there is one again").expect("it is served");
+    server.kill().expect("it runs");
+    let log = server.wait_with_output().expect("it ended").stderr;
+    let log = String::from_utf8_lossy(&log);
+    let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
+    assert!((1..=5).contains(&warnings), "{log}");
+}

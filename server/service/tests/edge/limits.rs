@@ -1,0 +1,73 @@
+//! How many calls there may be.
+
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+
+use super::*;
+
+fn bounds() -> Bounds {
+    Bounds { calls: 2, streams: 1, ..Bounds::default() }
+}
+
+#[tokio::test]
+async fn calls_beyond_the_limit_are_refused_and_health_checks_are_not() {
+    let server = Server::start(bounds()).await;
+    let mut seat = Seat::sit(server.channel().await).await;
+    let waiting = [seat.wait(), seat.wait()];
+    // A connection of its own: nothing else depends on this one.
+    let mut other = MatchServiceClient::new(server.channel().await);
+    let mut refused = None;
+    until(async || {
+        refused = other.list_matches(ListMatchesRequest::default()).await.err();
+        refused.is_some()
+    })
+    .await;
+    let refused = refused.expect("it was");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLS_FULL"));
+    let info = refused.get_details_error_info().expect("it was read");
+    assert_eq!(info.metadata["limit"], "2");
+    let mut health = HealthClient::new(server.channel().await);
+    health.check(HealthCheckRequest::default()).await.expect("health checks come through");
+    // Who gives a call up gives its place back.
+    waiting.iter().for_each(JoinHandle::abort);
+    until(async || seat.observe(false).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn a_stream_counts_until_it_ends() {
+    let server = Server::start(bounds()).await;
+    let seat = Seat::sit(server.channel().await).await;
+    let mut client = seat.client.clone();
+    let (ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
+    let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
+    let mut first = client.play(with_token(asked, &seat.token)).await.expect("it streams").into_inner();
+    let mut play = async || {
+        let none = tokio_stream::iter(Vec::<PlayRequest>::new());
+        client.play(with_token(none, &seat.token)).await.map(|_| ())
+    };
+    let refused = play().await.expect_err("one is the limit");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "STREAMS_FULL"));
+    drop(ask);
+    assert_eq!(first.message().await.expect("it ends well"), None);
+    until(async || play().await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn who_calls_too_often_is_told_when_to_call_again() {
+    let server = Server::start(Bounds { rate: 2, ..Bounds::default() }).await;
+    let mut client = MatchServiceClient::new(server.channel().await);
+    let mut refused = None;
+    for _ in 0..3 {
+        refused = refused.or(client.list_matches(ListMatchesRequest::default()).await.err());
+    }
+    let refused = refused.expect("two are the limit");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "RATE_EXCEEDED"));
+    let wait = refused.get_details_retry_info().and_then(|retry| retry.retry_delay).expect("a time");
+    assert!(wait <= Duration::from_millis(500), "{wait:?}");
+    let mut health = HealthClient::new(server.channel().await);
+    for _ in 0..5 {
+        health.check(HealthCheckRequest::default()).await.expect("health checks come through");
+    }
+    tokio::time::sleep(wait).await;
+    client.list_matches(ListMatchesRequest::default()).await.expect("it has waited");
+}

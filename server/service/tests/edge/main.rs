@@ -1,0 +1,205 @@
+//! The edge as callers meet it: limits that are reached, and requests that no proper client makes.
+
+mod connections;
+mod limits;
+mod statuses;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use boardwire_api::v1::match_service_client::MatchServiceClient;
+use boardwire_api::v1::*;
+use boardwire_games::Registry;
+use boardwire_server::batches::{Batches, Limits};
+use boardwire_server::edge::Bounds;
+use boardwire_server::matches::Matches;
+use boardwire_server::run::{Listener, run_within};
+use boardwire_server::tables::Tables;
+use bytes::{BufMut as _, Bytes, BytesMut};
+use hyper::http::{HeaderMap, Request, StatusCode};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+/// A server on a free port.
+struct Server {
+    address: String,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Server {
+    async fn start(bounds: Bounds) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        let registry = Registry::load(|_| None).expect("the catalogues are valid");
+        let matches = Arc::new(Matches::new(Tables::new(registry), 100));
+        let batches = Arc::new(Batches::new(Limits::default(), None).expect("threads start"));
+        let (stop, stopped) = oneshot::channel();
+        let serving =
+            tokio::spawn(run_within(bounds, vec![Listener::Tcp(listener)], matches, batches, async {
+                let _ = stopped.await;
+            }));
+        Self { address, stop, serving }
+    }
+
+    async fn channel(&self) -> Channel {
+        let endpoint = Channel::from_shared(format!("http://{}", self.address)).expect("an address");
+        endpoint.connect().await.expect("it serves")
+    }
+
+    async fn tcp(&self) -> TcpStream {
+        TcpStream::connect(&self.address).await.expect("it listens")
+    }
+
+    async fn raw(&self) -> Raw {
+        Raw::begin(self.tcp().await).await
+    }
+
+    /// Stops the server; gives the time that it took.
+    async fn stop(self) -> Duration {
+        let start = std::time::Instant::now();
+        self.stop.send(()).expect("it serves");
+        let ended = tokio::time::timeout(Duration::from_secs(20), self.serving).await;
+        ended.expect("it ends in time").expect("no panic").expect("it ends well");
+        start.elapsed()
+    }
+}
+
+/// A client that sends what it is told to.
+struct Raw(h2::client::SendRequest<Bytes>);
+
+/// What it was answered.
+struct Answer {
+    http: StatusCode,
+    /// Headers and trailers.
+    headers: HeaderMap,
+}
+
+impl Answer {
+    fn status(&self) -> Status {
+        Status::from_header_map(&self.headers).expect("a status")
+    }
+
+    /// The code and reason of the status.
+    fn named(&self) -> (Code, String) {
+        let status = self.status();
+        (status.code(), reason(&status))
+    }
+}
+
+impl Raw {
+    async fn begin(io: TcpStream) -> Self {
+        let (sender, connection) = h2::client::handshake(io).await.expect("it serves");
+        tokio::spawn(connection);
+        Self(sender)
+    }
+
+    fn request(&self, path: &str) -> hyper::http::request::Builder {
+        let uri = format!("http://localhost{path}");
+        Request::post(uri).header("content-type", "application/grpc").header("te", "trailers")
+    }
+
+    /// Sends a request with a body, and waits for the end of the response.
+    async fn send(&mut self, request: hyper::http::request::Builder, body: Bytes) -> Answer {
+        self.0 = self.0.clone().ready().await.expect("the connection is open");
+        let request = request.body(()).expect("a request");
+        let (response, mut sending) = self.0.send_request(request, false).expect("it is sent");
+        // The server may answer before it has read everything.
+        let _ = sending.send_data(body, true);
+        let response = response.await.expect("a response");
+        let (parts, mut body) = response.into_parts();
+        while let Some(data) = body.data().await {
+            let data = data.expect("the response goes on");
+            body.flow_control().release_capacity(data.len()).expect("it was received");
+        }
+        let mut headers = parts.headers;
+        headers.extend(body.trailers().await.expect("the response ends well").unwrap_or_default());
+        Answer { http: parts.status, headers }
+    }
+
+    async fn call(&mut self, path: &str, message: &[u8]) -> Answer {
+        self.send(self.request(path), framed(0, message)).await
+    }
+}
+
+/// A message as it is sent.
+fn framed(compressed: u8, message: &[u8]) -> Bytes {
+    let mut framed = BytesMut::new();
+    framed.put_u8(compressed);
+    framed.put_u32(u32::try_from(message.len()).expect("it is small"));
+    framed.put_slice(message);
+    framed.freeze()
+}
+
+fn reason(status: &Status) -> String {
+    let info = status.get_details_error_info().expect("every status carries ErrorInfo");
+    assert_eq!(info.domain, "boardwire.v1");
+    info.reason
+}
+
+fn with_token<T>(message: T, token: &str) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
+    request.metadata_mut().insert("authorization", value);
+    request
+}
+
+/// A seat of a match of two remote agents: it waits for the other one as long as it is asked to.
+struct Seat {
+    client: MatchServiceClient<Channel>,
+    match_id: String,
+    token: String,
+}
+
+impl Seat {
+    /// Creates a match, and chooses for one of its seats.
+    async fn sit(channel: Channel) -> Self {
+        let mut client = MatchServiceClient::new(channel);
+        let create = CreateMatchRequest {
+            game: "faraway".to_owned(),
+            seats: vec!["remote".to_owned(); 2],
+            ..CreateMatchRequest::default()
+        };
+        let created = client.create_match(create).await.expect("it is created").into_inner();
+        let match_id = created.r#match.expect("a match").id;
+        let mut tokens = vec![];
+        for invited in created.invitations {
+            let join = JoinMatchRequest { invitation: invited.invitation, ..JoinMatchRequest::default() };
+            tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
+        }
+        let mut seat = Self { client, match_id, token: tokens.swap_remove(0) };
+        let seen = seat.observe(false).await.expect("it is shown").observation.expect("an observation");
+        let action = (0..).find(|at| seen.mask[at / 8] >> (at % 8) & 1 == 1).expect("a legal action");
+        let act = ActRequest {
+            match_id: seat.match_id.clone(),
+            action: u32::try_from(action).expect("few actions"),
+            ..ActRequest::default()
+        };
+        let act = with_token(act, &seat.token);
+        seat.client.act(act).await.expect("it is legal");
+        seat
+    }
+
+    async fn observe(&mut self, wait: bool) -> Result<ObserveResponse, Status> {
+        let observe = ObserveRequest { match_id: self.match_id.clone(), wait, ..ObserveRequest::default() };
+        let observe = with_token(observe, &self.token);
+        self.client.observe(observe).await.map(tonic::Response::into_inner)
+    }
+
+    /// A call that waits until the other seat has chosen.
+    fn wait(&self) -> JoinHandle<Result<ObserveResponse, Status>> {
+        let mut seat =
+            Self { client: self.client.clone(), match_id: self.match_id.clone(), token: self.token.clone() };
+        tokio::spawn(async move { seat.observe(true).await })
+    }
+}
+
+/// Asks again until `done`.
+async fn until(mut done: impl AsyncFnMut() -> bool) {
+    let done = async { while !done().await {} };
+    tokio::time::timeout(Duration::from_secs(20), done).await.expect("it comes about");
+}

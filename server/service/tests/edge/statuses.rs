@@ -1,0 +1,212 @@
+//! What is answered to requests that are not right.
+
+use std::time::Duration;
+
+use boardwire_api::v1::batch_service_client::BatchServiceClient;
+use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
+use prost::Message as _;
+
+use super::*;
+
+const ACT: &str = "/boardwire.v1.MatchService/Act";
+const PLAY: &str = "/boardwire.v1.MatchService/Play";
+const OPEN_BATCH: &str = "/boardwire.v1.BatchService/OpenBatch";
+const STEP_BATCH: &str = "/boardwire.v1.BatchService/StepBatch";
+const HEALTH: &str = "/grpc.health.v1.Health/Check";
+const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+
+#[tokio::test]
+async fn every_status_of_the_transport_is_named() {
+    let server = Server::start(Bounds::default()).await;
+    let mut raw = server.raw().await;
+    let unknown_health = tonic_health::pb::HealthCheckRequest { service: "chess".to_owned() };
+    let unknown_symbol = tonic_reflection::pb::v1::ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(
+            tonic_reflection::pb::v1::server_reflection_request::MessageRequest::FileContainingSymbol(
+                "chess.Move".to_owned(),
+            ),
+        ),
+    };
+    let no_symbol = tonic_reflection::pb::v1::ServerReflectionRequest::default();
+    for (path, body, code, reason) in [
+        (ACT, framed(0, &[0xff; 9]), Code::Internal, "MESSAGE_UNDECODABLE"),
+        (ACT, framed(1, b""), Code::Internal, "MESSAGE_UNDECODABLE"),
+        (ACT, framed(7, b""), Code::Internal, "MESSAGE_UNDECODABLE"),
+        (ACT, framed(0, &[0; 9]).slice(..9), Code::Internal, "MESSAGE_UNDECODABLE"),
+        (ACT, Bytes::new(), Code::Internal, "MESSAGE_MISSING"),
+        (ACT, framed(0, &[0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
+        (ACT, framed(0, b""), Code::NotFound, "MATCH_UNKNOWN"),
+        ("/boardwire.v1.MatchService/Undo", framed(0, b""), Code::Unimplemented, "METHOD_UNKNOWN"),
+        ("/chess.v1.Chess/Move", framed(0, b""), Code::Unimplemented, "SERVICE_UNKNOWN"),
+        (HEALTH, framed(0, &unknown_health.encode_to_vec()), Code::NotFound, "HEALTH_UNKNOWN"),
+        (REFLECTION, framed(0, &unknown_symbol.encode_to_vec()), Code::NotFound, "DESCRIPTOR_UNKNOWN"),
+        (REFLECTION, framed(0, &no_symbol.encode_to_vec()), Code::InvalidArgument, "FIELD_INVALID"),
+    ] {
+        let answer = raw.send(raw.request(path), body).await;
+        assert_eq!(answer.http, StatusCode::OK);
+        assert_eq!(answer.named(), (code, reason.to_owned()), "{path}: {}", answer.status().message());
+    }
+    let compressed = raw.request(ACT).header("grpc-encoding", "gzip");
+    let answer = raw.send(compressed, framed(1, b"x")).await;
+    assert_eq!(answer.named(), (Code::Unimplemented, "COMPRESSION_UNSUPPORTED".to_owned()));
+    assert_eq!(answer.headers["grpc-accept-encoding"], "identity");
+    let long = raw.request(ACT).header("authorization", format!("Bearer {}", "a".repeat(2_000)));
+    let answer = raw.send(long, framed(0, b"")).await;
+    assert_eq!(answer.named(), (Code::Unauthenticated, "TOKEN_TOO_LONG".to_owned()));
+}
+
+#[tokio::test]
+async fn a_failure_in_a_stream_is_named_in_its_trailers() {
+    let server = Server::start(Bounds::default()).await;
+    let mut raw = server.raw().await;
+    for (message, code, reason) in [
+        (framed(0, &[0xff; 9]), Code::Internal, "MESSAGE_UNDECODABLE"),
+        (framed(0, &[0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
+    ] {
+        for path in [PLAY, "/boardwire.v1.BatchService/RunBatch"] {
+            // A stream of batches takes more.
+            if path != PLAY && code == Code::ResourceExhausted {
+                continue;
+            }
+            let request = raw.request(path).header("authorization", "Bearer x");
+            let answer = raw.send(request, message.clone()).await;
+            assert_eq!(answer.named(), (code, reason.to_owned()), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_grpc_is_answered_in_http() {
+    let server = Server::start(Bounds::default()).await;
+    let mut raw = server.raw().await;
+    for content in ["application/json", "application/grpc-web+proto", "application/grpc+json"] {
+        let request = Request::post(format!("http://localhost{ACT}")).header("content-type", content);
+        let answer = raw.send(request, Bytes::new()).await;
+        assert_eq!(answer.http, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{content}");
+        assert!(!answer.headers.contains_key("grpc-status"));
+    }
+    let none = Request::post(format!("http://localhost{ACT}"));
+    assert_eq!(raw.send(none, Bytes::new()).await.http, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let get = Request::get(format!("http://localhost{ACT}")).header("content-type", "application/grpc");
+    assert_eq!(raw.send(get, Bytes::new()).await.http, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn a_call_whose_time_is_over_has_exceeded_its_deadline() {
+    let server = Server::start(Bounds::default()).await;
+    let seat = Seat::sit(server.channel().await).await;
+    let observe = ObserveRequest { match_id: seat.match_id.clone(), wait: true, ..Default::default() };
+    let mut raw = server.raw().await;
+    let request = raw.request("/boardwire.v1.MatchService/Observe");
+    let token = format!("Bearer {}", seat.token);
+    let request = request.header("authorization", token).header("grpc-timeout", "50m");
+    let answer = raw.send(request, framed(0, &observe.encode_to_vec())).await;
+    assert_eq!(answer.named(), (Code::DeadlineExceeded, "TIMED_OUT".to_owned()));
+}
+
+#[tokio::test]
+async fn requests_have_ids() {
+    let server = Server::start(Bounds::default()).await;
+    let mut raw = server.raw().await;
+    let mut ids = vec![];
+    for given in [Some("mine-7"), Some("a b"), Some(&*"a".repeat(65)), None] {
+        let mut request = raw.request(HEALTH);
+        if let Some(given) = given {
+            request = request.header("x-request-id", given);
+        }
+        let answer = raw.send(request, framed(0, b"")).await;
+        let id = answer.headers["x-request-id"].to_str().expect("it is printable").to_owned();
+        assert_eq!(given == Some(&id), given == Some("mine-7"));
+        ids.push(id);
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 4);
+}
+
+#[tokio::test]
+async fn only_methods_of_bulk_take_large_messages() {
+    let server = Server::start(Bounds::default()).await;
+    let mut raw = server.raw().await;
+    // A message of 63 MiB is announced; nothing of it has to be sent.
+    let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
+    let answer = raw.send(raw.request(OPEN_BATCH), announced.clone()).await;
+    assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
+    let answer = raw.send(raw.request(STEP_BATCH), announced).await;
+    assert_eq!(answer.named(), (Code::Internal, "MESSAGE_MISSING".to_owned()), "it may be sent");
+    let step = StepBatchRequest { actions: vec![7; 1 << 20].into(), ..StepBatchRequest::default() };
+    let answer = BatchServiceClient::new(server.channel().await).step_batch(with_token(step, "x")).await;
+    assert_eq!(reason(&answer.expect_err("there is no such batch")), "BATCH_UNKNOWN");
+}
+
+#[tokio::test]
+async fn huge_values_are_cut_and_the_code_arrives() {
+    let server = Server::start(Bounds::default()).await;
+    let channel = server.channel().await;
+    let mut matches = MatchServiceClient::new(channel.clone());
+    let mut batches = BatchServiceClient::new(channel.clone());
+    let mut catalog = CatalogServiceClient::new(channel);
+    let huge = || "ä".repeat(10_000);
+    let seats = || vec!["remote".to_owned(), "random".to_owned()];
+    let game = || "faraway".to_owned();
+    let create = || CreateMatchRequest { game: game(), seats: seats(), ..Default::default() };
+    let options = |name: String, value: String| [(name, value)].into();
+    let mut statuses = vec![];
+    for request in [
+        CreateMatchRequest { game: huge(), ..create() },
+        CreateMatchRequest { options: options(huge(), "x".to_owned()), ..create() },
+        CreateMatchRequest { options: options("variant".to_owned(), huge()), ..create() },
+        CreateMatchRequest { seats: vec!["remote".to_owned(), huge()], ..create() },
+        CreateMatchRequest { request_id: huge(), game: huge(), ..create() },
+    ] {
+        statuses.push(matches.create_match(request).await.expect_err("it is wrong"));
+    }
+    let open = OpenBatchRequest { game: game(), seats: vec![huge(), huge()], ..Default::default() };
+    statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
+    let open =
+        OpenBatchRequest { game: game(), seats: vec!["random".to_owned(); 7_000], ..Default::default() };
+    statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
+    let close = CloseBatchRequest { batch_id: huge() };
+    statuses.push(batches.close_batch(with_token(close, "x")).await.expect_err("it is wrong"));
+    statuses.push(matches.get_match(GetMatchRequest { match_id: huge() }).await.expect_err("it is wrong"));
+    let join = JoinMatchRequest { invitation: huge(), request_id: huge() };
+    statuses.push(matches.join_match(join).await.expect_err("it is wrong"));
+    let list = ListGamesRequest { page_token: huge(), page_size: 0 };
+    statuses.push(catalog.list_games(list).await.expect_err("it is wrong"));
+    let get = GetGameRequest { game: huge(), ..Default::default() };
+    statuses.push(catalog.get_game(get).await.expect_err("it is wrong"));
+    for status in statuses {
+        assert!(matches!(status.code(), Code::InvalidArgument | Code::NotFound), "{status:?}");
+        reason(&status);
+        let headers = status.clone().into_http::<()>();
+        let bytes: usize = headers.headers().values().map(|value| value.len()).sum();
+        assert!(bytes < 4_096, "{bytes} bytes: {}", status.message());
+    }
+    // Where a refusal is a message, it is cut too.
+    let seat = Seat::sit(server.channel().await).await;
+    let observe = ObserveRequest { match_id: huge(), ..ObserveRequest::default() };
+    let asked = PlayRequest { request: Some(play_request::Request::Observe(observe)) };
+    let asked = with_token(tokio_stream::iter([asked]), &seat.token);
+    let mut answers = matches.play(asked).await.expect("it streams").into_inner();
+    let answer = answers.message().await.expect("an answer").expect("an answer").answer;
+    let Some(play_response::Answer::Error(error)) = answer else { panic!("{answer:?}") };
+    assert!(error.message.len() < 300 && error.metadata["match"].ends_with("… (20000 bytes)"), "{error:?}");
+}
+
+#[tokio::test]
+async fn twenty_thousand_cancelled_calls_hurt_nobody() {
+    let server = Server::start(Bounds::default()).await;
+    let channel = server.channel().await;
+    let seat = Seat::sit(channel.clone()).await;
+    let waiting = seat.wait();
+    for _ in 0..20 {
+        let calls: Vec<_> = (0..1_000).map(|_| seat.wait()).collect();
+        tokio::task::yield_now().await;
+        calls.iter().for_each(JoinHandle::abort);
+    }
+    let mut client = seat.client.clone();
+    let get = GetMatchRequest { match_id: seat.match_id.clone() };
+    let got = tokio::time::timeout(Duration::from_secs(20), client.get_match(get)).await;
+    got.expect("it is answered").expect("the connection goes on");
+    assert!(!waiting.is_finished());
+}
