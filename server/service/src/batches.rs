@@ -19,7 +19,7 @@ use crate::secret;
 use crate::tables::Table;
 
 /// How much a server holds, and for how long.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The most batches that may be open at once.
     pub batches: usize,

@@ -29,7 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serves matches over gRPC until interrupted.
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Shows what is served; with a game, its actions, fields and options.
     Games(games::Games),
     /// Plays one match of bots and prints a readable transcript.

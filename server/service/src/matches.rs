@@ -21,7 +21,7 @@ use crate::tables::{Table, Tables};
 const CLOSED_REMEMBERED: usize = 1_000;
 
 /// How many matches a server holds, and for how long.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The most matches that may be open at once.
     pub matches: usize,
