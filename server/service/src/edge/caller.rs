@@ -85,6 +85,12 @@ impl Caller {
         self.0.origin
     }
 
+    /// The bytes of answers for which there is room.
+    #[cfg(test)]
+    pub(crate) fn unread(&self) -> usize {
+        self.0.unread.available_permits()
+    }
+
     /// Waits until the connection has room for so many more bytes of answers that nobody has read. One answer may
     /// always be sent, however large.
     pub(crate) async fn room(&self, bytes: usize) -> OwnedSemaphorePermit {

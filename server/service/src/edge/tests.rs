@@ -10,6 +10,7 @@ use tonic_types::StatusExt as _;
 
 use super::*;
 use crate::batches::{Batches, Limits};
+use crate::pool::Pool;
 
 /// A service with a mistake in it.
 struct Mistaken;
@@ -27,7 +28,7 @@ impl CatalogService for Mistaken {
             caller.peer().0,
             caller.origin(),
             bearer(request.extensions()),
-            caller.unread().available_permits()
+            caller.unread()
         );
         Ok(tonic::Response::new(ListGamesResponse { games, next_page_token }))
     }
@@ -46,7 +47,8 @@ async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let edge = Arc::new(Edge::new(Bounds::default()));
     let service = edge.protect(Routes::new(CatalogServiceServer::new(Mistaken)).prepare());
-    let batches = Arc::new(Batches::new(Limits { threads: 1, ..Limits::default() }, None).expect("a thread"));
+    let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+    let batches = Arc::new(Batches::new(Limits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
         serve(listener, service, edge, batches, stopping).await;

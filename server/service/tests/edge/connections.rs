@@ -111,8 +111,8 @@ async fn a_full_descriptor_table_is_waited_out() {
     let early = tokio::time::timeout(Duration::from_millis(1_500), late.read_exact(&mut settings)).await;
     assert!(early.is_err(), "there is no descriptor left");
     drop(crowd);
-    let served = tokio::time::timeout(Duration::from_secs(20), late.read_exact(&mut settings)).await;
-    served.expect("there is one again").expect("it is served");
+    let answered = tokio::time::timeout(Duration::from_secs(20), late.read_exact(&mut settings)).await;
+    answered.expect("there is one again").expect("it is served");
     server.kill().expect("it runs");
     let log = server.wait_with_output().expect("it ended").stderr;
     let log = String::from_utf8_lossy(&log);

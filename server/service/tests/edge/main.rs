@@ -12,7 +12,8 @@ use boardwire_api::v1::*;
 use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::edge::Bounds;
-use boardwire_server::matches::Matches;
+use boardwire_server::matches::{self, Matches};
+use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run_within};
 use boardwire_server::tables::Tables;
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -36,8 +37,10 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound").to_string();
         let registry = Registry::load(|_| None).expect("the catalogues are valid");
-        let matches = Arc::new(Matches::new(Tables::new(registry), 100));
-        let batches = Arc::new(Batches::new(Limits::default(), None).expect("threads start"));
+        let pool = Arc::new(Pool::new(2).expect("threads start"));
+        let limits = matches::Limits::default();
+        let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(Limits::default(), None, pool));
         let (stop, stopped) = oneshot::channel();
         let serving =
             tokio::spawn(run_within(bounds, vec![Listener::Tcp(listener)], matches, batches, async {

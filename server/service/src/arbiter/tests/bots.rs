@@ -64,13 +64,12 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
         if slow {
             keeper.spawn(Held(held));
         }
-        let acts =
-            due.into_iter().map(|(seat, seen)| {
-                let (arbiter, decision) = (Arc::clone(&arbiter), answer(&seen, policy(&seen)));
-                async move {
-                    arbiter.act(seat, decision).await.expect("another action is played for an illegal one");
-                }
-            });
+        let acts = due.into_iter().map(|(seat, seen)| {
+            let (arbiter, decision) = (Arc::clone(&arbiter), answer(&seen, policy(&seen)));
+            async move {
+                arbiter.act(seat, decision).await.expect("another action is played for an illegal one");
+            }
+        });
         futures_util::future::join_all(acts).await;
         drop(release);
     }

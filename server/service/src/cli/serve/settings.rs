@@ -115,7 +115,9 @@ impl Settings {
             match_idle_timeout: self.match_idle_timeout.or(file.match_idle_timeout),
             max_batches: self.max_batches.or(file.max_batches),
             max_environments: self.max_environments.or(file.max_environments),
-            max_environments_per_caller: self.max_environments_per_caller.or(file.max_environments_per_caller),
+            max_environments_per_caller: self
+                .max_environments_per_caller
+                .or(file.max_environments_per_caller),
             idle_timeout: self.idle_timeout.or(file.idle_timeout),
             threads: self.threads.or(file.threads),
             snapshot_key: self.snapshot_key.or(file.snapshot_key),
@@ -268,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_defaults_in_the_help_are_those_of_the_code() {
-        let (held, stepped) = (matches::Limits::default(), batches::Limits::default());
+        let (matches, batches) = (matches::Limits::default(), batches::Limits::default());
         let Bounds { connections, connections_per_caller, connection_streams, .. } = Bounds::default();
         let Bounds { connection_bytes, calls, streams, rate, handshake_timeout, drain_timeout, .. } =
             Bounds::default();
@@ -283,14 +285,14 @@ mod tests {
             ("max-rate", rate.to_string()),
             ("handshake-timeout", handshake_timeout.as_secs().to_string()),
             ("drain-timeout", drain_timeout.as_secs().to_string()),
-            ("max-matches", held.matches.to_string()),
-            ("max-matches-per-caller", held.per_caller.to_string()),
-            ("max-waiting-calls", held.waiting.to_string()),
-            ("match-idle-timeout", held.idle.as_secs().to_string()),
-            ("max-batches", stepped.batches.to_string()),
-            ("max-environments", stepped.environments.to_string()),
-            ("max-environments-per-caller", stepped.per_caller.to_string()),
-            ("idle-timeout", stepped.idle.as_secs().to_string()),
+            ("max-matches", matches.matches.to_string()),
+            ("max-matches-per-caller", matches.per_caller.to_string()),
+            ("max-waiting-calls", matches.waiting.to_string()),
+            ("match-idle-timeout", matches.idle.as_secs().to_string()),
+            ("max-batches", batches.batches.to_string()),
+            ("max-environments", batches.environments.to_string()),
+            ("max-environments-per-caller", batches.per_caller.to_string()),
+            ("idle-timeout", batches.idle.as_secs().to_string()),
         ] {
             let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
             let help = argument.and_then(clap::Arg::get_help).expect("a flag with help").to_string();
