@@ -1,8 +1,8 @@
 """Boardwire's randomness in plain Python, from its description alone: nothing here asks a server.
 
-A seed is a `u64`. The generator is ChaCha8 with the seed's 8 bytes, low first, and 24 zero bytes as key, a
-64-bit block counter from 0 and the number of the stream as 64-bit nonce. `below` is Lemire's multiply-shift
-on one 32-bit word with rejection; `draw` takes the `below(len)`-th smallest.
+A seed is a `u64`; its key is its 8 bytes, low first, and 24 zero bytes. The generator is ChaCha8 with a key,
+a 64-bit block counter from 0 and the number of the stream as 64-bit nonce. `below` is Lemire's
+multiply-shift on one 32-bit word with rejection; `draw` takes the `below(len)`-th smallest.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ def block(key: bytes, counter: int, stream: int, rounds: int = 8) -> list[int]:
 
 
 class Dice:
-    """One stream of a seed."""
+    """One stream of a seed, or of a whole key of 32 bytes."""
 
-    def __init__(self, seed: int, stream: int) -> None:
+    def __init__(self, seed: int | bytes, stream: int) -> None:
         """Begins at the stream's first word."""
-        self._words = self._stream(struct.pack("<Q24x", seed), stream)
+        key = seed if isinstance(seed, bytes) else struct.pack("<Q24x", seed)
+        self._words = self._stream(key, stream)
 
     @staticmethod
     def _stream(key: bytes, stream: int) -> Iterator[int]:
@@ -79,7 +80,9 @@ class Dice:
         return member
 
 
-def faraway_deal(seed: int, seats: int, *, advanced: bool = False) -> tuple[list[list[int]], list[int]]:
+def faraway_deal(
+    seed: int | bytes, seats: int, *, advanced: bool = False
+) -> tuple[list[list[int]], list[int]]:
     """The opening hands, seat by seat, and the display; both ascending.
 
     In the advanced variant the display comes only after the choices of what is set aside: it is empty.

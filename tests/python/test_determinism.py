@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from blake3 import blake3
 
 import boardwire
 from chance import Dice, block, faraway_deal
@@ -63,7 +64,7 @@ def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
 ) -> None:
     with client.create_match("faraway", seats=["remote", "random"]) as match:
         before = match.info()
-        assert before.seed is None
+        assert (before.seed, before.seed_source) == (None, "drawn")
         assert len(before.seed_commitment) == 32
         seat = match.join(0)
         seen = seat.observe(wait=True)
@@ -74,6 +75,24 @@ def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
     assert after.state == "over"
     assert after.seed_commitment == before.seed_commitment
     assert after.seed is not None
-    # The seed shown is the one that was dealt from.
-    hands, _ = faraway_deal(after.seed.seed, 2)
+    # The key shown is the one that was dealt from, and that was committed to.
+    assert after.seed.seed is None
+    assert len(after.seed.key) == 32
+    assert any(after.seed.key[8:])
+    hands, _ = faraway_deal(after.seed.key, 2)
     assert [card for card in match.spec.decode(first)["hand"].tolist() if card] == hands[0]
+
+
+def test_a_commitment_is_a_hash_that_anybody_can_compute(client: boardwire.Client) -> None:
+    match = client.create_match("faraway", seats=["remote", "random"], seed=7)
+    before, after = match.info(), match.close()
+    assert after.seed is not None
+    assert after.seed.key == (7).to_bytes(8, "little") + bytes(24)
+    committed = (
+        after.id.encode()
+        + after.episode.to_bytes(4, "little")
+        + bytes.fromhex(after.spec_digest)
+        + after.seed.key
+        + after.seed.salt
+    )
+    assert before.seed_commitment == after.seed_commitment == blake3(committed).digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import boardwire
 from boardwire import _convert
 from boardwire._channel import Stubs, bearer
+from boardwire._stream import PlayStream
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
 
@@ -197,6 +199,52 @@ def _(client: boardwire.Client) -> None:
         small.create_match("faraway", seats=["random", "random"])
 
 
+@provokes("MatchExpired")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--match-idle-timeout", "1"]) as forgetful:
+        seat = begun(forgetful)[1]
+        # A list is no use of a match.
+        while next(forgetful.matches()).state != "closed":
+            pass
+        seat.observe()
+
+
+@provokes("SeatBusy")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-waiting-calls", "1"]) as strict:
+        match, seat, seen = begun(strict, "remote")
+        seat.act(legal(seen), wait=False)
+        request = pb.ObserveRequest(match_id=match.id, wait=True)
+        observe = strict._connection.stubs.match.Observe
+        calls = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
+        while not any(waiting.done() for waiting in calls):
+            pass
+        status = next(waiting for waiting in calls if waiting.done()).exception()
+        assert isinstance(status, grpc.RpcError)
+        raise strict._connection.failure(status)
+
+
+@provokes("RequestReused")
+def _(client: boardwire.Client) -> None:
+    request_id = str(uuid.uuid4())
+    for seats in (["remote", "random"], ["remote", "greedy"]):
+        request = pb.CreateMatchRequest(game="faraway", seats=seats, request_id=request_id)
+        call(client, lambda on: on.match.CreateMatch, request)
+
+
+@provokes("CallerFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-matches-per-caller", "1"]) as small:
+        small.create_match("faraway", seats=["random", "random"])
+        small.create_match("faraway", seats=["random", "random"])
+
+
+@provokes("UnknownToken")
+def _(client: boardwire.Client) -> None:
+    request = pb.ObserveRequest(match_id=begun(client)[0].id)
+    PlayStream(client._connection, "guessed", advice="").ask(request, 10)
+
+
 @provokes("ShuttingDown")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
@@ -282,7 +330,7 @@ def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) ->
     """A call of any method with any bytes."""
 
     def sent(on: Stubs) -> Any:
-        method = on.channel.stream_stream(path)
+        method: Any = on.channel.stream_stream(path)
         return lambda request, **rest: list(method(iter(request), **rest, **kwargs))
 
     call(client, sent, messages)
@@ -375,7 +423,7 @@ def _(client: boardwire.Client) -> None:
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:
-    assert set(ROWS) - set(PROVOKED) == {"Internal"}
+    assert set(ROWS) - set(PROVOKED) == {"Internal", "BotFailed"}
 
 
 @pytest.mark.parametrize("variant", PROVOKED)

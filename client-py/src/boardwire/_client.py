@@ -135,6 +135,8 @@ class Client(Closing):
         reward: Reward = "rank",
         skip_forced: bool = False,
         illegal_actions: IllegalActions = "reject",
+        seat_may_seed: bool = False,
+        private: bool = False,
     ) -> Match:
         """Creates a match and deals its first episode.
 
@@ -145,8 +147,11 @@ class Client(Closing):
             seed: The seed of the first episode, 0 to 2**64 - 1. Without it the server draws one that
                 nobody learns before the end.
             reward: What a seat is rewarded for.
-            skip_forced: Whether the engine plays decisions with a single legal action.
+            skip_forced: Whether the engine plays decisions with a single legal action; only where one seat is
+                remote, since others could tell from it what a hidden hand allows.
             illegal_actions: What happens to illegal actions.
+            seat_may_seed: Whether the only remote seat may give seeds: for training, never for evaluation.
+            private: Whether the match is shown to its host and its seats alone.
 
         Raises:
             UnknownGame: The game is not served.
@@ -161,7 +166,9 @@ class Client(Closing):
             reward=_convert.reward(reward),
             skip_forced=skip_forced,
             illegal_actions=_convert.policy(illegal_actions),
-            request_id=uuid.uuid4().hex,
+            seat_may_seed=seat_may_seed,
+            private=private,
+            request_id=str(uuid.uuid4()),
         )
         answer, connection = self._link.ask(
             lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
@@ -234,7 +241,7 @@ class Client(Closing):
             skip_forced=skip_forced,
             columns=batch_pb2.BatchColumns(scores=scores, final_views=final_views, episodes=episodes),
             keep=keep,
-            request_id=uuid.uuid4().hex,
+            request_id=str(uuid.uuid4()),
         )
         answer, connection = self._link.ask(
             lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=_ATTEMPTS
@@ -252,24 +259,28 @@ class Client(Closing):
         """
         return self._join(self._connection, invitation)
 
-    def _join(self, connection: Connection, invitation: str) -> Seat:
-        request = pb.JoinMatchRequest(invitation=invitation, request_id=uuid.uuid4().hex)
+    def _join(self, connection: Connection, invitation: str, host_token: str = "") -> Seat:
+        request = pb.JoinMatchRequest(invitation=invitation, request_id=str(uuid.uuid4()))
         answer = connection.call(
             lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
-        return self._seat(connection, _convert.match_info(answer.match), answer.token, answer.seat)
+        info = _convert.match_info(answer.match)
+        return self._seat(connection, info, answer.token, answer.seat, host_token)
 
     def seat(self, match_id: str, token: str) -> Seat:
         """Takes a seat again whose token is known: after a crash of the agent, or in another process."""
         connection = self._connection
-        return self._seat(connection, fetch_match(connection, match_id, self._timeout), token, None)
+        return self._seat(connection, fetch_match(connection, match_id, self._timeout, token), token, None)
 
-    def _seat(self, connection: Connection, info: MatchInfo, token: str, index: int | None) -> Seat:
+    def _seat(
+        self, connection: Connection, info: MatchInfo, token: str, index: int | None, host_token: str = ""
+    ) -> Seat:
         spec = self._table(info.game, len(info.seats), info.options, info.spec_digest)
-        return Seat(connection, info.id, token, spec, index=index, timeout=self._timeout)
+        timeout = self._timeout
+        return Seat(connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token)
 
     def matches(self) -> Iterator[MatchInfo]:
-        """The matches that the server remembers, closed ones included."""
+        """The matches that the server remembers and that are not private, closed ones included."""
 
         def page(token: str) -> pb.ListMatchesResponse:
             request = pb.ListMatchesRequest(page_token=token)

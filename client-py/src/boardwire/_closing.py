@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from ._errors import (
     BatchOwnerOnly,
     BoardwireError,
+    BotFailed,
     ConnectionLost,
     MatchClosed,
     UnknownBatch,
     UnknownMatch,
+    UnknownToken,
     WrongToken,
 )
 
@@ -20,7 +22,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: What says that a match or batch, or its whole server, is there no longer: nothing is left to close.
-GONE = ConnectionLost, UnknownMatch, MatchClosed, WrongToken, UnknownBatch, BatchOwnerOnly
+GONE = (
+    ConnectionLost,
+    UnknownMatch,
+    MatchClosed,
+    BotFailed,
+    WrongToken,
+    UnknownToken,
+    UnknownBatch,
+    BatchOwnerOnly,
+)
 
 
 class Closing(abc.ABC):

@@ -150,6 +150,7 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
     reward = match_pb2.RewardKind.Name(message.reward).removeprefix("REWARD_KIND_").lower()
     policy = match_pb2.IllegalActionPolicy.Name(message.illegal_actions)
     state = match_pb2.MatchState.Name(message.state).removeprefix("MATCH_STATE_").lower()
+    source = match_pb2.SeedSource.Name(message.seed_source).removeprefix("SEED_SOURCE_").lower()
     return MatchInfo(
         id=message.id,
         game=message.game,
@@ -164,8 +165,15 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         episode=message.episode,
         ply=message.ply,
         seed_commitment=message.seed_commitment,
-        seed=Seed(message.seed.seed, message.seed.salt) if message.HasField("seed") else None,
+        seed=_seed(message.seed) if message.HasField("seed") else None,
+        seed_source=cast(Literal["drawn", "given"], source),
+        seat_may_seed=message.seat_may_seed,
+        private=message.private,
     )
+
+
+def _seed(message: match_pb2.Seed) -> Seed:
+    return Seed(message.seed if message.HasField("seed") else None, message.salt, message.key)
 
 
 def invitations(message: match_service_pb2.CreateMatchResponse) -> tuple[Invitation, ...]:

@@ -32,6 +32,7 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── MissingToken                  TOKEN_MISSING
 │   ├── TokenTooLong                  TOKEN_TOO_LONG
 │   ├── WrongToken                    TOKEN_WRONG
+│   ├── UnknownToken                  TOKEN_UNKNOWN
 │   ├── HostOnly                      HOST_ONLY
 │   ├── SeatOnly                      SEAT_ONLY
 │   └── BatchOwnerOnly                BATCH_OWNER_ONLY
@@ -44,15 +45,20 @@ BoardwireError                      .code, .reason, .metadata
 │   │   └── EnvironmentOver             ENVIRONMENT_OVER
 │   ├── EpisodeNotOver                EPISODE_NOT_OVER
 │   └── MatchClosed                   MATCH_CLOSED
+│       └── MatchExpired                MATCH_EXPIRED
 ├── StaleDecision                   ABORTED: DECISION_STALE
+├── RequestReused                   ALREADY_EXISTS: REQUEST_ID_REUSED
 ├── ServerFull                      RESOURCE_EXHAUSTED
 │   ├── MatchesFull                   MATCHES_FULL
 │   ├── BatchesFull                   BATCHES_FULL
 │   ├── EnvironmentsFull              ENVIRONMENTS_FULL
+│   ├── CallerFull                    CALLER_FULL
+│   ├── SeatBusy                      SEAT_BUSY
 │   ├── CallsFull                     CALLS_FULL
 │   ├── StreamsFull                   STREAMS_FULL
 │   └── RateExceeded                  RATE_EXCEEDED
 └── ServerFault                     INTERNAL, and whatever has no place above
+    └── BotFailed                     BOT_FAILED
 """
 
 from __future__ import annotations
@@ -288,6 +294,13 @@ class WrongToken(AccessDenied):
     REASON = "TOKEN_WRONG"
 
 
+class UnknownToken(AccessDenied):
+    """The token belongs to nobody: what it was for may have been closed."""
+
+    CODES = ("PERMISSION_DENIED",)
+    REASON = "TOKEN_UNKNOWN"
+
+
 class HostOnly(AccessDenied):
     """Only the host may do this."""
 
@@ -363,6 +376,19 @@ class MatchClosed(NotPossibleNow):
     REASON = "MATCH_CLOSED"
 
 
+class MatchExpired(MatchClosed):
+    """Nobody has used the match for so long that it was closed."""
+
+    REASON = "MATCH_EXPIRED"
+
+
+class RequestReused(BoardwireError):
+    """The request's id has been used for another request."""
+
+    CODES = ("ALREADY_EXISTS",)
+    REASON = "REQUEST_ID_REUSED"
+
+
 class StaleDecision(BoardwireError):
     """The decision answered is not the one due: observe again."""
 
@@ -394,6 +420,18 @@ class EnvironmentsFull(ServerFull):
     REASON = "ENVIRONMENTS_FULL"
 
 
+class CallerFull(ServerFull):
+    """The caller holds as much as one caller may."""
+
+    REASON = "CALLER_FULL"
+
+
+class SeatBusy(ServerFull):
+    """The seat has as many calls waiting as it may."""
+
+    REASON = "SEAT_BUSY"
+
+
 class CallsFull(ServerFull):
     """As many calls are under way as may be: try again."""
 
@@ -417,6 +455,12 @@ class ServerFault(BoardwireError):
 
     CODES = ("INTERNAL",)
     REASON = "INTERNAL"
+
+
+class BotFailed(ServerFault):
+    """A bot of the match did not choose, or chose what may not be chosen; the match has ended with it."""
+
+    REASON = "BOT_FAILED"
 
 
 def error(code: str, reason: str, message: str, metadata: Mapping[str, str] | None = None) -> BoardwireError:

@@ -51,13 +51,13 @@ class Match(Closing):
         """
         for given in self.invitations:
             if given.seat == seat:
-                return self._client._join(self._connection, given.invitation)
+                return self._client._join(self._connection, given.invitation, self.host_token)
         remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
         raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
 
     def info(self) -> MatchInfo:
-        """What everybody may know of the match."""
-        return fetch_match(self._connection, self.id, self._client._timeout)
+        """What everybody at the table may know of the match."""
+        return fetch_match(self._connection, self.id, self._client._timeout, self.host_token)
 
     def reset(self, seed: SupportsIndex | None = None) -> None:
         """Begins the next episode at once, with this seed or the next one derived."""

@@ -59,6 +59,7 @@ class Seat(Closing):
         index: int | None,
         timeout: float,
         carrier: Carrier | None = None,
+        host_token: str = "",
     ) -> None:
         """Is called by `Client.join`, `Client.seat` and `Match.join`."""
         self.match_id = match_id
@@ -69,6 +70,7 @@ class Seat(Closing):
         self._connection = connection
         self._timeout = timeout
         self._carrier = carrier or _Calls(connection, token)
+        self._host_token = host_token
 
     def observe(
         self, *, wait: bool = False, text: bool = False, explain: bool = False, timeout: float | None = None
@@ -135,14 +137,16 @@ class Seat(Closing):
         """Begins the next episode: at once for the only remote seat, else when all remote seats have asked.
 
         Args:
-            seed: The seed, for the only remote seat; when left out the next one follows from the seed that
-                the match was given, or is secret.
+            seed: The seed, for a seat that the host has taken by `Match.join`, and for the only remote seat of
+                a match created with `seat_may_seed`; when left out the next one follows from the seed that the
+                match was given, or is secret.
             wait: Whether to answer only when the seat has something to decide or the episode is over.
             text: Whether to add the position as text.
             timeout: Seconds; `WAIT_SECONDS` when left out.
 
         Raises:
             EpisodeNotOver: Other remote seats are still playing.
+            HostOnly: A seed is not the seat's to give.
         """
         request = pb.ResetRequest(
             match_id=self.match_id,
@@ -151,11 +155,15 @@ class Seat(Closing):
             wait=wait,
             extras=_extras(text, False),
         )
+        if seed is not None and self._host_token:
+            # The host gives the seed, and the seat looks.
+            _Calls(self._connection, self._host_token).ask(request, timeout or WAIT_SECONDS)
+            return self.observe(wait=wait, text=text, timeout=timeout)
         return self._ask(request, timeout, True)
 
     def info(self) -> MatchInfo:
-        """What everybody may know of the match."""
-        return fetch_match(self._connection, self.match_id, self._timeout)
+        """What everybody at the table may know of the match."""
+        return fetch_match(self._connection, self.match_id, self._timeout, self.token)
 
     def stream(self) -> Seat:
         """The same seat over one stream; use it in a `with` statement, which ends the stream.
@@ -208,10 +216,12 @@ class _Calls:
         pass
 
 
-def fetch_match(connection: Connection, match_id: str, timeout: float) -> MatchInfo:
-    """What everybody may know of a match."""
+def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
+    """What the holder of a token may know of a match."""
     request = pb.GetMatchRequest(match_id=match_id)
-    answer = connection.call(lambda on: on.match.GetMatch, request, timeout=timeout, advice=MATCH_GOES_ON)
+    answer = connection.call(
+        lambda on: on.match.GetMatch, request, timeout=timeout, token=token, advice=MATCH_GOES_ON
+    )
     return _convert.match_info(answer.match)
 
 

@@ -186,12 +186,14 @@ class Seed:
     """A seed with the salt of its commitment.
 
     Attributes:
-        seed: The episode's seed.
+        seed: The seed, 0 to 2**64 - 1, if it was given or follows from one that was.
         salt: 16 bytes.
+        key: The 32 bytes of the episode's key, which all its randomness follows from.
     """
 
-    seed: int
+    seed: int | None
     salt: bytes
+    key: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +213,12 @@ class MatchInfo:
         state: `playing`, `over` or `closed`.
         episode: The present episode, counted from 0.
         ply: How many actions have been applied in it.
-        seed_commitment: BLAKE3 of the present episode's seed (8 bytes, low first) and a salt (16 bytes).
-        seed: The seed behind the commitment, once it may be known.
+        seed_commitment: 32 bytes: BLAKE3 of the match's id, the present episode (4 bytes, low first), the
+            spec digest, the episode's key and the salt.
+        seed: What is behind the commitment, once it may be known.
+        seed_source: Whether the server has drawn the seed, or somebody gave it and can compute every card.
+        seat_may_seed: Whether the only remote seat may give seeds.
+        private: Whether the match is shown to its host and its seats alone.
     """
 
     id: str
@@ -229,3 +235,6 @@ class MatchInfo:
     ply: int
     seed_commitment: bytes
     seed: Seed | None
+    seed_source: Literal["drawn", "given"]
+    seat_may_seed: bool
+    private: bool

@@ -42,7 +42,6 @@ class Table:
         mask: MaskPlace,
         reward: Reward,
         illegal_actions: IllegalActions,
-        skip_forced: bool,
         render_mode: str | None,
         address: str | None,
     ) -> None:
@@ -69,7 +68,6 @@ class Table:
         }
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
-        self._skip_forced = skip_forced
         self._random: np.random.Generator | None = None
         self._match: Match | None = None
         self._seats: dict[str, Seat] = {}
@@ -108,7 +106,6 @@ class Table:
                 options=self.spec.options,
                 seed=seed,
                 reward=self._reward,
-                skip_forced=self._skip_forced,
                 illegal_actions=self._illegal_actions,
             )
             check_table(self.spec, self._match.spec)

@@ -36,7 +36,6 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         mask: MaskPlace = "observation",
         reward: Reward = "rank",
         illegal_actions: IllegalActions = "seeded_legal",
-        skip_forced: bool = False,
         max_cycles: int | None = None,
         render_mode: str | None = None,
         address: str | None = None,
@@ -52,7 +51,6 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             reward: What agents are rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
                 episode's seed, is played instead, since many checkers and wrappers know no masks.
-            skip_forced: Whether decisions with a single legal action are skipped.
             max_cycles: After so many steps the episode is truncated.
             render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
             address: The server; a private one, shared by the environments of this process, when left out.
@@ -69,7 +67,6 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             mask=mask,
             reward=reward,
             illegal_actions=illegal_actions,
-            skip_forced=skip_forced,
             render_mode=render_mode,
             address=address,
         )

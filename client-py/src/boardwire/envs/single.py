@@ -173,6 +173,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             seed=seed,
             reward=self._reward,
             skip_forced=self._skip_forced,
+            seat_may_seed=True,
             illegal_actions=self._illegal_actions,
         )
         check_table(self.game_spec, self._match.spec)
