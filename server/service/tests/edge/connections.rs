@@ -80,7 +80,7 @@ async fn a_call_under_way_has_the_drain_time_and_no_more() {
     let server = Server::start(Bounds { drain_timeout, ..Bounds::default() }).await;
     let mut raw = server.raw().await;
     // Its message never comes.
-    let request = raw.request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
+    let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
     let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
     let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
     assert_eq!(answer.headers["grpc-status"], "0", "the call before it has come in");
@@ -92,14 +92,14 @@ async fn a_call_under_way_has_the_drain_time_and_no_more() {
 #[tokio::test]
 async fn a_full_descriptor_table_is_waited_out() {
     let serve = format!("ulimit -n 40; exec {} serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_boardwire"));
-    let mut server = Command::new("sh")
+    let mut process = Command::new("sh")
         .args(["-c", &serve])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("a shell");
     let mut line = String::new();
-    BufReader::new(server.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where");
+    BufReader::new(process.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where");
     let address = line.trim().strip_prefix("listening on ").expect("an address").to_owned();
     let mut crowd = vec![];
     for _ in 0..60 {
@@ -111,10 +111,10 @@ async fn a_full_descriptor_table_is_waited_out() {
     let early = tokio::time::timeout(Duration::from_millis(1_500), late.read_exact(&mut settings)).await;
     assert!(early.is_err(), "there is no descriptor left");
     drop(crowd);
-    let answered = tokio::time::timeout(Duration::from_secs(20), late.read_exact(&mut settings)).await;
-    answered.expect("there is one again").expect("it is served");
-    server.kill().expect("it runs");
-    let log = server.wait_with_output().expect("it ended").stderr;
+    let served = tokio::time::timeout(Duration::from_secs(20), late.read_exact(&mut settings)).await;
+    served.expect("there is one again").expect("it is served");
+    process.kill().expect("it runs");
+    let log = process.wait_with_output().expect("it ended").stderr;
     let log = String::from_utf8_lossy(&log);
     let warnings = log.lines().filter(|line| line.contains("no connection can be accepted")).count();
     assert!((1..=5).contains(&warnings), "{log}");

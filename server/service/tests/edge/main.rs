@@ -17,7 +17,8 @@ use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run_within};
 use boardwire_server::tables::Tables;
 use bytes::{BufMut as _, Bytes, BytesMut};
-use hyper::http::{HeaderMap, Request, StatusCode};
+use hyper::http::request::Builder;
+use hyper::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -101,13 +102,8 @@ impl Raw {
         Self(sender)
     }
 
-    fn request(&self, path: &str) -> hyper::http::request::Builder {
-        let uri = format!("http://localhost{path}");
-        Request::post(uri).header("content-type", "application/grpc").header("te", "trailers")
-    }
-
     /// Sends a request with a body, and waits for the end of the response.
-    async fn send(&mut self, request: hyper::http::request::Builder, body: Bytes) -> Answer {
+    async fn send(&mut self, request: Builder, body: Bytes) -> Answer {
         self.0 = self.0.clone().ready().await.expect("the connection is open");
         let request = request.body(()).expect("a request");
         let (response, mut sending) = self.0.send_request(request, false).expect("it is sent");
@@ -125,8 +121,13 @@ impl Raw {
     }
 
     async fn call(&mut self, path: &str, message: &[u8]) -> Answer {
-        self.send(self.request(path), framed(0, message)).await
+        self.send(request(path), framed(0, message)).await
     }
+}
+
+fn request(path: &str) -> Builder {
+    let uri = format!("http://localhost{path}");
+    Request::post(uri).header("content-type", "application/grpc").header("te", "trailers")
 }
 
 /// A message as it is sent.
@@ -176,7 +177,9 @@ impl Seat {
         }
         let mut seat = Self { client, match_id, token: tokens.swap_remove(0) };
         let seen = seat.observe(false).await.expect("it is shown").observation.expect("an observation");
-        let action = (0..).find(|at| seen.mask[at / 8] >> (at % 8) & 1 == 1).expect("a legal action");
+        let action = (0..8 * seen.mask.len())
+            .find(|at| seen.mask[at / 8] >> (at % 8) & 1 == 1)
+            .expect("a legal action");
         let act = ActRequest {
             match_id: seat.match_id.clone(),
             action: u32::try_from(action).expect("few actions"),

@@ -35,7 +35,7 @@ async fn every_status_of_the_transport_is_named() {
         (ACT, framed(7, b""), Code::Internal, "MESSAGE_UNDECODABLE"),
         (ACT, framed(0, &[0; 9]).slice(..9), Code::Internal, "MESSAGE_UNDECODABLE"),
         (ACT, Bytes::new(), Code::Internal, "MESSAGE_MISSING"),
-        (ACT, framed(0, &[0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
+        (ACT, framed(0, &vec![0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
         (ACT, framed(0, b""), Code::NotFound, "MATCH_UNKNOWN"),
         ("/boardwire.v1.MatchService/Undo", framed(0, b""), Code::Unimplemented, "METHOD_UNKNOWN"),
         ("/chess.v1.Chess/Move", framed(0, b""), Code::Unimplemented, "SERVICE_UNKNOWN"),
@@ -43,15 +43,15 @@ async fn every_status_of_the_transport_is_named() {
         (REFLECTION, framed(0, &unknown_symbol.encode_to_vec()), Code::NotFound, "DESCRIPTOR_UNKNOWN"),
         (REFLECTION, framed(0, &no_symbol.encode_to_vec()), Code::InvalidArgument, "FIELD_INVALID"),
     ] {
-        let answer = raw.send(raw.request(path), body).await;
+        let answer = raw.send(request(path), body).await;
         assert_eq!(answer.http, StatusCode::OK);
         assert_eq!(answer.named(), (code, reason.to_owned()), "{path}: {}", answer.status().message());
     }
-    let compressed = raw.request(ACT).header("grpc-encoding", "gzip");
+    let compressed = request(ACT).header("grpc-encoding", "gzip");
     let answer = raw.send(compressed, framed(1, b"x")).await;
     assert_eq!(answer.named(), (Code::Unimplemented, "COMPRESSION_UNSUPPORTED".to_owned()));
     assert_eq!(answer.headers["grpc-accept-encoding"], "identity");
-    let long = raw.request(ACT).header("authorization", format!("Bearer {}", "a".repeat(2_000)));
+    let long = request(ACT).header("authorization", format!("Bearer {}", "a".repeat(2_000)));
     let answer = raw.send(long, framed(0, b"")).await;
     assert_eq!(answer.named(), (Code::Unauthenticated, "TOKEN_TOO_LONG".to_owned()));
 }
@@ -62,14 +62,14 @@ async fn a_failure_in_a_stream_is_named_in_its_trailers() {
     let mut raw = server.raw().await;
     for (message, code, reason) in [
         (framed(0, &[0xff; 9]), Code::Internal, "MESSAGE_UNDECODABLE"),
-        (framed(0, &[0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
+        (framed(0, &vec![0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
     ] {
         for path in [PLAY, "/boardwire.v1.BatchService/RunBatch"] {
             // A stream of batches takes more.
             if path != PLAY && code == Code::ResourceExhausted {
                 continue;
             }
-            let request = raw.request(path).header("authorization", "Bearer x");
+            let request = request(path).header("authorization", "Bearer x");
             let answer = raw.send(request, message.clone()).await;
             assert_eq!(answer.named(), (code, reason.to_owned()), "{path}");
         }
@@ -98,7 +98,7 @@ async fn a_call_whose_time_is_over_has_exceeded_its_deadline() {
     let seat = Seat::sit(server.channel().await).await;
     let observe = ObserveRequest { match_id: seat.match_id.clone(), wait: true, ..Default::default() };
     let mut raw = server.raw().await;
-    let request = raw.request("/boardwire.v1.MatchService/Observe");
+    let request = request("/boardwire.v1.MatchService/Observe");
     let token = format!("Bearer {}", seat.token);
     let request = request.header("authorization", token).header("grpc-timeout", "50m");
     let answer = raw.send(request, framed(0, &observe.encode_to_vec())).await;
@@ -111,7 +111,7 @@ async fn requests_have_ids() {
     let mut raw = server.raw().await;
     let mut ids = vec![];
     for given in [Some("mine-7"), Some("a b"), Some(&*"a".repeat(65)), None] {
-        let mut request = raw.request(HEALTH);
+        let mut request = request(HEALTH);
         if let Some(given) = given {
             request = request.header("x-request-id", given);
         }
@@ -130,9 +130,9 @@ async fn only_methods_of_bulk_take_large_messages() {
     let mut raw = server.raw().await;
     // A message of 63 MiB is announced; nothing of it has to be sent.
     let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
-    let answer = raw.send(raw.request(OPEN_BATCH), announced.clone()).await;
+    let answer = raw.send(request(OPEN_BATCH), announced.clone()).await;
     assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
-    let answer = raw.send(raw.request(STEP_BATCH), announced).await;
+    let answer = raw.send(request(STEP_BATCH), announced).await;
     assert_eq!(answer.named(), (Code::Internal, "MESSAGE_MISSING".to_owned()), "it may be sent");
     let step = StepBatchRequest { actions: vec![7; 1 << 20].into(), ..StepBatchRequest::default() };
     let answer = BatchServiceClient::new(server.channel().await).step_batch(with_token(step, "x")).await;
@@ -179,7 +179,7 @@ async fn huge_values_are_cut_and_the_code_arrives() {
         assert!(matches!(status.code(), Code::InvalidArgument | Code::NotFound), "{status:?}");
         reason(&status);
         let headers = status.clone().into_http::<()>();
-        let bytes: usize = headers.headers().values().map(|value| value.len()).sum();
+        let bytes: usize = headers.headers().values().map(HeaderValue::len).sum();
         assert!(bytes < 4_096, "{bytes} bytes: {}", status.message());
     }
     // Where a refusal is a message, it is cut too.
