@@ -54,6 +54,7 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── EnvironmentsFull              ENVIRONMENTS_FULL
 │   ├── CallerFull                    CALLER_FULL
 │   ├── SeatBusy                      SEAT_BUSY
+│   ├── BytesFull                     BYTES_FULL
 │   ├── CallsFull                     CALLS_FULL
 │   ├── StreamsFull                   STREAMS_FULL
 │   └── RateExceeded                  RATE_EXCEEDED
@@ -382,18 +383,18 @@ class MatchExpired(MatchClosed):
     REASON = "MATCH_EXPIRED"
 
 
-class RequestReused(BoardwireError):
-    """The request's id has been used for another request."""
-
-    CODES = ("ALREADY_EXISTS",)
-    REASON = "REQUEST_ID_REUSED"
-
-
 class StaleDecision(BoardwireError):
     """The decision answered is not the one due: observe again."""
 
     CODES = ("ABORTED",)
     REASON = "DECISION_STALE"
+
+
+class RequestReused(BoardwireError):
+    """The request's id has been used for another request."""
+
+    CODES = ("ALREADY_EXISTS",)
+    REASON = "REQUEST_ID_REUSED"
 
 
 class ServerFull(BoardwireError):
@@ -430,6 +431,12 @@ class SeatBusy(ServerFull):
     """The seat has as many calls waiting as it may."""
 
     REASON = "SEAT_BUSY"
+
+
+class BytesFull(ServerFull):
+    """Answers that nobody has read, or messages under way, take as many bytes as they may."""
+
+    REASON = "BYTES_FULL"
 
 
 class CallsFull(ServerFull):

@@ -137,9 +137,9 @@ class Seat(Closing):
         """Begins the next episode: at once for the only remote seat, else when all remote seats have asked.
 
         Args:
-            seed: The seed, for a seat that the host has taken by `Match.join`, and for the only remote seat of
-                a match created with `seat_may_seed`; when left out the next one follows from the seed that the
-                match was given, or is secret.
+            seed: The seed, for a seat that the host has taken by `Match.join`, and for the only remote seat
+                of a match created with `seat_may_seed`; when left out the next one follows from the seed that
+                the match was given, or is secret.
             wait: Whether to answer only when the seat has something to decide or the episode is over.
             text: Whether to add the position as text.
             timeout: Seconds; `WAIT_SECONDS` when left out.
@@ -178,6 +178,7 @@ class Seat(Closing):
             index=self.index,
             timeout=self._timeout,
             carrier=PlayStream(self._connection, self.token, advice=MATCH_GOES_ON),
+            host_token=self._host_token,
         )
         seat.last = self.last
         return seat

@@ -402,6 +402,25 @@ impl Arbiter {
     }
 }
 
+#[cfg(test)]
+impl Arbiter {
+    /// Draws everything anew that `seat` cannot know; gives what was true.
+    pub(crate) fn determinize(&self, seat: Seat, dice: &mut boardwire_kernel::Dice) -> Truth {
+        let mut inner = self.lock();
+        let other = inner.standing.imagined(&self.settings, seat, dice);
+        Truth(std::mem::replace(&mut inner.standing, other))
+    }
+
+    /// Puts back what was true.
+    pub(crate) fn put_back(&self, Truth(standing): Truth) {
+        self.lock().standing = standing;
+    }
+}
+
+/// How a match truly stands.
+#[cfg(test)]
+pub(crate) struct Truth(Standing);
+
 impl Inner {
     /// Refuses when the match has ended for good.
     fn open(&self) -> Result<(), ServiceError> {

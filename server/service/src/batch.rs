@@ -22,10 +22,11 @@ use tokio::sync::Notify;
 
 pub use block::Block;
 pub(crate) use block::Environments;
-pub use columns::{Room, Step};
+pub use columns::Step;
 pub use plan::{Autoreset, Begin, Columns, Plan, flag};
 pub use snapshot::SnapshotKey;
 
+use crate::edge::Room;
 use crate::error::ServiceError;
 use crate::pool::{Owner, Pool};
 use crate::run::MAX_MESSAGE_BYTES;
@@ -36,6 +37,8 @@ use work::{Effort, Piece, Taken};
 
 /// What a message has beside its columns, at most.
 pub(crate) const MESSAGE_HEAD: usize = 1024;
+/// About what an environment takes in a snapshot.
+const SAVED_BYTES: usize = 1024;
 /// Environments a block has when no bot of theirs thinks.
 const BLOCK: usize = 64;
 /// Environments a block has when bots think.
@@ -147,6 +150,14 @@ impl Batch {
         &self.opening
     }
 
+    /// About what a snapshot takes of all environments, or of those of `mask`.
+    #[must_use]
+    pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
+        let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
+        let environments = if mask.is_empty() { self.opening.environments } else { chosen };
+        (environments * SAVED_BYTES).min(MAX_MESSAGE_BYTES)
+    }
+
     /// The most bytes that the rows of `count` environments take, of all when it is 0.
     #[must_use]
     pub fn step_bytes(&self, count: u32) -> usize {
@@ -220,7 +231,7 @@ impl Batch {
         first: u32,
         count: u32,
         actions: Bytes,
-        room: Room,
+        room: Option<Room>,
     ) -> Result<Step, ServiceError> {
         let range = self.run_of(first, count)?;
         if actions.len() != range.len() {
@@ -244,7 +255,7 @@ impl Batch {
         mask: &[u8],
         seed: Option<u64>,
         seeds: &[u64],
-        room: Room,
+        room: Option<Room>,
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         if !seeds.is_empty() && (seeds.len() != chosen.len() || seed.is_some()) {
@@ -299,7 +310,7 @@ impl Batch {
         key: &SnapshotKey,
         snapshot: Bytes,
         mask: &[u8],
-        room: Room,
+        room: Option<Room>,
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);

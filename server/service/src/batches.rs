@@ -253,15 +253,6 @@ impl Batches {
         Ok(Arc::clone(&lease.batch))
     }
 
-    /// Refuses a token that belongs to no batch.
-    ///
-    /// # Errors
-    /// As it says.
-    pub fn check_token(&self, token: &str) -> Result<(), ServiceError> {
-        let owned = self.lock().leases.values().any(|lease| secret::same(token, &lease.token));
-        if owned { Ok(()) } else { Err(ServiceError::UnknownToken) }
-    }
-
     /// Closes a batch for its owner.
     ///
     /// # Errors

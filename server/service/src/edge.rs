@@ -13,6 +13,7 @@ mod limits;
 mod methods;
 mod panics;
 mod preface;
+mod room;
 mod serve;
 mod size;
 
@@ -38,6 +39,7 @@ use tower_http::validate_request::{ValidateRequest, ValidateRequestHeaderLayer};
 use tracing::{Level, Span};
 
 pub use caller::{Bearer, Caller, Origin, bearer};
+pub use room::Room;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 
 pub(crate) use serve::serve;
@@ -48,6 +50,7 @@ use deadline::Deadline;
 use limits::{Held, Limited, Permits, Rates};
 use methods::Methods;
 use panics::Caught;
+use room::Budget;
 
 /// What the server takes from its callers. Each limit is a flag of `boardwire serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +61,10 @@ pub struct Bounds {
     pub connections_per_caller: usize,
     /// The most calls that may be under way on one connection.
     pub connection_streams: u32,
-    /// The most bytes of answers that may wait to be read on one connection.
+    /// The most bytes of answers and unfinished messages that one connection may hold.
     pub connection_bytes: usize,
+    /// The most of them that all connections may hold.
+    pub bytes: usize,
     /// The most calls of one message each way that may be under way.
     pub calls: usize,
     /// The most streams that may be open.
@@ -79,6 +84,7 @@ impl Default for Bounds {
             connections_per_caller: 1_024,
             connection_streams: 1_024,
             connection_bytes: 128 << 20,
+            bytes: 1 << 30,
             calls: 16_384,
             streams: 16_384,
             rate: 100_000,
@@ -92,6 +98,8 @@ impl Default for Bounds {
 pub(crate) struct Edge {
     bounds: Bounds,
     connections: Arc<Connections>,
+    /// What a new connection may hold.
+    budget: Budget,
     permits: Permits,
     rates: Rates,
     methods: Methods,
@@ -102,6 +110,7 @@ impl Edge {
         let connections = Connections::new(bounds.connections, bounds.connections_per_caller);
         Self {
             connections: Arc::new(connections),
+            budget: Budget::new(bounds.connection_bytes, bounds.bytes),
             permits: Permits::new(&bounds),
             rates: Rates::new(bounds.rate),
             methods: Methods::served(),

@@ -154,6 +154,11 @@ pub enum ServiceError {
     /// The time that the caller gave the call is over.
     #[error("the time that the call was given is over")]
     TimedOut,
+    /// The server or the connection holds as many bytes for others as it may.
+    #[error(
+        "{limit} bytes of answers that nobody has read and of messages under way are as many as may be held: read answers first"
+    )]
+    BytesFull { limit: usize },
     /// No further call fits.
     #[error("{limit} calls are under way, as many as may be: try again")]
     CallsFull { limit: usize },

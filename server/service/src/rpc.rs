@@ -4,6 +4,8 @@ mod answers;
 mod batch;
 mod catalog;
 mod match_;
+#[cfg(test)]
+mod secrecy;
 
 pub(crate) use answers::Unbuffered;
 pub(crate) use batch::BatchPlane;
@@ -12,10 +14,10 @@ pub(crate) use match_::MatchPlane;
 
 use boardwire_bots::UnknownBot;
 use prost::Message;
-use tonic::Request;
+use tonic::{Request, Response};
 
 use crate::arbiter::Player;
-use crate::edge::{self, Caller, Origin};
+use crate::edge::{self, Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::requests::RequestId;
 
@@ -27,6 +29,23 @@ fn token<T>(request: &Request<T>) -> Option<&str> {
 /// Who calls.
 fn caller<T>(request: &Request<T>) -> Option<Caller> {
     request.extensions().get::<Caller>().cloned()
+}
+
+/// Waits for room for an answer of so many bytes.
+async fn room(caller: Option<&Caller>, bytes: usize) -> Result<Option<Room>, ServiceError> {
+    match caller {
+        Some(caller) => caller.budget().wait(bytes).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A response whose message holds its room until it has been sent.
+fn holding<T>(message: T, room: Option<Room>) -> Response<T> {
+    let mut response = Response::new(message);
+    if let Some(room) = room {
+        room.keep(&mut response);
+    }
+    response
 }
 
 /// What a request of a caller is named by, with a digest of everything that it asks for.

@@ -223,6 +223,9 @@ impl ServiceError {
                 (Code::Unimplemented, "COMPRESSION_UNSUPPORTED", vec![("problem", problem.clone())])
             }
             Self::TimedOut => (Code::DeadlineExceeded, "TIMED_OUT", vec![]),
+            Self::BytesFull { limit } => {
+                (Code::ResourceExhausted, "BYTES_FULL", vec![("limit", text(limit))])
+            }
             Self::CallsFull { limit } => {
                 (Code::ResourceExhausted, "CALLS_FULL", vec![("limit", text(limit))])
             }
@@ -275,6 +278,7 @@ impl ServiceError {
                     Self::CallerFull { what, .. } => what,
                     Self::SeatBusy { .. } => "waiting calls",
                     Self::MessageTooLarge { .. } => "bytes of a message",
+                    Self::BytesFull { .. } => "bytes",
                     Self::CallsFull { .. } => "calls",
                     Self::StreamsFull { .. } => "streams",
                     Self::RateExceeded { .. } => "calls a second",

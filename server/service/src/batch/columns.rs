@@ -3,7 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use tokio::sync::OwnedSemaphorePermit;
+
+use crate::edge::Room;
 
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
@@ -140,21 +141,6 @@ pub struct Step {
     pub view: Bytes,
 }
 
-/// Room for the bytes of a step among those that its caller has not read; given back when they have been sent.
-pub type Room = Option<OwnedSemaphorePermit>;
-
-/// The rows of a step, on their way to be sent.
-struct Sent {
-    bytes: Bytes,
-    _room: OwnedSemaphorePermit,
-}
-
-impl AsRef<[u8]> for Sent {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 /// Buffers that are used again once what they held has been sent.
 #[derive(Debug, Default)]
 pub(super) struct Buffers(Mutex<Vec<Bytes>>);
@@ -175,7 +161,7 @@ impl Buffers {
     }
 
     /// The columns of written rows, which share their buffer.
-    pub(super) fn finish(&self, rows: Rows, first: u32, ends: Ends, room: Room) -> Step {
+    pub(super) fn finish(&self, rows: Rows, first: u32, ends: Ends, room: Option<Room>) -> Step {
         let (widths, n) = (rows.widths, rows.seat.len());
         let mut buffer = rows.seat;
         for column in [rows.flags, rows.ply, rows.reward, rows.mask, rows.episode, rows.view] {
@@ -188,7 +174,7 @@ impl Buffers {
         }
         drop(kept);
         let mut rest = match room {
-            Some(room) => Bytes::from_owner(Sent { bytes, _room: room }),
+            Some(room) => room.hold(bytes),
             None => bytes,
         };
         let seat = rest.split_to(n);

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use super::block::{Block, Output, Span, Todo};
-use super::columns::{Ends, Room, Step};
+use super::columns::{Ends, Step};
 use super::snapshot::Saved;
 use super::{Autoreset, Batch};
 use crate::arbiter::IllegalActions;
+use crate::edge::Room;
 use crate::error::ServiceError;
 use crate::pool::{Flow, Slice, Work};
 
@@ -116,7 +117,7 @@ impl Taken {
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
     /// anything else is soon done.
-    pub(super) async fn work(mut self, todo: Todo, room: Room) -> Result<Step, ServiceError> {
+    pub(super) async fn work(mut self, todo: Todo, room: Option<Room>) -> Result<Step, ServiceError> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
         let first = u32::try_from(self.range.start).unwrap_or(u32::MAX);
         let rows = if let Todo::Open = todo { 0 } else { self.range.len() };

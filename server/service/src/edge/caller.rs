@@ -7,11 +7,11 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 use tonic::Extensions;
 use tonic::codegen::http::{HeaderValue, Request, header::AUTHORIZATION};
 
+use super::room::Budget;
 use crate::batches::Peer;
 use crate::error::ServiceError;
 
@@ -59,18 +59,14 @@ pub struct Caller(Arc<Connection>);
 struct Connection {
     peer: Peer,
     origin: Origin,
-    unread: Arc<Semaphore>,
-    /// The permits of `unread`.
-    budget: usize,
+    budget: Budget,
     calls: TaskTracker,
 }
 
 impl Caller {
-    /// A connection that may hold so many bytes of answers that have not been read.
-    pub(crate) fn new(peer: Peer, origin: Origin, unread: usize) -> Self {
-        let budget = unread.min(Semaphore::MAX_PERMITS);
-        let unread = Arc::new(Semaphore::new(budget));
-        Self(Arc::new(Connection { peer, origin, unread, budget, calls: TaskTracker::new() }))
+    /// A connection that may hold as many bytes as its budget says.
+    pub(crate) fn new(peer: Peer, origin: Origin, budget: Budget) -> Self {
+        Self(Arc::new(Connection { peer, origin, budget, calls: TaskTracker::new() }))
     }
 
     /// The connection's number.
@@ -85,18 +81,9 @@ impl Caller {
         self.0.origin
     }
 
-    /// The bytes of answers for which there is room.
-    #[cfg(test)]
-    pub(crate) fn unread(&self) -> usize {
-        self.0.unread.available_permits()
-    }
-
-    /// Waits until the connection has room for so many more bytes of answers that nobody has read. One answer may
-    /// always be sent, however large.
-    pub(crate) async fn room(&self, bytes: usize) -> OwnedSemaphorePermit {
-        let permits = u32::try_from(bytes.min(self.0.budget)).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.0.unread).acquire_many_owned(permits).await;
-        room.expect("the budget of a connection is never closed")
+    /// What the connection may hold.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.0.budget
     }
 
     /// The calls under way on this connection, each with a token of its own.

@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures_util::future::{Either, Ready, ready};
+use futures_util::future::{self, Either, Ready};
 use governor::clock::{Clock as _, DefaultClock};
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
@@ -20,6 +20,7 @@ use tonic::codegen::{BoxFuture, Service};
 
 use super::caller::{Caller, Origin};
 use super::methods::{Kind, Method};
+use super::room::{self, Room};
 use super::{Bounds, refuse};
 use crate::error::ServiceError;
 
@@ -111,19 +112,22 @@ where
     fn call(&mut self, request: Request<R>) -> Self::Future {
         let permit = match self.permits.take(request.extensions()) {
             Ok(permit) => permit,
-            Err(error) => return Either::Left(ready(Ok(refuse(error)))),
+            Err(error) => return Either::Left(future::ready(Ok(refuse(error)))),
         };
         let answered = self.inner.call(request);
         Either::Right(Box::pin(async move {
-            Ok(answered.await?.map(|body| Held { body, _permit: Some(permit) }))
+            let mut response = answered.await?;
+            let room = room::kept(response.extensions_mut());
+            Ok(response.map(|body| Held { body, room, _permit: Some(permit) }))
         }))
     }
 }
 
-/// A response's body, with the permit of its call.
+/// A response's body, with the permit of its call and the room that its message takes.
 #[derive(Default)]
 pub(crate) struct Held<B> {
     body: B,
+    room: Option<Room>,
     _permit: Option<Permit>,
 }
 
@@ -135,7 +139,14 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Held<B> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
+        let this = self.get_mut();
+        let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
+        Poll::Ready(frame.map(|frame| {
+            frame.map(|frame| match this.room.take_if(|_| frame.is_data()) {
+                Some(room) => frame.map_data(|bytes| room.hold(bytes)),
+                None => frame,
+            })
+        }))
     }
 
     fn is_end_stream(&self) -> bool {

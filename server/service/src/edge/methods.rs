@@ -14,9 +14,16 @@ use crate::run::MAX_MESSAGE_BYTES;
 
 /// The most bytes of a message to a method that takes no bulk.
 pub(crate) const MAX_SMALL_MESSAGE_BYTES: usize = 64 << 10;
-/// The methods whose messages grow with the number of environments. None of their fields holds more memory
-/// than its bytes: they are words, bytes and packed numbers.
-const BULK: &[&str] = &["LoadBatch", "ResetBatch", "RunBatch", "StepBatch"];
+/// The most bytes of a message with actions or seeds: eight for each environment of the largest batch.
+const MAX_COLUMN_BYTES: usize = 4 << 20;
+/// The methods whose messages grow with the number of environments, and their most bytes. None of their fields holds
+/// more memory than its bytes: they are words, bytes and packed numbers.
+const BULK: &[(&str, usize)] = &[
+    ("LoadBatch", MAX_MESSAGE_BYTES),
+    ("ResetBatch", MAX_COLUMN_BYTES),
+    ("RunBatch", MAX_COLUMN_BYTES),
+    ("StepBatch", MAX_COLUMN_BYTES),
+];
 /// The service whose calls come before all others.
 const HEALTH: &str = "grpc.health.v1.Health";
 
@@ -66,8 +73,8 @@ impl Methods {
                         } else {
                             Kind::Call
                         };
-                        let bulk = BULK.contains(&method.name());
-                        let message_bytes = if bulk { MAX_MESSAGE_BYTES } else { MAX_SMALL_MESSAGE_BYTES };
+                        let bulk = BULK.iter().find(|(name, _)| *name == method.name());
+                        let message_bytes = bulk.map_or(MAX_SMALL_MESSAGE_BYTES, |(_, bytes)| *bytes);
                         (method.name().to_owned(), Method { kind, message_bytes })
                     });
                     let methods = methods.collect();
@@ -105,12 +112,13 @@ mod tests {
     fn methods_are_known_by_their_descriptors() {
         let methods = Methods::served();
         let found = |path: &str| methods.find(path).map(|method| (method.kind, method.message_bytes));
-        let (small, large) = (64 << 10, 64 << 20);
+        let (small, columns) = (64 << 10, 4 << 20);
         assert_eq!(found("/boardwire.v1.MatchService/Act"), Ok((Kind::Call, small)));
         assert_eq!(found("/boardwire.v1.MatchService/Play"), Ok((Kind::Stream, small)));
         assert_eq!(found("/boardwire.v1.BatchService/OpenBatch"), Ok((Kind::Call, small)));
-        assert_eq!(found("/boardwire.v1.BatchService/StepBatch"), Ok((Kind::Call, large)));
-        assert_eq!(found("/boardwire.v1.BatchService/RunBatch"), Ok((Kind::Stream, large)));
+        assert_eq!(found("/boardwire.v1.BatchService/StepBatch"), Ok((Kind::Call, columns)));
+        assert_eq!(found("/boardwire.v1.BatchService/LoadBatch"), Ok((Kind::Call, 64 << 20)));
+        assert_eq!(found("/boardwire.v1.BatchService/RunBatch"), Ok((Kind::Stream, columns)));
         assert_eq!(found("/grpc.health.v1.Health/Check"), Ok((Kind::Health, small)));
         assert_eq!(found("/grpc.health.v1.Health/Watch"), Ok((Kind::Stream, small)));
         let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -136,7 +144,7 @@ mod tests {
     #[test]
     fn every_method_of_bulk_is_served() {
         let methods = Methods::served();
-        for name in BULK {
+        for (name, _) in BULK {
             assert!(methods.find(&format!("/boardwire.v1.BatchService/{name}")).is_ok(), "{name}");
         }
     }

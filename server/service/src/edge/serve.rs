@@ -68,7 +68,7 @@ pub(crate) async fn serve<A, S, B>(
         let Some(place) = edge.connections.admit(origin) else { continue };
         edge.rates.forget();
         let leases = Leases::begin(&batches);
-        let caller = Caller::new(leases.peer, origin, edge.bounds.connection_bytes);
+        let caller = Caller::new(leases.peer, origin, edge.budget.another());
         let serving = connection(io, service.clone(), caller, edge.bounds.clone(), stop.clone());
         connections.spawn(async move {
             serving.await;

@@ -1,4 +1,4 @@
-//! The size of messages, checked before anything is decoded or a buffer made for it.
+//! The size of messages, checked and counted before anything is decoded or a buffer made for it.
 //!
 //! tonic has one limit for all methods of a service. What a message needs in memory depends on the method:
 //! four bytes of a name that is repeated become twenty-four, the bytes of a snapshot stay what they are.
@@ -12,7 +12,9 @@ use tonic::Status;
 use tonic::codegen::StdError;
 use tonic::codegen::http::Request;
 
+use super::caller::Caller;
 use super::methods::{MAX_SMALL_MESSAGE_BYTES, Method};
+use super::room::{Budget, Room, SMALL};
 use crate::error::ServiceError;
 
 /// What stands before a message: whether it is compressed, and its length.
@@ -26,13 +28,18 @@ where
 {
     let limit =
         request.extensions().get::<Method>().map_or(MAX_SMALL_MESSAGE_BYTES, |method| method.message_bytes);
-    request.map(|body| tonic::body::Body::new(Sized { body, limit, prefix: [0; PREFIX], read: 0, left: 0 }))
+    let budget = request.extensions().get::<Caller>().map(|caller| caller.budget().clone());
+    let sized = |body| Sized { body, limit, budget, room: None, prefix: [0; PREFIX], read: 0, left: 0 };
+    request.map(|body| tonic::body::Body::new(sized(body)))
 }
 
 /// A request's body whose messages have at most so many bytes.
 struct Sized<B> {
     body: B,
     limit: usize,
+    budget: Option<Budget>,
+    /// The room of a large message under way.
+    room: Option<Room>,
     /// The prefix of the message to come, as far as it has been read.
     prefix: [u8; PREFIX],
     read: usize,
@@ -45,6 +52,9 @@ impl<B> Sized<B> {
         while !bytes.is_empty() {
             let (of_message, rest) = bytes.split_at(self.left.min(bytes.len()));
             self.left -= of_message.len();
+            if self.left == 0 {
+                self.room = None;
+            }
             let (of_prefix, rest) = rest.split_at(rest.len().min(PREFIX - self.read));
             self.prefix[self.read..self.read + of_prefix.len()].copy_from_slice(of_prefix);
             self.read += of_prefix.len();
@@ -53,6 +63,9 @@ impl<B> Sized<B> {
                 (self.left, self.read) = (u32::from_be_bytes(length) as usize, 0);
                 if self.left > self.limit {
                     return Err(ServiceError::MessageTooLarge { bytes: self.left, limit: self.limit });
+                }
+                if let Some(budget) = self.budget.as_ref().filter(|_| self.left > SMALL) {
+                    self.room = Some(budget.take(self.left)?);
                 }
             }
             bytes = rest;
@@ -106,7 +119,8 @@ mod tests {
 
     /// Whether messages pass, in pieces of so many bytes.
     fn passes(messages: &[u8], piece: usize) -> bool {
-        let mut sized = Sized { body: (), limit: 100, prefix: [0; PREFIX], read: 0, left: 0 };
+        let mut sized =
+            Sized { body: (), limit: 100, budget: None, room: None, prefix: [0; PREFIX], read: 0, left: 0 };
         messages.chunks(piece).all(|piece| sized.check(piece).is_ok())
     }
 

@@ -28,7 +28,7 @@ impl CatalogService for Mistaken {
             caller.peer().0,
             caller.origin(),
             bearer(request.extensions()),
-            caller.unread()
+            caller.budget().free()
         );
         Ok(tonic::Response::new(ListGamesResponse { games, next_page_token }))
     }

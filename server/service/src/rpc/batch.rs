@@ -1,5 +1,6 @@
 //! Batches of environments, each for one trusted owner.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
@@ -8,7 +9,7 @@ use boardwire_api::v1::{
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
 };
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -16,10 +17,10 @@ use tonic::{Request, Response, Status, Streaming};
 use super::answers::{self, Answer};
 use super::{caller, named, request_id, token};
 use crate::arbiter::Player;
-use crate::batch::{Batch, Opening, Plan, Room, Step};
+use crate::batch::{Batch, Opening, Plan, Step};
 use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
-use crate::edge::{Caller, Origin};
+use crate::edge::{Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -85,7 +86,6 @@ impl BatchService for BatchPlane {
     ) -> Answered<Self::RunBatchStream> {
         let batches = Arc::clone(&self.batches);
         let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
-        batches.check_token(&token)?;
         let caller = caller(&request);
         let requests = request.into_inner().take_until(self.matches.stopped());
         let (answering, answered) = mpsc::channel(AHEAD);
@@ -105,7 +105,13 @@ impl BatchService for BatchPlane {
         // A caller that has gone wants no answer: what is being done for it ends with it.
         tokio::spawn(async move {
             tokio::select! {
-                () = answering => {}
+                answered = AssertUnwindSafe(answering).catch_unwind() => {
+                    if answered.is_err() {
+                        let what = "a step panicked".to_owned();
+                        let failed = ServiceError::Internal { place: "a stream of batches".to_owned(), what };
+                        let _ = gone.send(Err(failed.into())).await;
+                    }
+                }
                 () = gone.closed() => {}
             }
         });
@@ -115,14 +121,15 @@ impl BatchService for BatchPlane {
     async fn save_batch(&self, request: Request<SaveBatchRequest>) -> Answered<SaveBatchResponse> {
         let SaveBatchRequest { batch_id, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(&request))?;
+        let room = super::room(caller(&request).as_ref(), batch.snapshot_bytes(mask)).await?;
         let snapshot = batch.save(self.batches.key(), mask).await?;
-        Ok(Response::new(SaveBatchResponse { snapshot }))
+        Ok(super::holding(SaveBatchResponse { snapshot }, room))
     }
 
     async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answered<LoadBatchResponse> {
         let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(&request))?;
-        let room = room(caller(&request).as_ref(), &batch, 0).await;
+        let room = room(caller(&request).as_ref(), &batch, 0).await?;
         Ok(answers::one(batch.load(self.batches.key(), snapshot.clone(), mask, room).await?))
     }
 
@@ -152,8 +159,8 @@ fn plan(asked: &OpenBatchRequest) -> Result<Plan, ServiceError> {
 }
 
 /// Waits for room for the rows of `count` environments, all of them when it is 0.
-async fn room(caller: Option<&Caller>, batch: &Batch, count: u32) -> Room {
-    Some(caller?.room(batch.step_bytes(count)).await)
+async fn room(caller: Option<&Caller>, batch: &Batch, count: u32) -> Result<Option<Room>, ServiceError> {
+    super::room(caller, batch.step_bytes(count)).await
 }
 
 async fn step(
@@ -163,7 +170,7 @@ async fn step(
     asked: &StepBatchRequest,
 ) -> Result<Step, ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
-    let room = room(caller, &batch, asked.count).await;
+    let room = room(caller, &batch, asked.count).await?;
     batch.step(asked.first, asked.count, asked.actions.clone(), room).await
 }
 
@@ -174,7 +181,7 @@ async fn reset(
     asked: &ResetBatchRequest,
 ) -> Result<Step, ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
-    let room = room(caller, &batch, 0).await;
+    let room = room(caller, &batch, 0).await?;
     batch.reset(&asked.mask, asked.seed, &asked.seeds, room).await
 }
 

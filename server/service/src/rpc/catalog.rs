@@ -9,9 +9,12 @@ use boardwire_api::v1::{
 use boardwire_games::Registry;
 use tonic::{Request, Response, Status};
 
-use super::{bad_page, page_size};
+use super::{bad_page, caller, holding, page_size, room};
 use crate::convert;
 use crate::matches::Matches;
+
+/// About what the description of a table takes.
+const SPEC_BYTES: usize = 64 << 10;
 
 /// Serves the descriptions of the games.
 pub(crate) struct Catalog(pub(crate) Arc<Matches>);
@@ -37,12 +40,13 @@ impl CatalogService for Catalog {
     }
 
     async fn get_game(&self, request: Request<GetGameRequest>) -> Result<Response<GetGameResponse>, Status> {
+        let room = room(caller(&request).as_ref(), SPEC_BYTES).await?;
         let GetGameRequest { game, seats, options } = request.into_inner();
         let tables = self.0.tables();
         let served = tables.served(&game)?;
         let seats = if seats == 0 { (*served.title.seats.start()).into() } else { seats };
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let table = tables.table(&game, seats, options)?;
-        Ok(Response::new(GetGameResponse { spec: Some(convert::spec(&served, &table)) }))
+        Ok(holding(GetGameResponse { spec: Some(convert::spec(&served, &table)) }, room))
     }
 }

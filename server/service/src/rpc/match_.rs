@@ -12,7 +12,7 @@ use boardwire_api::v1::{
 use futures_util::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{caller, named, page_size, request_id, token};
+use super::{caller, holding, named, page_size, request_id, room, token};
 use crate::arbiter::{Decision, Observation, Role, Settings};
 use crate::convert;
 use crate::edge::{Caller, Origin};
@@ -22,6 +22,9 @@ use crate::requests::RequestId;
 
 /// Plays matches.
 pub(crate) struct MatchPlane(pub(crate) Arc<Matches>);
+
+/// About what a match takes on a page.
+const MATCH_BYTES: usize = 512;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -71,14 +74,19 @@ impl MatchService for MatchPlane {
     }
 
     async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
+        let caller = caller(&request);
         let ListMatchesRequest { page_size: size, page_token } = request.into_inner();
         let size = page_size(size);
+        let room = room(caller.as_ref(), size * MATCH_BYTES).await?;
         let page = self.0.list(&page_token, size);
         let last = page.last().filter(|_| page.len() == size);
-        Ok(Response::new(ListMatchesResponse {
-            next_page_token: last.map_or(String::new(), |arbiter| arbiter.id().to_owned()),
-            matches: page.iter().map(|arbiter| convert::match_(arbiter, false)).collect(),
-        }))
+        Ok(holding(
+            ListMatchesResponse {
+                next_page_token: last.map_or(String::new(), |arbiter| arbiter.id().to_owned()),
+                matches: page.iter().map(|arbiter| convert::match_(arbiter, false)).collect(),
+            },
+            room,
+        ))
     }
 
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {

@@ -24,6 +24,7 @@ fn errors_of_the_edge() -> Vec<(&'static str, ServiceError)> {
         ("MessageTooLarge", ServiceError::MessageTooLarge { bytes: 9, limit: 7 }),
         ("UnsupportedCompression", ServiceError::UnsupportedCompression { problem: word() }),
         ("TimedOut", ServiceError::TimedOut),
+        ("BytesFull", ServiceError::BytesFull { limit: 7 }),
         ("CallsFull", ServiceError::CallsFull { limit: 7 }),
         ("StreamsFull", ServiceError::StreamsFull { limit: 7 }),
         ("RateExceeded", ServiceError::RateExceeded { limit: 7, wait: Duration::ZERO }),

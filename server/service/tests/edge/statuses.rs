@@ -59,6 +59,7 @@ async fn every_status_of_the_transport_is_named() {
 #[tokio::test]
 async fn a_failure_in_a_stream_is_named_in_its_trailers() {
     let server = Server::start(Bounds::default()).await;
+    let seat = Seat::sit(server.channel().await).await;
     let mut raw = server.raw().await;
     for (message, code, reason) in [
         (framed(0, &[0xff; 9]), Code::Internal, "MESSAGE_UNDECODABLE"),
@@ -69,7 +70,7 @@ async fn a_failure_in_a_stream_is_named_in_its_trailers() {
             if path != PLAY && code == Code::ResourceExhausted {
                 continue;
             }
-            let request = request(path).header("authorization", "Bearer x");
+            let request = request(path).header("authorization", format!("Bearer {}", seat.token));
             let answer = raw.send(request, message.clone()).await;
             assert_eq!(answer.named(), (code, reason.to_owned()), "{path}");
         }

@@ -63,9 +63,12 @@ pub(super) struct Settings {
     /// The most calls that may be under way on one connection. [default: 1024]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_STREAMS")]
     max_connection_streams: Option<u32>,
-    /// The most bytes of answers that may wait to be read on one connection. [default: 134217728]
+    /// The most bytes that one connection may hold: answers nobody has read, messages under way. [default: 134217728]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_BYTES")]
     max_connection_bytes: Option<usize>,
+    /// The most of these bytes that all connections may hold. [default: 1073741824]
+    #[arg(long, env = "BOARDWIRE_MAX_BYTES")]
+    max_bytes: Option<usize>,
     /// The most calls of one message each way that may be under way. [default: 16384]
     #[arg(long, env = "BOARDWIRE_MAX_CALLS")]
     max_calls: Option<usize>,
@@ -125,6 +128,7 @@ impl Settings {
             max_connections_per_caller: self.max_connections_per_caller.or(file.max_connections_per_caller),
             max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
             max_connection_bytes: self.max_connection_bytes.or(file.max_connection_bytes),
+            max_bytes: self.max_bytes.or(file.max_bytes),
             max_calls: self.max_calls.or(file.max_calls),
             max_streams: self.max_streams.or(file.max_streams),
             max_rate: self.max_rate.or(file.max_rate),
@@ -194,6 +198,7 @@ impl Settings {
             connections_per_caller: self.max_connections_per_caller.unwrap_or(bounds.connections_per_caller),
             connection_streams: self.max_connection_streams.unwrap_or(bounds.connection_streams),
             connection_bytes: self.max_connection_bytes.unwrap_or(bounds.connection_bytes),
+            bytes: self.max_bytes.unwrap_or(bounds.bytes),
             calls: self.max_calls.unwrap_or(bounds.calls),
             streams: self.max_streams.unwrap_or(bounds.streams),
             rate: self.max_rate.unwrap_or(bounds.rate),
@@ -240,13 +245,14 @@ mod tests {
     fn every_limit_of_the_edge_has_a_flag() {
         let line = "--max-connections 1 --max-connections-per-caller 2 --max-connection-streams 3 \
                     --max-connection-bytes 4 --max-calls 5 --max-streams 6 --max-rate 7 \
-                    --handshake-timeout 8 --drain-timeout 9";
+                    --handshake-timeout 8 --drain-timeout 9 --max-bytes 10";
         let bounds = flags(&line.split_whitespace().collect::<Vec<_>>()).bounds();
         let expected = Bounds {
             connections: 1,
             connections_per_caller: 2,
             connection_streams: 3,
             connection_bytes: 4,
+            bytes: 10,
             calls: 5,
             streams: 6,
             rate: 7,
@@ -272,14 +278,16 @@ mod tests {
     fn the_defaults_in_the_help_are_those_of_the_code() {
         let (matches, batches) = (matches::Limits::default(), batches::Limits::default());
         let Bounds { connections, connections_per_caller, connection_streams, .. } = Bounds::default();
-        let Bounds { connection_bytes, calls, streams, rate, handshake_timeout, drain_timeout, .. } =
-            Bounds::default();
+        let Bounds {
+            connection_bytes, bytes, calls, streams, rate, handshake_timeout, drain_timeout, ..
+        } = Bounds::default();
         let command = <Line as clap::CommandFactory>::command();
         for (flag, default) in [
             ("max-connections", connections.to_string()),
             ("max-connections-per-caller", connections_per_caller.to_string()),
             ("max-connection-streams", connection_streams.to_string()),
             ("max-connection-bytes", connection_bytes.to_string()),
+            ("max-bytes", bytes.to_string()),
             ("max-calls", calls.to_string()),
             ("max-streams", streams.to_string()),
             ("max-rate", rate.to_string()),

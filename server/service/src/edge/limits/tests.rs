@@ -3,6 +3,7 @@ use std::net::Ipv4Addr;
 use futures_util::FutureExt as _;
 use tonic::body::Body as Sent;
 
+use super::super::room::Budget;
 use super::*;
 use crate::batches::Peer;
 
@@ -18,7 +19,7 @@ fn request(kind: Kind) -> Request<()> {
 
 /// What a service that answers at once says to a call.
 fn answer(permits: &Permits, kind: Kind) -> Response<Held<Sent>> {
-    let inner = tower::service_fn(|_| ready(Ok(Response::new(Sent::empty()))));
+    let inner = tower::service_fn(|_| future::ready(Ok(Response::new(Sent::empty()))));
     let answered = Limited::new(inner, permits.clone()).call(request(kind)).now_or_never();
     answered.expect("it answers at once").expect("it cannot fail")
 }
@@ -64,7 +65,7 @@ fn a_call_that_is_given_up_gives_its_permit_back() {
 fn from(host: u32, kind: Kind) -> Request<()> {
     let mut request = request(kind);
     let origin = Origin::host(Ipv4Addr::from_bits(host).into());
-    request.extensions_mut().insert(Caller::new(Peer(1), origin, 1));
+    request.extensions_mut().insert(Caller::new(Peer(1), origin, Budget::new(1, 1)));
     request
 }
 

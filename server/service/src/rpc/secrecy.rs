@@ -1,0 +1,246 @@
+//! Non-interference, as a client meets it: whatever a seat asks, over whatever call, two positions that differ
+//! only in what it may not know give it the same answers, sizes, order and log lines.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use boardwire_api::v1::match_service_client::MatchServiceClient;
+use boardwire_api::v1::{
+    ActRequest, CloseMatchRequest, CreateMatchRequest, Extras, GetMatchRequest, Invitation, JoinMatchRequest,
+    ListMatchesRequest, Observation, ObserveRequest, PlayRequest, ResetRequest, play_request,
+};
+use boardwire_games::Registry;
+use boardwire_kernel::{Dice, RESAMPLE_STREAM, Seat};
+use tokio::net::TcpListener;
+use tonic::metadata::MetadataMap;
+use tonic::transport::Channel;
+use tonic::{Request, Status};
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::arbiter::Arbiter;
+use crate::batches::{self, Batches};
+use crate::matches::{self, Matches};
+use crate::pool::Pool;
+use crate::run::{Listener, run};
+use crate::tables::Tables;
+
+/// What has been logged at `info` and above.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn take(&self) -> String {
+        let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        String::from_utf8(bytes).expect("logs are text")
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// A seat of a match on a server in this process.
+struct Asker {
+    client: MatchServiceClient<Channel>,
+    match_id: String,
+    token: String,
+    log: Log,
+}
+
+/// All that comes with a message but for the time.
+fn headers(metadata: &MetadataMap) -> Vec<String> {
+    let mut lines: Vec<String> =
+        metadata.clone().into_headers().iter().map(|pair| format!("{pair:?}")).collect();
+    lines.retain(|line| !line.contains("\"date\""));
+    lines.sort_unstable();
+    lines
+}
+
+fn told<T: std::fmt::Debug>(answer: Result<tonic::Response<T>, Status>) -> String {
+    match answer {
+        Ok(shown) => format!("{:?} {:?}", headers(shown.metadata()), shown.get_ref()),
+        Err(status) => {
+            // The entries of a map come in any order.
+            let mut details = status.details().to_vec();
+            details.sort_unstable();
+            format!("{:?} {} {details:?} {:?}", status.code(), status.message(), headers(status.metadata()))
+        }
+    }
+}
+
+fn request<T>(message: T, token: Option<&str>) -> Request<T> {
+    let mut request = Request::new(message);
+    let metadata = request.metadata_mut();
+    metadata.insert("x-request-id", "1".parse().expect("a header"));
+    if let Some(token) = token {
+        metadata.insert("authorization", format!("Bearer {token}").parse().expect("a header"));
+    }
+    request
+}
+
+impl Asker {
+    async fn look(&self) -> Observation {
+        let observe = ObserveRequest { match_id: self.match_id.clone(), ..ObserveRequest::default() };
+        let shown = self.client.clone().observe(request(observe, Some(&self.token))).await;
+        shown.expect("it is shown").into_inner().observation.expect("an observation")
+    }
+
+    /// Everything that can be asked without moving: as the seat, as anybody, by single calls and on a stream.
+    async fn answers(&self, seen: &Observation) -> Vec<String> {
+        self.log.take();
+        let mut client = self.client.clone();
+        let own = Some(self.token.as_str());
+        let match_id = || self.match_id.clone();
+        let extras = Some(Extras { text: true, explanation: true });
+        let observe = ObserveRequest { match_id: match_id(), wait: false, extras };
+        let reset = ResetRequest { match_id: match_id(), seed: Some(1), ..ResetRequest::default() };
+        let act = |decision: u32, action: u32| ActRequest {
+            match_id: match_id(),
+            episode: seen.episode,
+            decision,
+            action,
+            ..ActRequest::default()
+        };
+        let bit = |at: &u32| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1;
+        let bits = u32::try_from(8 * seen.mask.len()).expect("few");
+        let illegal = (0..bits).filter(|at| !bit(at)).step_by(7);
+        let mut acts: Vec<ActRequest> = illegal.map(|action| act(seen.decision, action)).collect();
+        acts.extend([act(seen.decision, 1_000), act(seen.decision + 1, 0)]);
+
+        let mut answers = vec![
+            told(client.observe(request(observe.clone(), own)).await),
+            told(client.reset(request(reset.clone(), own)).await),
+        ];
+        for token in [own, None] {
+            let get = GetMatchRequest { match_id: match_id() };
+            answers.push(told(client.get_match(request(get, token)).await));
+            let list = ListMatchesRequest::default();
+            answers.push(told(client.list_matches(request(list, token)).await));
+            let close = CloseMatchRequest { match_id: match_id() };
+            answers.push(told(client.close_match(request(close, token)).await));
+        }
+        for act in &acts {
+            answers.push(told(client.act(request(act.clone(), own)).await));
+        }
+        let mut asked: Vec<PlayRequest> = acts
+            .into_iter()
+            .map(play_request::Request::Act)
+            .chain([play_request::Request::Observe(observe), play_request::Request::Reset(reset)])
+            .map(|request| PlayRequest { request: Some(request) })
+            .collect();
+        asked.push(PlayRequest { request: None });
+        let stream = client.play(request(tokio_stream::iter(asked), own)).await.expect("it streams");
+        answers.push(format!("{:?}", headers(stream.metadata())));
+        let mut stream = stream.into_inner();
+        while let Some(answer) = stream.message().await.expect("a refusal is an answer") {
+            answers.push(format!("{answer:?}"));
+        }
+        // Times are no secret, and differ.
+        answers.push(self.log.take());
+        answers
+    }
+}
+
+/// Plays a match on `matches` at random, and compares at every ply what each seat is answered with what it is answered
+/// in a position that differs only in what it may not know.
+async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats: &[&str], skip_forced: bool) {
+    let mut client = MatchServiceClient::connect(address.to_owned()).await.expect("it serves");
+    let create = CreateMatchRequest {
+        game: game.to_owned(),
+        seats: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        skip_forced,
+        ..CreateMatchRequest::default()
+    };
+    let created = client.create_match(create).await.expect("it is created").into_inner();
+    let match_id = created.r#match.expect("a match").id;
+    let arbiter: Arc<Arbiter> = matches.find(&match_id).expect("it was created");
+    let mut askers = vec![];
+    for Invitation { seat, invitation } in created.invitations {
+        let join = JoinMatchRequest { invitation, ..JoinMatchRequest::default() };
+        let token = client.join_match(join).await.expect("it is joined").into_inner().token;
+        let (client, match_id, log) = (client.clone(), match_id.clone(), log.clone());
+        let seat = Seat::new(u8::try_from(seat).expect("few"));
+        askers.push((seat, Asker { client, match_id, token, log }));
+    }
+    let mut dice = Dice::new(seats.len() as u64, RESAMPLE_STREAM);
+    loop {
+        let mut moved = false;
+        for (seat, asker) in &askers {
+            let seen = asker.look().await;
+            let expected = asker.answers(&seen).await;
+            let truth = arbiter.determinize(*seat, &mut dice);
+            let answers = asker.answers(&seen).await;
+            arbiter.put_back(truth);
+            for (answer, expected) in answers.iter().zip(&expected) {
+                assert_eq!(answer, expected, "{game} {seats:?}: {seat} at ply {} is told a secret", seen.ply);
+            }
+            assert_eq!(answers.len(), expected.len());
+        }
+        for (seat, asker) in &askers {
+            let seen = asker.look().await;
+            if seen.pending >> seat.number() & 1 == 0 {
+                continue;
+            }
+            let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).expect("few"))
+                .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
+                .collect();
+            let pick = dice.below(u32::try_from(legal.len()).expect("few")) as usize;
+            let act = ActRequest {
+                match_id: match_id.clone(),
+                episode: seen.episode,
+                decision: seen.decision,
+                action: legal[pick],
+                ..ActRequest::default()
+            };
+            let act = request(act, Some(&asker.token));
+            asker.client.clone().act(act).await.expect("it is legal");
+            moved = true;
+            break;
+        }
+        if !moved {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_know() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).without_time().finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+    let limits = matches::Limits::default();
+    let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
+    let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+    let listeners = vec![Listener::Tcp(listener)];
+    tokio::spawn(run(listeners, Arc::clone(&matches), batches, std::future::pending()));
+    for game in Registry::IDS {
+        let lineups: [(&[&str], bool); 3] = [
+            (&["remote", "remote"], false),
+            (&["remote", "random", "remote"], false),
+            // Forced choices are skipped where one agent plays.
+            (&["random", "remote", "random"], true),
+        ];
+        for (seats, skip_forced) in lineups {
+            compare(&matches, &log, &address, game, seats, skip_forced).await;
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What a server holds for whom: repeated requests, callers that go away, limits, private matches.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boardwire_api::v1::batch_service_client::BatchServiceClient;
+use boardwire_api::v1::match_service_client::MatchServiceClient;
+use boardwire_api::v1::{
+    CreateMatchRequest, GetMatchRequest, JoinMatchRequest, ListMatchesRequest, Match, OpenBatchRequest,
+    PlayRequest, SeedSource,
+};
+use boardwire_games::Registry;
+use boardwire_server::batches::{self, Batches};
+use boardwire_server::matches::{self, Matches};
+use boardwire_server::pool::Pool;
+use boardwire_server::run::{Listener, run};
+use boardwire_server::tables::Tables;
+use tokio::net::TcpListener;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
+use tonic_types::StatusExt as _;
+
+const ID: &str = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+
+struct Server {
+    address: String,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
+}
+
+impl Server {
+    async fn start(held: matches::Limits, leased: batches::Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let pool = Arc::new(Pool::new(2).expect("threads start"));
+        let matches = Arc::new(Matches::new(tables, held, Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(leased, None, pool));
+        let listeners = vec![Listener::Tcp(listener)];
+        tokio::spawn(run(listeners, Arc::clone(&matches), Arc::clone(&batches), std::future::pending()));
+        Self { address, matches, batches }
+    }
+
+    async fn plain() -> Self {
+        Self::start(matches::Limits::default(), batches::Limits::default()).await
+    }
+
+    async fn host(&self) -> MatchServiceClient<Channel> {
+        MatchServiceClient::connect(self.address.clone()).await.expect("it serves")
+    }
+
+    async fn trainer(&self) -> BatchServiceClient<Channel> {
+        BatchServiceClient::connect(self.address.clone()).await.expect("it serves")
+    }
+}
+
+/// Waits until something holds.
+async fn until(holds: impl Fn() -> bool) {
+    let reached = async {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), reached).await.expect("it comes to hold");
+}
+
+fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
+    CreateMatchRequest {
+        game: "faraway".to_owned(),
+        seats: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        request_id: request_id.to_owned(),
+        ..CreateMatchRequest::default()
+    }
+}
+
+fn open(environments: u32, bot: &str, request_id: &str) -> OpenBatchRequest {
+    OpenBatchRequest {
+        game: "faraway".to_owned(),
+        seats: vec![bot.to_owned(), "learner".to_owned()],
+        environments,
+        request_id: request_id.to_owned(),
+        ..OpenBatchRequest::default()
+    }
+}
+
+fn with_token<T>(message: T, token: &str) -> Request<T> {
+    let mut request = Request::new(message);
+    let value = format!("Bearer {token}").parse().expect("a token is ASCII");
+    request.metadata_mut().insert("authorization", value);
+    request
+}
+
+fn reason(status: &Status) -> String {
+    status.get_details_error_info().expect("every status carries ErrorInfo").reason
+}
+
+#[tokio::test]
+async fn of_eight_creations_with_one_id_one_is_made() {
+    let server = Server::plain().await;
+    let creations = (0..8).map(|_| async {
+        let created = server.host().await.create_match(create(&["remote", "random"], ID)).await;
+        created.expect("it is created").into_inner()
+    });
+    let created = futures_util::future::join_all(creations).await;
+    assert!(created.iter().all(|other| *other == created[0]));
+    assert_eq!(server.matches.len(), 1);
+    // With other parameters it is another request: nobody is given what was made for the first.
+    let other = server.host().await.create_match(create(&["remote", "greedy"], ID)).await;
+    let other = other.expect_err("the id has been used");
+    assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
+    for wrong in ["a", &"7".repeat(40_000)] {
+        let refused = server.host().await.create_match(create(&["remote", "random"], wrong)).await;
+        assert_eq!(reason(&refused.expect_err("it is no UUID")), "FIELD_INVALID");
+        let join = JoinMatchRequest { invitation: "x".to_owned(), request_id: wrong.to_owned() };
+        assert_eq!(
+            reason(&server.host().await.join_match(join).await.expect_err("no UUID")),
+            "FIELD_INVALID"
+        );
+    }
+    assert_eq!(server.matches.len(), 1);
+}
+
+#[tokio::test]
+async fn of_eight_openings_with_one_id_one_is_made() {
+    let server = Server::plain().await;
+    let mut trainer = server.trainer().await;
+    let openings = (0..8).map(|_| {
+        let mut trainer = trainer.clone();
+        async move { trainer.open_batch(open(600, "greedy:2", ID)).await.expect("it is opened").into_inner() }
+    });
+    let opened = futures_util::future::join_all(openings).await;
+    assert!(opened.iter().all(|other| *other == opened[0]));
+    assert_eq!((server.batches.len(), server.batches.environments()), (1, 600));
+    let other = trainer.open_batch(open(601, "greedy:2", ID)).await.expect_err("the id has been used");
+    assert_eq!(reason(&other), "REQUEST_ID_REUSED");
+}
+
+#[tokio::test]
+async fn a_repeat_over_a_new_connection_moves_the_lease_to_it() {
+    let server = Server::plain().await;
+    let (mut first, mut second) = (server.trainer().await, server.trainer().await);
+    let one = first.open_batch(open(2, "random", ID)).await.expect("it is opened").into_inner();
+    let two = second.open_batch(open(2, "random", ID)).await.expect("it is answered again").into_inner();
+    assert_eq!(one, two);
+    drop(first);
+    // A batch of the first connection would have gone with it: this one is opened and closed after its end.
+    let probe = server.trainer().await;
+    probe.clone().open_batch(open(1, "random", "")).await.expect("it is opened");
+    drop(probe);
+    until(|| server.batches.len() == 1).await;
+    drop(second);
+    until(|| server.batches.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_before_its_batch_is_ready_leaves_nothing() {
+    let server = Server::plain().await;
+    for over_its_connection in [false, true] {
+        let trainer = server.trainer().await;
+        let mut caller = trainer.clone();
+        let opening = tokio::spawn(async move { caller.open_batch(open(3_000, "greedy:1024", "")).await });
+        until(|| server.batches.environments() == 3_000).await;
+        if over_its_connection {
+            drop(trainer);
+        }
+        opening.abort();
+        until(|| server.batches.environments() == 0).await;
+        assert!(server.batches.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn limits_hold_for_openings_at_the_same_time() {
+    let leased = batches::Limits { batches: 3, ..batches::Limits::default() };
+    let server = Server::start(matches::Limits::default(), leased).await;
+    let trainer = server.trainer().await;
+    let openings = (0..20).map(|_| {
+        let mut trainer = trainer.clone();
+        async move { trainer.open_batch(open(600, "greedy:2", "")).await }
+    });
+    let opened = futures_util::future::join_all(openings).await;
+    assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 3);
+    for refused in opened.into_iter().filter_map(Result::err) {
+        assert_eq!(reason(&refused), "BATCHES_FULL");
+    }
+    assert_eq!(server.batches.len(), 3);
+}
+
+#[tokio::test]
+async fn one_caller_does_not_fill_the_server() {
+    let held = matches::Limits { matches: 10, per_caller: 3, ..matches::Limits::default() };
+    let leased = batches::Limits { per_caller: 100, ..batches::Limits::default() };
+    let server = Server::start(held, leased).await;
+    let (mut host, mut trainer) = (server.host().await, server.trainer().await);
+    for _ in 0..3 {
+        host.create_match(create(&["remote", "random"], "")).await.expect("it is created");
+    }
+    // Another connection of the same host is the same caller.
+    let refused = server.host().await.create_match(create(&["remote", "random"], "")).await;
+    assert_eq!(reason(&refused.expect_err("three are the limit")), "CALLER_FULL");
+    trainer.open_batch(open(90, "random", "")).await.expect("it is opened");
+    let refused = trainer.open_batch(open(11, "random", "")).await.expect_err("100 are the limit");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
+    trainer.open_batch(open(10, "random", "")).await.expect("it fits");
+}
+
+#[tokio::test]
+async fn a_match_that_nobody_uses_expires() {
+    let held = matches::Limits { idle: Duration::from_secs(3600), ..matches::Limits::default() };
+    let server = Server::start(held, batches::Limits::default()).await;
+    let mut host = server.host().await;
+    let used = host.create_match(create(&["remote", "random"], ID)).await.expect("created").into_inner();
+    let unused = host.create_match(create(&["remote", "random"], "")).await.expect("created").into_inner();
+    let id = |of: &Option<Match>| of.as_ref().expect("a match").id.clone();
+    server.matches.expire(Instant::now() + Duration::from_secs(3500));
+    assert_eq!(server.matches.len(), 2);
+    let later = Instant::now() + Duration::from_secs(3600);
+    // Who is asked for with a token is used.
+    let get = GetMatchRequest { match_id: id(&used.r#match) };
+    host.get_match(with_token(get, &used.host_token)).await.expect("it is shown");
+    server.matches.expire(later);
+    assert_eq!(server.matches.len(), 1);
+    let invitation = unused.invitations[0].invitation.clone();
+    let join = JoinMatchRequest { invitation, ..JoinMatchRequest::default() };
+    assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "INVITATION_UNKNOWN");
+    let shown = host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
+    assert!(shown.into_inner().r#match.expect("a match").seed.is_some(), "it is closed for good");
+    server.matches.expire(later + Duration::from_secs(3600));
+    assert!(server.matches.is_empty());
+    // A request that is repeated after all this is a new one.
+    let again = host.create_match(create(&["remote", "random"], ID)).await.expect("created").into_inner();
+    assert_ne!(id(&again.r#match), id(&used.r#match));
+}
+
+#[tokio::test]
+async fn a_private_match_is_shown_to_those_who_play_it() {
+    let server = Server::plain().await;
+    let mut host = server.host().await;
+    let private = CreateMatchRequest { private: true, ..create(&["random", "random"], "") };
+    let hidden = host.create_match(private).await.expect("created").into_inner();
+    let open = host.create_match(create(&["random", "random"], "")).await.expect("created").into_inner();
+    let (hidden_token, open_token) = (hidden.host_token, open.host_token);
+    let (hidden, open) = (hidden.r#match.expect("a match"), open.r#match.expect("a match"));
+    assert!(hidden.private && !open.private);
+    let listed = host.list_matches(ListMatchesRequest::default()).await.expect("a page").into_inner();
+    assert_eq!(listed.matches.iter().map(|one| &one.id).collect::<Vec<_>>(), [&open.id]);
+    let get = |of: &Match| GetMatchRequest { match_id: of.id.clone() };
+    assert_eq!(reason(&host.get_match(get(&hidden)).await.expect_err("no token")), "TOKEN_MISSING");
+    let wrong = host.get_match(with_token(get(&hidden), &open_token)).await.expect_err("a wrong one");
+    assert_eq!(reason(&wrong), "TOKEN_WRONG");
+    host.get_match(with_token(get(&hidden), &hidden_token)).await.expect("the host is shown it");
+    // Bots have played both to their ends. A drawn seed is shown then, but to nobody else while a match is open.
+    assert_eq!(open.seed_source(), SeedSource::Drawn);
+    let seed = open.seed.clone().expect("its host is shown the seed of an episode that is over");
+    assert_eq!((seed.seed, seed.key.len()), (None, 32));
+    assert_eq!(listed.matches[0].seed, None);
+    let anybody = host.get_match(get(&open)).await.expect("it is shown").into_inner();
+    assert_eq!(anybody.r#match.expect("a match").seed, None);
+}
+
+#[tokio::test]
+async fn a_stream_is_opened_by_a_token_that_somebody_holds() {
+    let server = Server::plain().await;
+    let mut host = server.host().await;
+    let nothing = || tokio_stream::empty::<PlayRequest>();
+    let refused = host.play(nothing()).await.expect_err("no token");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_MISSING"));
+    let refused = host.play(with_token(nothing(), "guessed")).await.expect_err("nobody's token");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "TOKEN_UNKNOWN"));
+    let created = host.create_match(create(&["remote", "random"], "")).await.expect("created").into_inner();
+    host.play(with_token(nothing(), &created.host_token)).await.expect("the host's opens one");
+}
