@@ -5,10 +5,11 @@
 //! stream. What counts is the ratio of neighbouring blocks, since machines are noisy. `--json` prints a row a
 //! line, for `bench/run`. `wire hold` starts the two servers, prints where they listen, and keeps them until
 //! its standard input ends: for agents in other languages. `wire steps [WORD]` measures batches without a
-//! wire, `wire crowd` many matches at once.
+//! wire, `wire crowd` many matches at once, `wire beside` how long an innocent client waits beside others.
 
 mod agent;
 mod batch;
+mod beside;
 mod crowd;
 mod echo;
 mod in_process;
@@ -29,6 +30,8 @@ fn main() -> anyhow::Result<()> {
     match words[..] {
         ["echo", real, path] => echo::run(real, path),
         ["hold", ..] => hold(),
+        ["beside", ..] => beside::run(words.contains(&"--json")),
+        ["load", load, address] => beside::load(load, address),
         ["crowd", ..] => crowd::run(words.contains(&"--json")),
         ["steps", ref rest @ ..] => in_process::run(
             words.contains(&"--json"),
