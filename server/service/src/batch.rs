@@ -42,7 +42,7 @@ const SAVED_BYTES: usize = 1024;
 /// Environments a block has when no bot of theirs thinks.
 const BLOCK: usize = 64;
 /// Environments a block has when bots think.
-const THINKING_BLOCK: usize = 2;
+const THINKING_BLOCK: usize = 8;
 /// Up to this many environments without thinking bots the thread that has read the call steps alone: 0.1 ms.
 const ALONE: usize = 512;
 /// Up to this many it steps together with the pool: it begins at once, and others wait less than 1 ms for it.

@@ -46,7 +46,7 @@ struct Job {
     piece: Piece,
     span: Span,
     out: Output,
-    /// The block before the call, if that may be given up in the middle.
+    /// The block before the call, once that has begun with it, if it may be given up in the middle.
     before: Option<Box<dyn Block>>,
 }
 
@@ -186,15 +186,13 @@ impl Drop for Taken {
 impl Run {
     /// Divides the work among the blocks of `taken`, and the rows of `sheet` with it.
     fn new(taken: &mut Taken, todo: Todo, sheet: &mut super::Rows, finished: oneshot::Sender<()>) -> Self {
-        let undo = !matches!(todo, Todo::Open | Todo::Show) && !taken.batch.plan.has_quick_bots();
         let withins: Vec<_> = taken.pieces.iter().map(|piece| taken.within(piece)).collect();
         let start = taken.range.start;
         let job = |(piece, within): (Piece, Range<usize>)| {
             let rows = if let Todo::Open = todo { 0 } else { within.len() };
             let environment = piece.first + within.start;
             let span = Span { from: within.start, rows: within.len(), environment, row: environment - start };
-            let before = undo.then(|| piece.block.copy());
-            Job { piece, span, out: Output::new(sheet.split_to(rows)), before }
+            Job { piece, span, out: Output::new(sheet.split_to(rows)), before: None }
         };
         let waiting: VecDeque<Job> = taken.pieces.drain(..).zip(withins).map(job).collect();
         let (left, done) = (waiting.len(), Vec::with_capacity(waiting.len()));
@@ -215,6 +213,9 @@ impl Run {
                 if jobs.given_up { None } else { jobs.waiting.pop_front() }
             };
             let Some(mut job) = next else { return Flow::Done };
+            if self.can_be_undone() && job.before.is_none() {
+                job.before = Some(job.piece.block.copy());
+            }
             let done = job.piece.block.advance(&self.todo, job.span, &mut job.out, slice);
             let mut jobs = self.lock();
             if done {
@@ -239,10 +240,23 @@ impl Run {
     fn outputs(&self) -> Vec<Output> {
         let mut jobs = std::mem::take(&mut self.lock().done);
         jobs.sort_unstable_by_key(|job| job.piece.first);
-        let part = |Job { piece, out, .. }| (piece, out);
-        let (pieces, outputs): (Vec<Piece>, Vec<Output>) = jobs.into_iter().map(part).unzip();
+        let (mut pieces, mut outputs, mut past) = (vec![], Vec::with_capacity(jobs.len()), vec![]);
+        for Job { piece, out, before, .. } in jobs {
+            pieces.push(piece);
+            outputs.push(out);
+            past.extend(before);
+        }
         self.batch.give_back(pieces);
+        if !past.is_empty() {
+            // Giving back its memory takes a while.
+            self.batch.owner.spawn(Once(Some(move || drop(past))));
+        }
         outputs
+    }
+
+    /// Whether blocks are kept as they were before the call.
+    fn can_be_undone(&self) -> bool {
+        !matches!(self.todo, Todo::Open | Todo::Show) && !self.batch.plan.has_quick_bots()
     }
 
     /// Whether a caller that has gone leaves nothing done.
