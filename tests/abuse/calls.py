@@ -1,0 +1,177 @@
+"""Well-formed calls, many at once, and what they were answered with."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+from boardwire.v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2, match_service_pb2_grpc
+from target import Failed, Target, expect
+
+Asked = TypeVar("Asked")
+#: No call of the suite may take longer, however busy the server is.
+PATIENCE = 120.0
+#: What a call without an error is counted as.
+OK = "OK"
+
+
+def connect(address: str) -> grpc.Channel:
+    """A channel with a connection of its own."""
+    options: list[tuple[str, Any]] = [
+        ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.max_receive_message_length", -1),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.enable_retries", 0),
+        ("grpc.initial_reconnect_backoff_ms", 50),
+        ("grpc.max_reconnect_backoff_ms", 200),
+    ]
+    if address.startswith("unix:"):
+        options.append(("grpc.default_authority", "localhost"))
+    return grpc.insecure_channel(address, options=options)
+
+
+class Stubs:
+    """The services over one connection."""
+
+    def __init__(self, address: str) -> None:
+        """Connects."""
+        self.channel = connect(address)
+        self.matches = match_service_pb2_grpc.MatchServiceStub(self.channel)
+        self.batches = batch_service_pb2_grpc.BatchServiceStub(self.channel)
+        self.catalog = catalog_pb2_grpc.CatalogServiceStub(self.channel)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.channel.close()
+
+    def __enter__(self) -> Stubs:
+        """The stubs themselves."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the connection."""
+        self.close()
+
+
+def bearer(token: str) -> list[tuple[str, str]]:
+    """The metadata that carries a token."""
+    return [("authorization", f"Bearer {token}")]
+
+
+def reason(error: grpc.RpcError | grpc.Call) -> str:
+    """The reason in the status of a refused call, or its code where the status carries none."""
+    assert isinstance(error, grpc.Call)
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            info = error_details_pb2.ErrorInfo()
+            for detail in status_pb2.Status.FromString(value).details:
+                if detail.Unpack(info):
+                    return str(info.reason)
+    return f"{error.code().name} without a reason: {error.details()}"
+
+
+def outcome(future: Any) -> str:
+    """How a call ended: OK, or the reason of its refusal."""
+    try:
+        future.result(timeout=PATIENCE)
+    except grpc.FutureTimeoutError:
+        raise Failed(f"a call was not answered within {PATIENCE:g} s") from None
+    except grpc.FutureCancelledError:
+        return "CANCELLED"
+    except grpc.RpcError as error:
+        return reason(error)
+    return OK
+
+
+def flood(
+    call: Callable[[Asked], Any],
+    requests: Iterable[Asked],
+    *,
+    width: int = 256,
+    answer: Callable[[Asked, Any], None] | None = None,
+) -> Counter[str]:
+    """Makes calls, `width` at a time, by `call`, which begins one; counts how they ended.
+
+    `answer` is given every request that was not refused, with its response.
+    """
+    free, ended, failures = threading.Semaphore(width), Counter[str](), list[BaseException]()
+
+    def done(asked: Asked, future: Any) -> None:
+        try:
+            result = outcome(future)
+            ended[result] += 1
+            if result == OK and answer is not None:
+                answer(asked, future.result())
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            free.release()
+
+    for asked in requests:
+        expect(free.acquire(timeout=PATIENCE), f"calls were not answered within {PATIENCE:g} s")
+        call(asked).add_done_callback(lambda future, asked=asked: done(asked, future))
+    for _ in range(width):
+        expect(free.acquire(timeout=PATIENCE), f"calls were not answered within {PATIENCE:g} s")
+    if failures:
+        raise failures[0]
+    return ended
+
+
+class Seat:
+    """A remote seat of a match of its own."""
+
+    def __init__(
+        self, stubs: Stubs, seats: Iterable[str] = ("remote", "random"), game: str = "faraway"
+    ) -> None:
+        """Creates a match and joins its first remote seat."""
+        self.stubs = stubs
+        self.created = stubs.matches.CreateMatch(
+            match_service_pb2.CreateMatchRequest(game="faraway", seats=list(seats))
+        )
+        self.match_id = self.created.match.id
+        self.tokens = [
+            stubs.matches.JoinMatch(match_service_pb2.JoinMatchRequest(invitation=each.invitation)).token
+            for each in self.created.invitations
+        ]
+
+    def act(self, seat: int = 0, *, wait: bool = False) -> None:
+        """Makes the first legal decision at a seat."""
+        metadata = bearer(self.tokens[seat])
+        asked = match_service_pb2.ObserveRequest(match_id=self.match_id)
+        seen = self.stubs.matches.Observe(asked, metadata=metadata).observation
+        act = match_service_pb2.ActRequest(
+            match_id=self.match_id,
+            episode=seen.episode,
+            decision=seen.decision,
+            action=legal(seen.mask)[0],
+            wait=wait,
+        )
+        self.stubs.matches.Act(act, metadata=metadata)
+
+    def close(self) -> None:
+        """Closes the match."""
+        asked = match_service_pb2.CloseMatchRequest(match_id=self.match_id)
+        self.stubs.matches.CloseMatch(asked, metadata=bearer(self.created.host_token))
+
+
+def legal(mask: bytes) -> list[int]:
+    """The actions of a mask."""
+    return [action for action in range(8 * len(mask)) if mask[action // 8] >> action % 8 & 1]
+
+
+def counted(counts: Counter[str]) -> str:
+    """Counts as figures of a line."""
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+
+
+def served(target: Target) -> None:
+    """Fails unless a new connection is served."""
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs)
+        seat.act()
+        seat.close()

@@ -1,0 +1,126 @@
+"""Too many matches, too many calls that wait, and one request made many times."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+
+from attacks import attack
+from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import match_service_pb2 as pb
+from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, flood, outcome, reason, served
+from target import Target, expect, until
+
+
+def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.CallFuture[pb.CloseMatchResponse]:
+    """Begins to close a match."""
+    asked = pb.CloseMatchRequest(match_id=created.match.id)
+    return stubs.matches.CloseMatch.future(asked, metadata=bearer(created.host_token))
+
+
+@attack(quick=2_000, full=20_000, flags=lambda size: ("--max-matches-per-caller", size))
+def matches(target: Target, size: int) -> str:
+    """As many matches as a caller may have, and more; then all are closed."""
+    made: list[pb.CreateMatchResponse] = []
+    asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "random"])
+    with Stubs(target.address) as stubs:
+        created = flood(
+            stubs.matches.CreateMatch.future,
+            [asked] * (size + 100),
+            answer=lambda _, answer: made.append(answer),
+        )
+        expect(created == {OK: size, "CALLER_FULL": 100}, f"matches were created as {counted(created)}")
+        closed = flood(lambda match: close(stubs, match), made)
+        expect(closed == {OK: size}, f"matches were closed as {counted(closed)}")
+        served(target)
+    return counted(created)
+
+
+@attack(quick=500, full=20_000, flags=lambda size: ("--match-idle-timeout", 10, "--max-matches", size + 1))
+def abandoned_matches(target: Target, size: int) -> str:
+    """Matches that nobody closes make room when they have been idle for too long."""
+    asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "remote"])
+    with Stubs(target.address) as stubs:
+        created = flood(stubs.matches.CreateMatch.future, [asked] * size)
+        expect(set(created) <= {OK, "MATCHES_FULL"} and created[OK], f"created as {counted(created)}")
+
+        def room() -> bool:
+            page = stubs.matches.ListMatches(pb.ListMatchesRequest(page_size=1000))
+            open_ones = [match for match in page.matches if match.state != 3]
+            return len(open_ones) <= 1 and not page.next_page_token
+
+        took = until(room, 60, "abandoned matches did not end")
+    served(target)
+    return f"{counted(created)}, gone after {took:.0f} s"
+
+
+@attack(quick=1_000, full=5_000)
+def waiting_calls(target: Target, size: int) -> str:
+    """Calls of one seat that wait, of which the server lets sixteen."""
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs, ["remote", "remote"])
+        seat.act(0)
+        asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
+        futures = [stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0])) for _ in range(size)]
+        until(lambda: sum(each.done() for each in futures) >= size - 16, PATIENCE, "calls were not refused")
+        seat.act(1)
+        ended = Counter(outcome(each) for each in futures)
+        expect(ended == {OK: 16, "SEAT_BUSY": size - 16}, f"the calls ended as {counted(ended)}")
+        seat.close()
+    return counted(ended)
+
+
+@attack(
+    quick=1_000,
+    full=5_000,
+    flags=lambda size: ("--max-waiting-calls", size, "--max-connection-streams", size),
+)
+def permitted_waiting_calls(target: Target, size: int) -> str:
+    """The same where the operator lets all of them wait: one decision answers them all."""
+    with Stubs(target.address) as stubs, Stubs(target.address) as other:
+        seat = Seat(other, ["remote", "remote"])
+        seat.act(0)
+        asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
+        metadata = bearer(seat.tokens[0])
+        futures = [stubs.matches.Observe.future(asked, metadata=metadata) for _ in range(size + 1)]
+        # The one too many is refused at once: by then all others wait.
+        until(lambda: any(each.done() for each in futures), PATIENCE, "the last call was not refused")
+        seat.act(1)
+        ended = Counter(outcome(each) for each in futures)
+        expect(ended == {OK: size, "SEAT_BUSY": 1}, f"the calls ended as {counted(ended)}")
+        seat.close()
+    return counted(ended)
+
+
+@attack(quick=20, full=300)
+def repeated_requests(target: Target, size: int) -> str:
+    """Eight parallel calls with one request id make one match, or one batch."""
+    stubs = [Stubs(target.address) for _ in range(8)]
+
+    def match(each: Stubs, name: str, bot: str = "random") -> str:
+        asked = pb.CreateMatchRequest(game="faraway", seats=["remote", bot], request_id=name)
+        try:
+            return str(each.matches.CreateMatch(asked, timeout=PATIENCE).host_token)
+        except grpc.RpcError as error:
+            return reason(error)
+
+    def batch(each: Stubs, name: str) -> str:
+        asked = batch_pb.OpenBatchRequest(
+            game="faraway", seats=["learner", "random"], environments=64, request_id=name
+        )
+        return str(each.batches.OpenBatch(asked, timeout=PATIENCE).token)
+
+    with ThreadPoolExecutor(len(stubs)) as threads:
+        for _ in range(size):
+            for make in (match, batch):
+                tokens = set(threads.map(make, stubs, [str(uuid.uuid4())] * 8))
+                expect(len(tokens) == 1 and len(min(tokens)) == 32, f"one request made {tokens}")
+            names, bots = [str(uuid.uuid4())] * 8, ["random", "greedy"] * 4
+            made = Counter(threads.map(match, stubs, names, bots))
+            expect(len(made) == 2 and made["REQUEST_ID_REUSED"] == 4, f"two requests with one id made {made}")
+    for each in stubs:
+        each.close()
+    return f"{3 * size} requests made eight times each"

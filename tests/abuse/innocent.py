@@ -1,0 +1,140 @@
+"""A client that has done nothing: plays by unary calls, asks for the server's health, and measures both.
+
+A process of its own, so that what it measures is the server and not its neighbours in Python. Prints a line
+when it has been answered for the first time, and at the end of its standard input what it has seen, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from boardwire.v1 import match_service_pb2 as pb
+from calls import Seat, Stubs, bearer, legal, reason
+
+#: Between two decisions: it plays all the time and leaves the processors to others.
+PAUSE_SECONDS = 0.004
+#: A health check is made once in so many decisions.
+BETWEEN_CHECKS = 5
+
+
+@dataclass
+class Seen:
+    """What an innocent client has seen."""
+
+    trips: list[float] = field(default_factory=list)
+    checks: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    #: The reason by which the server said that it stops.
+    stopped: str = ""
+
+    def p(self, part: float) -> float:
+        """A quantile of all round trips, in milliseconds."""
+        trips = sorted(self.trips + self.checks)
+        return 1000 * trips[min(len(trips) - 1, int(part * len(trips)))] if trips else 0.0
+
+
+class Innocent:
+    """Plays one match after the other."""
+
+    def __init__(self, address: str) -> None:
+        """Joins a match."""
+        self.seen = Seen()
+        self.stubs = Stubs(address)
+        self.check = self.stubs.channel.unary_unary("/grpc.health.v1.Health/Check")
+        self.seat = Seat(self.stubs)
+        self.metadata = bearer(self.seat.tokens[0])
+        asked = pb.ObserveRequest(match_id=self.seat.match_id, wait=True)
+        self.now = self.stubs.matches.Observe(asked, metadata=self.metadata, timeout=60).observation
+
+    def measure(self, into: list[float], call: Any, request: Any, **options: Any) -> Any:
+        """Makes a call and writes down how long it took."""
+        start = time.perf_counter()
+        answer = call(request, timeout=60, **options)
+        into.append(time.perf_counter() - start)
+        return answer
+
+    def decide(self) -> None:
+        """Makes one decision, or begins the next episode."""
+        now, match_id = self.now, self.seat.match_id
+        if now.terminated or now.truncated:
+            reset = pb.ResetRequest(match_id=match_id, wait=True)
+            call, request = self.stubs.matches.Reset, reset
+        else:
+            action = legal(now.mask)[0]
+            call, request = (
+                self.stubs.matches.Act,
+                pb.ActRequest(
+                    match_id=match_id, episode=now.episode, decision=now.decision, action=action, wait=True
+                ),
+            )
+        self.now = self.measure(self.seen.trips, call, request, metadata=self.metadata).observation
+
+    def play(self, over: threading.Event) -> None:
+        """Plays until told that it is over, or the server stops."""
+        turn = 0
+        while not over.wait(PAUSE_SECONDS):
+            turn += 1
+            try:
+                self.decide()
+                if turn % BETWEEN_CHECKS == 0:
+                    health = self.measure(self.seen.checks, self.check, b"")
+                    if health != b"\x08\x01":
+                        self.seen.errors.append(f"the health check said {health!r}")
+            except grpc.RpcError as error:
+                if isinstance(error, grpc.Call) and error.code() is grpc.StatusCode.UNAVAILABLE:
+                    self.seen.stopped = reason(error)
+                else:
+                    self.seen.errors.append(reason(error))
+                return
+
+
+class Watch:
+    """The other side: an innocent client in a process of its own."""
+
+    def __init__(self, address: str) -> None:
+        """Starts it, and waits until it has been answered."""
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__)), address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        if self.process.stdout.readline() != "playing\n":
+            raise RuntimeError("the innocent client did not start")
+
+    def finish(self) -> Seen:
+        """Ends it; gives what it has seen."""
+        told, _ = self.process.communicate(timeout=90)
+        return Seen(**json.loads(told))
+
+    def close(self) -> None:
+        """Leaves nothing behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+def main(address: str) -> None:
+    """Plays until the end of standard input."""
+    innocent, over = Innocent(address), threading.Event()
+    innocent.decide()
+    print("playing", flush=True)
+    threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+    innocent.play(over)
+    # The one who asked decides when it is over.
+    over.wait()
+    print(json.dumps(vars(innocent.seen)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

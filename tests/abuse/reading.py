@@ -1,0 +1,81 @@
+"""Callers that read slowly, or not at all: what waits for them is bounded."""
+
+from __future__ import annotations
+
+from attacks import attack
+from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import match_service_pb2 as pb
+from calls import Stubs, bearer, flood, served
+from target import Target, expect, until
+from wire import framed, opened
+
+RESET = "/boardwire.v1.BatchService/ResetBatch"
+SAVE = "/boardwire.v1.BatchService/SaveBatch"
+LIST = "/boardwire.v1.MatchService/ListMatches"
+#: What may wait to be read on one connection here, in MiB.
+ROOM = 32
+ROWS = 4_096
+
+
+def flags(size: int) -> tuple[object, ...]:
+    """A small budget of one connection, and room for all calls on it."""
+    return "--max-connection-streams", size, "--max-connection-bytes", ROOM << 20
+
+
+def idle(target: Target) -> bool:
+    """Whether the server does little more than to serve the innocent client."""
+    return target.load() < 0.25
+
+
+def unread(target: Target, count: int, method: str, token: str, message: bytes) -> float:
+    """Makes calls and reads nothing of their answers; gives what the server then holds for them, in MiB."""
+    before = target.resident()
+    wires = opened(target, count, lambda wire: wire.call(method, token, framed(message)), unread=True)
+    until(lambda: idle(target), 60, "the server was not done with calls that nobody reads")
+    held = target.peak() - before
+    for wire in wires:
+        wire.close()
+    bound = 1.5 * ROOM * len(wires) + 32
+    expect(held <= bound, f"{held:.0f} MiB waited for a caller that does not read, of {bound:.0f}")
+    return held
+
+
+def batch(stubs: Stubs) -> tuple[str, str]:
+    """Opens a batch; gives its id and token."""
+    asked = batch_pb.OpenBatchRequest(game="faraway", seats=["learner", "random"], environments=ROWS)
+    opened = stubs.batches.OpenBatch(asked)
+    return opened.batch.id, opened.token
+
+
+@attack(quick=200, full=1_200, flags=flags)
+def unread_resets(target: Target, size: int) -> str:
+    """Answers of hundreds of kilobytes that nobody reads."""
+    with Stubs(target.address) as stubs:
+        batch_id, token = batch(stubs)
+        asked = batch_pb.ResetBatchRequest(batch_id=batch_id)
+        held = unread(target, size, RESET, token, asked.SerializeToString())
+        stubs.batches.ResetBatch(asked, metadata=bearer(token), timeout=30)
+    return f"{held:.0f} MiB held of {ROOM}"
+
+
+@attack(quick=100, full=1_200, flags=flags)
+def unread_snapshots(target: Target, size: int) -> str:
+    """Snapshots that nobody reads."""
+    with Stubs(target.address) as stubs:
+        batch_id, token = batch(stubs)
+        asked = batch_pb.SaveBatchRequest(batch_id=batch_id)
+        held = unread(target, size, SAVE, token, asked.SerializeToString())
+        stubs.batches.SaveBatch(asked, metadata=bearer(token), timeout=30)
+    return f"{held:.0f} MiB held of {ROOM}"
+
+
+@attack(quick=500, full=4_000, flags=flags)
+def unread_lists(target: Target, size: int) -> str:
+    """Long lists that nobody reads."""
+    asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "random"])
+    with Stubs(target.address) as stubs:
+        flood(stubs.matches.CreateMatch.future, [asked] * 1_000)
+        page = pb.ListMatchesRequest(page_size=1_000).SerializeToString()
+        held = unread(target, size, LIST, "", page)
+    served(target)
+    return f"{held:.0f} MiB held of {ROOM}"

@@ -1,0 +1,136 @@
+"""Does to the real server what nobody should, and looks whether an innocent client notices.
+
+Every attack has a fresh server and, beside it, an innocent client in a process of its own that plays and is
+measured. Afterwards memory and descriptors have returned, the log holds no panic, and the server ends when it
+is told to. `run.py BINARY [--full] [NAME ...]`; called by `make abuse` and `make abuse-quick`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import batching
+import connections
+import creating
+import ending
+import messages
+import mutating
+import reading
+import streaming
+import thinking
+from attacks import ATTACKS, Attack
+from innocent import Seen, Watch
+from target import Failed, Target, expect, started, until
+
+#: Importing a module lists its attacks.
+MODULES = (creating, streaming, connections, messages, mutating, reading, batching, thinking, ending)
+#: The longest round trip of an innocent client, in milliseconds: generous, for tests judge no speed.
+WORST_MS = {False: 2_000.0, True: 5_000.0}
+#: How long memory and descriptors may take to return.
+RETURN_SECONDS = 30.0
+#: The descriptors that the full form asks for.
+DESCRIPTORS = 16_384
+
+
+def judge_innocent(attack: Attack, seen: Seen, *, full: bool) -> str:
+    """Fails unless the client was answered throughout; gives the figures."""
+    figures = f"innocent {len(seen.trips) + len(seen.checks):,} calls"
+    figures += f", p50 {seen.p(0.5):.1f} p99 {seen.p(0.99):.1f} max {seen.p(1):.0f} ms"
+    expect(not seen.errors, f"the innocent client was refused: {seen.errors}; {figures}")
+    expect(bool(seen.stopped) == attack.ends, f"the innocent client lost its server: {seen.stopped or 'no'}")
+    expect(seen.p(1) <= WORST_MS[full], f"the innocent client waited for too long: {figures}")
+    return figures
+
+
+def judge_log(log: str) -> None:
+    """Fails when the log holds a panic, or a mistake of the server."""
+    for line in log.splitlines():
+        expect("panic" not in line.lower() and " ERROR " not in line, f"the log says: {line}")
+
+
+def strike(attack: Attack, size: int, target: Target, *, full: bool) -> str:
+    """Runs one attack on a server and judges what it has done; gives the figures."""
+    with contextlib.closing(Watch(target.unix)) as watch:
+        before, descriptors = target.resident(), target.descriptors()
+        start = time.monotonic()
+        figures = attack.action(target, size)
+        took = time.monotonic() - start
+        if not attack.ends:
+            peak, most = target.peak(), before + attack.slack
+            with contextlib.suppress(Failed):
+                until(lambda: target.resident() <= most, RETURN_SECONDS, "memory did not return")
+            after = target.resident()
+            memory = f"memory {before:.0f}, {peak:.0f}, {after:.0f} MiB"
+            expect(after <= most, f"memory did not return: {memory}; {figures}")
+            until(
+                lambda: target.descriptors() <= descriptors + 2, RETURN_SECONDS, "descriptors did not return"
+            )
+            figures += f"; {memory}"
+        figures += "; " + judge_innocent(attack, watch.finish(), full=full)
+    if not attack.ends:
+        figures += f"; stopped in {target.stop():.1f} s"
+    return f"{took:.1f} s: {figures}"
+
+
+def run(attack: Attack, binary: str, *, full: bool) -> bool:
+    """Runs one attack; prints how it went, and gives whether the server stood it."""
+    size = attack.full if full else attack.quick
+    flags = [str(flag) for flag in attack.flags(size)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        try:
+            with started(binary, Path(folder), flags) as target:
+                figures = strike(attack, size, target, full=full)
+            judge_log(log.read_text(errors="replace"))
+        except Exception as error:
+            if not isinstance(error, Failed):
+                traceback.print_exc()
+            print(f"FAILED {attack.name} ({size:,}): {error}", flush=True)
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            print("".join(f"    {line}\n" for line in lines[-10:]), end="", flush=True)
+            return False
+    print(f"ok     {attack.name} ({size:,}), {figures}", flush=True)
+    return True
+
+
+def raise_descriptors() -> int:
+    """Lets this process, and the servers that it starts, open as many descriptors as are permitted."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
+def main() -> int:
+    """Runs the attacks that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("binary", help="the server")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="attacks; all when left out")
+    parser.add_argument("--full", action="store_true", help="at full size")
+    options = parser.parse_args()
+    unknown = set(options.names) - {attack.name for attack in ATTACKS}
+    if unknown:
+        parser.error(f"{', '.join(sorted(unknown))}: known are {', '.join(each.name for each in ATTACKS)}")
+    raise_descriptors()
+    start = time.monotonic()
+    wanted = [each for each in ATTACKS if not options.names or each.name in options.names]
+    failed = [each.name for each in wanted if not run(each, options.binary, full=options.full)]
+    print(
+        f"abuse: {len(wanted) - len(failed)} of {len(wanted)} attacks stood, {time.monotonic() - start:.0f} s"
+    )
+    if failed:
+        print(f"abuse: the server did not stand {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Too many streams, and calls that are given up as soon as they are made."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from attacks import attack
+from boardwire.v1 import match_service_pb2 as pb
+from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, outcome, served
+from target import Target, expect, until
+from wire import Wire, framed, opened
+
+PLAY = "/boardwire.v1.MatchService/Play"
+OBSERVE = "/boardwire.v1.MatchService/Observe"
+FULL = "8"
+
+
+def ended(wires: list[Wire]) -> Counter[str]:
+    """How the calls of all connections have ended."""
+    counts = Counter[str]()
+    for wire in wires:
+        wire.receive(0)
+        counts.update(wire.ended.values())
+    return counts
+
+
+@attack(quick=2_000, full=20_000, flags=lambda size: ("--max-streams", 4 * size // 5))
+def streams(target: Target, size: int) -> str:
+    """More streams than may be open; the rest is refused, and those that are ended make room."""
+    most = 4 * size // 5
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs)
+        wires = opened(target, size, lambda wire: wire.call(PLAY, seat.tokens[0], end=False))
+        until(lambda: ended(wires)[FULL] >= size - most, PATIENCE, "streams were not refused")
+        expect(ended(wires) == {FULL: size - most}, f"streams ended as {counted(ended(wires))}")
+        # An innocent call still goes through.
+        seat.act()
+        for wire in wires:
+            wire.close()
+        again = Wire(target)
+        streams = 0
+
+        def opens() -> bool:
+            nonlocal streams
+            streams += 1
+            stream = again.call(PLAY, seat.tokens[0], end=False)
+            again.flush()
+            again.pump(lambda: stream in again.answered, 10)
+            return again.ended.get(stream) != FULL
+
+        until(opens, 30, "streams did not make room")
+        again.close()
+        seat.close()
+    return f"{len(wires)} connections, {most:,} open, {size - most:,} refused"
+
+
+@attack(quick=2_000, full=20_000)
+def cancelled_calls(target: Target, size: int) -> str:
+    """Calls that wait are cancelled at once, most before the server has seen them."""
+    connections = calls = 0
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs, ["remote", "remote"])
+        seat.act(0)
+        message = framed(pb.ObserveRequest(match_id=seat.match_id, wait=True).SerializeToString())
+        wire = None
+        while calls < size:
+            if wire is None or wire.closed:
+                wire, connections = Wire(target), connections + 1
+            for _ in range(min(500, size - calls)):
+                stream = wire.call(OBSERVE, seat.tokens[0], message)
+                wire.h2.reset_stream(stream, 8)
+                calls += 1
+            wire.flush()
+            wire.receive(0)
+        if wire is not None:
+            wire.close()
+        # The seat may wait again: nothing of what was cancelled is left.
+        asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
+        waiting = stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0]))
+        seat.act(1)
+        expect(outcome(waiting) == OK, "the seat may not wait any more")
+        seat.close()
+    served(target)
+    return f"{connections} connections"
