@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-node build lint fmt proto golden bench soak serve clean check-tools
+.PHONY: demo test test-rust test-python test-node build lint fmt proto golden bench soak abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -39,7 +39,7 @@ $(VENV)/.installed: client-py/pyproject.toml $(BINARY) | $(VENV)/bin/python
 	@touch $@
 
 ## test: everything but the heavy trainer suites
-test: test-rust test-python test-node soak
+test: test-rust test-python test-node soak abuse-quick
 
 test-rust: | check-tools
 	cargo test --workspace --locked --quiet
@@ -57,15 +57,15 @@ lint: build
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	cargo test --locked --quiet -p boardwire-server --test dependencies
 	cargo test --locked --quiet -p boardwire-games --test clauses
-	$(PYTHON) -m ruff check client-py tests/python tests/node bench
-	$(PYTHON) -m ruff format --check client-py tests/python tests/node bench
-	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python
+	$(PYTHON) -m ruff check client-py tests/python tests/node tests/abuse bench
+	$(PYTHON) -m ruff format --check client-py tests/python tests/node tests/abuse bench
+	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 
 fmt: build
 	cargo fmt --all
-	$(PYTHON) -m ruff format client-py tests/python tests/node bench
-	$(PYTHON) -m ruff check --fix client-py tests/python tests/node bench
+	$(PYTHON) -m ruff format client-py tests/python tests/node tests/abuse bench
+	$(PYTHON) -m ruff check --fix client-py tests/python tests/node tests/abuse bench
 	cd proto && ../$(VENV)/bin/buf format -w
 
 ## proto: generates the committed code of all languages anew
@@ -90,6 +90,14 @@ bench: $(BENCH_VENV)/.installed
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
 soak: build
 	$(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
+
+## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
+abuse: build
+	$(PYTHON) tests/abuse/run.py $(BINARY) --full $(ATTACKS)
+
+## abuse-quick: the same, small enough for every change
+abuse-quick: build
+	$(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
 
 serve: $(BINARY)
 	$(BINARY) serve $(ARGS)

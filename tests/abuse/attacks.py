@@ -26,6 +26,8 @@ class Attack:
     slack: float
     #: Whether the server has ended when it is over.
     ends: bool
+    #: Whether its size is a number of connections that are open at once.
+    connects: bool
 
 
 #: All attacks, in the order in which their modules were imported.
@@ -39,12 +41,13 @@ def attack(
     flags: Callable[[int], Sequence[object]] = lambda size: (),
     slack: float = 48,
     ends: bool = False,
+    connects: bool = False,
 ) -> Callable[[Action], Action]:
     """Adds a function to the list, by its name."""
 
     def add(action: Action) -> Action:
         name = action.__name__.replace("_", "-")
-        ATTACKS.append(Attack(name, quick, full, action, flags, slack, ends))
+        ATTACKS.append(Attack(name, quick, full, action, flags, slack, ends, connects))
         return action
 
     return add

@@ -1,1 +1,105 @@
-"""."""
+"""Too many batches, and callers that go away while theirs is being opened or stepped."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+
+import grpc
+
+from attacks import attack
+from boardwire.v1 import batch_service_pb2 as pb
+from calls import OK, PATIENCE, Stubs, bearer, counted, outcome, reason
+from target import Target, expect, until
+
+#: A client that opens a costly batch, says so, and steps it until it is killed.
+DOOMED = """
+import sys
+from boardwire.v1 import batch_service_pb2 as pb
+from calls import Stubs, bearer, legal
+stubs = Stubs(sys.argv[1])
+asked = pb.OpenBatchRequest(game="faraway", seats=["learner", "random"], environments=int(sys.argv[2]))
+asked.seats[1] = sys.argv[3]
+print("opening", flush=True)
+opened = stubs.batches.OpenBatch(asked)
+call = pb.ResetBatchRequest(batch_id=opened.batch.id)
+print("stepping", flush=True)
+while True:
+    step = stubs.batches.ResetBatch(call, metadata=bearer(opened.token)).step
+    width = len(step.mask) // len(step.seat)
+    masks = [step.mask[row * width : (row + 1) * width] for row in range(len(step.seat))]
+    actions = bytes((legal(mask) or [0])[0] for mask in masks)
+    stubs.batches.StepBatch(
+        pb.StepBatchRequest(batch_id=opened.batch.id, actions=actions), metadata=bearer(opened.token)
+    )
+"""
+
+
+def opening(environments: int, bot: str = "random") -> pb.OpenBatchRequest:
+    """Asks for a batch."""
+    return pb.OpenBatchRequest(game="faraway", seats=["learner", bot], environments=environments)
+
+
+@attack(quick=64, full=512, flags=lambda size: ("--max-batches", size // 8))
+def parallel_openings(target: Target, size: int) -> str:
+    """More batches than there may be, opened at once."""
+    most = size // 8
+    with Stubs(target.address) as stubs:
+        for _ in range(2):
+            futures = [stubs.batches.OpenBatch.future(opening(256)) for _ in range(size)]
+            ended = Counter(outcome(each) for each in futures)
+            expect(ended == {OK: most, "BATCHES_FULL": size - most}, f"openings ended as {counted(ended)}")
+            for each in futures:
+                if each.code() is grpc.StatusCode.OK:
+                    opened = each.result()
+                    close = pb.CloseBatchRequest(batch_id=opened.batch.id)
+                    stubs.batches.CloseBatch(close, metadata=bearer(opened.token))
+    return counted(ended)
+
+
+@attack(quick=20, full=200, flags=lambda size: ("--max-environments", 8_192), slack=64)
+def abandoned_openings(target: Target, size: int) -> str:
+    """Callers that go away while their batch is being opened leave no environment behind."""
+
+    def full() -> bool:
+        with Stubs(target.address) as stubs:
+            try:
+                stubs.batches.OpenBatch(opening(8_192), timeout=PATIENCE)
+            except grpc.RpcError as error:
+                expect(reason(error) == "ENVIRONMENTS_FULL", f"an opening was refused with {reason(error)}")
+                return False
+            return True
+
+    for turn in range(size):
+        with Stubs(target.address) as stubs:
+            future = stubs.batches.OpenBatch.future(opening(8_192, ("random", "greedy:1024")[turn % 2]))
+            try:
+                future.result(timeout=0.002 * (turn % 16))
+            except grpc.FutureTimeoutError:
+                if turn % 3:
+                    future.cancel()
+            except grpc.RpcError:
+                pass
+    took = until(full, 30, "environments did not return")
+    return f"all environments free after {took:.1f} s"
+
+
+@attack(quick=2, full=10, slack=64)
+def dying_clients(target: Target, size: int) -> str:
+    """Clients that are killed in the midst of a batch of costly bots: its work ends with them."""
+    usual, longest = target.load(1), 0.0
+    for turn in range(size):
+        arguments = [target.address, "1024", "greedy:1024"]
+        command = [sys.executable, "-c", DOOMED, *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sys.path[0]) as client:
+            assert client.stdout is not None
+            client.stdout.readline()
+            until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
+            if turn % 2:
+                until(lambda: target.load(0.2) > usual + 0.5, 30, "the batch was not worked on")
+            client.kill()
+        took = until(lambda: target.load(0.25) < usual + 0.3, 15, "the work of a dead client did not end")
+        longest = max(longest, took)
+    expect(longest < 5, f"the work of a dead client went on for {longest:.1f} s")
+    return f"{usual:.2f} processors otherwise, its work ended within {longest:.1f} s"

@@ -11,11 +11,12 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from boardwire.v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2, match_service_pb2_grpc
+from boardwire.v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
 Asked = TypeVar("Asked")
 #: No call of the suite may take longer, however busy the server is.
-PATIENCE = 120.0
+PATIENCE = 60.0
 #: What a call without an error is counted as.
 OK = "OK"
 
@@ -58,9 +59,14 @@ class Stubs:
         self.close()
 
 
-def bearer(token: str) -> list[tuple[str, str]]:
+def method(channel: grpc.Channel, path: str) -> Any:
+    """A method of one message each way, which takes and gives bytes."""
+    return channel.unary_unary(path)
+
+
+def bearer(token: str) -> tuple[tuple[str, str | bytes], ...]:
     """The metadata that carries a token."""
-    return [("authorization", f"Bearer {token}")]
+    return (("authorization", f"Bearer {token}"),)
 
 
 def reason(error: grpc.RpcError | grpc.Call) -> str:
@@ -139,19 +145,23 @@ class Seat:
             for each in self.created.invitations
         ]
 
-    def act(self, seat: int = 0, *, wait: bool = False) -> None:
-        """Makes the first legal decision at a seat."""
-        metadata = bearer(self.tokens[seat])
+    def observe(self, seat: int = 0) -> Observation:
+        """What a seat sees now."""
         asked = match_service_pb2.ObserveRequest(match_id=self.match_id)
-        seen = self.stubs.matches.Observe(asked, metadata=metadata).observation
+        return self.stubs.matches.Observe(asked, metadata=bearer(self.tokens[seat])).observation
+
+    def act(self, seat: int = 0) -> None:
+        """Makes the first legal decision at a seat that owes one."""
+        seen = self.observe(seat)
         act = match_service_pb2.ActRequest(
-            match_id=self.match_id,
-            episode=seen.episode,
-            decision=seen.decision,
-            action=legal(seen.mask)[0],
-            wait=wait,
+            match_id=self.match_id, episode=seen.episode, decision=seen.decision, action=legal(seen.mask)[0]
         )
-        self.stubs.matches.Act(act, metadata=metadata)
+        self.stubs.matches.Act(act, metadata=bearer(self.tokens[seat]))
+
+    def alternate(self) -> None:
+        """Makes decisions at seat 1 until seat 0 owes one: who comes next depends on the cards."""
+        while not self.observe().pending & 1:
+            self.act(1)
 
     def close(self) -> None:
         """Closes the match."""

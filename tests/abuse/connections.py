@@ -1,1 +1,176 @@
-"""."""
+"""Connections that say nothing, nonsense, or too much of one thing; and too many of them."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+
+from attacks import attack
+from calls import served
+from target import Failed, Target, expect, until
+from wire import Wire, gone, raw
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+#: What connections say before they fall silent.
+SILENCE = (b"", PREFACE[:1], PREFACE[:23], PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS[:5])
+#: What is no HTTP/2.
+NONSENSE = (
+    b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01",
+    bytes(64),
+    b"PRI * HTTP/1.1\r\n",
+)
+
+
+def close(connections: list[socket.socket]) -> None:
+    """Ends all connections."""
+    for connection in connections:
+        connection.close()
+
+
+def pending(target: Target) -> socket.socket:
+    """A connection that is asked for and may never be accepted."""
+    connection = socket.socket()
+    connection.setblocking(False)
+    connection.connect_ex(target.host)
+    return connection
+
+
+def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """A frame of HTTP/2."""
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+@attack(quick=400, full=1_000, flags=lambda size: ("--handshake-timeout", 2), connects=True)
+def silent_connections(target: Target, size: int) -> str:
+    """Connections that begin and fall silent: those that have not begun HTTP/2 are ended in time."""
+    before = target.descriptors()
+    connections = [raw(target, SILENCE[turn % len(SILENCE)]) for turn in range(size)]
+    silent = [each for turn, each in enumerate(connections) if turn % len(SILENCE) < 3]
+    begun = [each for turn, each in enumerate(connections) if turn % len(SILENCE) >= 3]
+    took = until(lambda: all(gone(each) for each in silent), 30, "silent connections were not ended")
+    expect(not any(gone(each) for each in begun), "a connection was ended that had begun")
+    served(target)
+    close(connections)
+    until(lambda: target.descriptors() <= before + 1, 30, "connections did not end")
+    return f"{len(silent)} ended after {took:.1f} s, {len(begun)} kept"
+
+
+@attack(quick=400, full=4_000)
+def half_open_connections(target: Target, size: int) -> str:
+    """Connections that are shut in one direction, or reset, in every state."""
+    before = target.descriptors()
+    for turn in range(size):
+        connection = raw(target, SILENCE[turn % len(SILENCE)])
+        if turn % 3 == 0:
+            connection.shutdown(socket.SHUT_WR)
+        elif turn % 3 == 1:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    waiting = []
+    for turn in range(100):
+        waiting.append(raw(target, SILENCE[turn % len(SILENCE)]))
+        waiting[-1].shutdown(socket.SHUT_WR)
+    until(lambda: all(gone(each) for each in waiting), 30, "connections without a writer were not ended")
+    close(waiting)
+    until(lambda: target.descriptors() <= before, 30, "connections did not end")
+    served(target)
+    return f"{size} connections"
+
+
+@attack(quick=400, full=20_000)
+def nonsense(target: Target, size: int) -> str:
+    """Bytes that are no HTTP/2, and frames that are none after a proper beginning."""
+    dice = random.Random(size)
+    for turn in range(size):
+        if turn % 2:
+            data = NONSENSE[turn // 2 % len(NONSENSE)]
+        else:
+            data = PREFACE + SETTINGS + dice.randbytes(dice.randrange(200))
+        try:
+            connection = raw(target, data)
+        except OSError as error:
+            raise Failed(f"connection {turn} was not accepted: {error}") from None
+        connection.close()
+    served(target)
+    return f"{size} connections"
+
+
+@attack(quick=20_000, full=1_000_000)
+def frames(target: Target, size: int) -> str:
+    """Floods of frames that cost the sender little: pings, settings, empty data, headers without end."""
+    floods = {
+        "pings": frame(6, 0, 0, bytes(8)),
+        "settings": SETTINGS,
+        "priorities": frame(2, 0, 1, bytes(5)),
+        "empty data": frame(0, 0, 1),
+        "windows": frame(8, 0, 0, (1).to_bytes(4, "big")),
+        "continuations": frame(9, 0, 1, bytes([0x40, 1, 97, 1, 98])),
+        "resets": frame(3, 0, 1, (8).to_bytes(4, "big")),
+    }
+    # `:method POST`, `:scheme http`, `:path /`, not ended: stream 1 is open.
+    head = bytes([0x83, 0x86, 0x84])
+    ends = []
+    for name, flood in floods.items():
+        opening = frame(1, 0 if name == "continuations" else 4, 1, head)
+        connection = raw(target, PREFACE + SETTINGS + opening)
+        connection.settimeout(5)
+        sent = 0
+        try:
+            while sent < size:
+                connection.sendall(flood * 100)
+                sent += 100
+        except OSError:
+            # Ended, or not read any more since our side reads no answers: both stop the flood.
+            ends.append(name)
+        connection.close()
+        served(target)
+    return f"stopped {', '.join(ends) or 'none'}"
+
+
+@attack(quick=300, full=1_500, flags=lambda size: ("--handshake-timeout", 600), connects=True)
+def full_descriptor_table(target: Target, size: int) -> str:
+    """More connections than the server has descriptors: it neither spins nor ends, and goes on afterwards."""
+    before = target.descriptors()
+    target.limit_descriptors(before + size // 2)
+    connections = [pending(target) for _ in range(size)]
+    until(lambda: target.descriptors() >= before + size // 2 - 2, 30, "the table did not fill")
+    busy = target.load(2)
+    expect(busy < 0.6, f"the server keeps {busy:.2f} processors busy while its table is full")
+    held = target.descriptors()
+    close(connections)
+    took = until(lambda: target.descriptors() <= before + 1, 30, "descriptors did not return")
+    target.limit_descriptors(1 << 10)
+    served(target)
+    return f"{held} descriptors of {before + size // 2}, {busy:.2f} processors, back after {took:.1f} s"
+
+
+@attack(
+    quick=200,
+    full=2_000,
+    flags=lambda size: ("--max-connections-per-caller", size // 2),
+    connects=True,
+)
+def many_connections(target: Target, size: int) -> str:
+    """More connections than a caller may have: those too many are ended at once, others find room."""
+    connections = [raw(target, PREFACE + SETTINGS) for _ in range(size)]
+    until(lambda: sum(map(gone, connections)) >= size - size // 2, 30, "connections were not ended")
+    ended = sum(map(gone, connections))
+    expect(ended == size - size // 2, f"{ended} of {size} connections were ended")
+    # Another host is another caller.
+    elsewhere = socket.create_connection(target.host, source_address=("127.0.0.2", 0))
+    elsewhere.sendall(PREFACE + SETTINGS)
+    expect(elsewhere.recv(9), "another caller was not served")
+    elsewhere.close()
+    close(connections)
+
+    def room() -> bool:
+        wire = Wire(target)
+        wire.close()
+        return bool(wire.h2.remote_settings.max_concurrent_streams < 2**31)
+
+    until(room, 30, "there was no room again")
+    served(target)
+    return f"{ended} of {size} ended"

@@ -15,7 +15,7 @@ from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, flood, outcome, re
 from target import Target, expect, until
 
 
-def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.CallFuture[pb.CloseMatchResponse]:
+def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.Future[pb.CloseMatchResponse]:
     """Begins to close a match."""
     asked = pb.CloseMatchRequest(match_id=created.match.id)
     return stubs.matches.CloseMatch.future(asked, metadata=bearer(created.host_token))
@@ -66,7 +66,7 @@ def waiting_calls(target: Target, size: int) -> str:
         asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         futures = [stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0])) for _ in range(size)]
         until(lambda: sum(each.done() for each in futures) >= size - 16, PATIENCE, "calls were not refused")
-        seat.act(1)
+        seat.alternate()
         ended = Counter(outcome(each) for each in futures)
         expect(ended == {OK: 16, "SEAT_BUSY": size - 16}, f"the calls ended as {counted(ended)}")
         seat.close()
@@ -76,7 +76,7 @@ def waiting_calls(target: Target, size: int) -> str:
 @attack(
     quick=1_000,
     full=5_000,
-    flags=lambda size: ("--max-waiting-calls", size, "--max-connection-streams", size),
+    flags=lambda size: ("--max-waiting-calls", size, "--max-connection-streams", size + 10),
 )
 def permitted_waiting_calls(target: Target, size: int) -> str:
     """The same where the operator lets all of them wait: one decision answers them all."""
@@ -88,7 +88,7 @@ def permitted_waiting_calls(target: Target, size: int) -> str:
         futures = [stubs.matches.Observe.future(asked, metadata=metadata) for _ in range(size + 1)]
         # The one too many is refused at once: by then all others wait.
         until(lambda: any(each.done() for each in futures), PATIENCE, "the last call was not refused")
-        seat.act(1)
+        seat.alternate()
         ended = Counter(outcome(each) for each in futures)
         expect(ended == {OK: size, "SEAT_BUSY": 1}, f"the calls ended as {counted(ended)}")
         seat.close()

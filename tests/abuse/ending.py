@@ -1,1 +1,90 @@
-"""."""
+"""The server is told to stop, or killed, under load."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+from attacks import attack
+from boardwire.v1 import match_service_pb2 as pb
+from calls import PATIENCE, Seat, Stubs, bearer, counted, outcome, served
+from connections import PREFACE, SETTINGS
+from target import STOP_SECONDS, Target, expect, started, until
+from wire import framed, opened, raw
+
+PLAY = "/boardwire.v1.MatchService/Play"
+LIST = "/boardwire.v1.MatchService/ListMatches"
+
+
+class Load:
+    """All kinds of calls under way on a server, and connections without any."""
+
+    def __init__(self, target: Target, size: int) -> None:
+        """Makes `size` of each."""
+        self.stubs = [Stubs(target.address) for _ in range(4)]
+        self.seats = [Seat(each, ["remote", "remote"]) for each in self.stubs]
+        for seat in self.seats:
+            seat.act(0)
+        self.silent = [raw(target, (b"", PREFACE, PREFACE + SETTINGS)[turn % 3]) for turn in range(size // 4)]
+        token = self.seats[0].tokens[0]
+        self.streams = opened(target, size, lambda wire: wire.call(PLAY, token, end=False))
+        self.unread = opened(target, size, lambda wire: wire.call(LIST, data=framed(b"")), unread=True)
+        self.waiting = [
+            stubs.matches.Observe.future(
+                pb.ObserveRequest(match_id=seat.match_id, wait=True), metadata=bearer(seat.tokens[0])
+            )
+            for stubs, seat in zip(self.stubs, self.seats, strict=True)
+            for _ in range(8)
+        ]
+        bots = pb.CreateMatchRequest(game="faraway", seats=["remote"] + ["greedy:1024"] * 5)
+        self.working = [self.stubs[0].matches.CreateMatch.future(bots) for _ in range(size // 10)]
+        for created in self.working:
+            created.result(timeout=PATIENCE)
+
+    def ended(self) -> Counter[str]:
+        """How the calls that waited have ended."""
+        return Counter(outcome(each) for each in self.waiting)
+
+    def close(self) -> None:
+        """Ends all connections."""
+        for wire in self.streams + self.unread:
+            wire.close()
+        for connection in self.silent:
+            connection.close()
+        for each in self.stubs:
+            each.close()
+
+
+@attack(quick=100, full=1_000, ends=True)
+def terminated(target: Target, size: int) -> str:
+    """SIGTERM under load: calls that wait are told, and the process ends in time with code 0."""
+    load = Load(target, size)
+    took = target.stop()
+    ended = load.ended()
+    expect(set(ended) == {"SHUTTING_DOWN"}, f"calls that waited ended as {counted(ended)}")
+    load.close()
+    return f"ended after {took:.1f} s, {counted(ended)}"
+
+
+@attack(quick=100, full=1_000, ends=True)
+def killed(target: Target, size: int) -> str:
+    """SIGKILL under load: clients learn it, and the next server takes the socket over."""
+    load = Load(target, size)
+    start = time.monotonic()
+    target.stop(signal.SIGKILL)
+    ended = load.ended()
+    took = time.monotonic() - start
+    expect(all(each.startswith("UNAVAILABLE") for each in ended), f"calls ended as {counted(ended)}")
+    expect(took < STOP_SECONDS, f"clients learnt it after {took:.1f} s")
+    load.close()
+    socket = Path(target.unix.removeprefix("unix:"))
+    expect(socket.exists(), "a killed server cannot have removed its socket")
+    with started(target.binary, socket.parent) as next_one:
+        served(next_one)
+        with Stubs(next_one.unix) as stubs:
+            Seat(stubs).act()
+        next_one.stop()
+    until(lambda: not socket.exists(), 1, "the socket was not removed")
+    return f"clients learnt it after {took:.1f} s"

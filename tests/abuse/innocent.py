@@ -18,7 +18,7 @@ from typing import Any
 import grpc
 
 from boardwire.v1 import match_service_pb2 as pb
-from calls import Seat, Stubs, bearer, legal, reason
+from calls import Seat, Stubs, bearer, legal, method, reason
 
 #: Between two decisions: it plays all the time and leaves the processors to others.
 PAUSE_SECONDS = 0.004
@@ -49,7 +49,7 @@ class Innocent:
         """Joins a match."""
         self.seen = Seen()
         self.stubs = Stubs(address)
-        self.check = self.stubs.channel.unary_unary("/grpc.health.v1.Health/Check")
+        self.check = method(self.stubs.channel, "/grpc.health.v1.Health/Check")
         self.seat = Seat(self.stubs)
         self.metadata = bearer(self.seat.tokens[0])
         asked = pb.ObserveRequest(match_id=self.seat.match_id, wait=True)
@@ -66,17 +66,18 @@ class Innocent:
         """Makes one decision, or begins the next episode."""
         now, match_id = self.now, self.seat.match_id
         if now.terminated or now.truncated:
-            reset = pb.ResetRequest(match_id=match_id, wait=True)
-            call, request = self.stubs.matches.Reset, reset
+            request = pb.ResetRequest(match_id=match_id, wait=True)
+            answer = self.measure(self.seen.trips, self.stubs.matches.Reset, request, metadata=self.metadata)
         else:
-            action = legal(now.mask)[0]
-            call, request = (
-                self.stubs.matches.Act,
-                pb.ActRequest(
-                    match_id=match_id, episode=now.episode, decision=now.decision, action=action, wait=True
-                ),
+            act = pb.ActRequest(
+                match_id=match_id,
+                episode=now.episode,
+                decision=now.decision,
+                action=legal(now.mask)[0],
+                wait=True,
             )
-        self.now = self.measure(self.seen.trips, call, request, metadata=self.metadata).observation
+            answer = self.measure(self.seen.trips, self.stubs.matches.Act, act, metadata=self.metadata)
+        self.now = answer.observation
 
     def play(self, over: threading.Event) -> None:
         """Plays until told that it is over, or the server stops."""
@@ -129,7 +130,12 @@ def main(address: str) -> None:
     innocent, over = Innocent(address), threading.Event()
     innocent.decide()
     print("playing", flush=True)
-    threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+
+    def listen() -> None:
+        sys.stdin.read()
+        over.set()
+
+    threading.Thread(target=listen, daemon=True).start()
     innocent.play(over)
     # The one who asked decides when it is over.
     over.wait()

@@ -1,14 +1,134 @@
-"""Messages that are too long, and strings that are."""
+"""Messages that are too long, headers that are, and strings that are."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
 from attacks import attack
-from calls import served
+from boardwire.v1 import batch_service_pb2, catalog_pb2, match_service_pb2
+from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, method, outcome, reason, served
 from target import Target, expect
 from wire import Wire
 
 STEP = "/boardwire.v1.BatchService/StepBatch"
-PIECE = 8 << 20
+MIB = 1 << 20
+FILES = (batch_service_pb2, catalog_pb2, match_service_pb2)
+
+
+def methods(*, streams: bool = False) -> Iterator[tuple[str, type[Message]]]:
+    """The paths of all methods that are served, with what they take."""
+    for file in FILES:
+        for service in file.DESCRIPTOR.services_by_name.values():
+            for each in service.methods:
+                if each.client_streaming == streams:
+                    yield f"/{service.full_name}/{each.name}", getattr(file, each.input_type.name)
+
+
+def fill(message: Any, text: str) -> None:
+    """Puts a text into every string of a message, and of those in it."""
+    for field in message.DESCRIPTOR.fields:
+        is_text = field.type == FieldDescriptor.TYPE_STRING
+        inner = field.message_type
+        if inner is not None and inner.GetOptions().map_entry:
+            getattr(message, field.name)[text] = text
+        elif is_text and field.is_repeated:
+            getattr(message, field.name).extend([text] * 3)
+        elif is_text:
+            setattr(message, field.name, text)
+        elif inner is not None and not field.is_repeated:
+            fill(getattr(message, field.name), text)
+
+
+@attack(quick=5, full=50)
+def long_names(target: Target, size: int) -> str:
+    """Names of three kilobytes in every string of every request: the reasons of refusals arrive."""
+    ended = Counter[str]()
+    texts = ["x" * 3_000, "\u00e4" * 1_500, "\u3042" * 1_000, "%" * 3_000, "\n\0\x7f" * 1_000, "remote" * 500]
+    with Stubs(target.address) as stubs:
+        for turn in range(size * len(texts)):
+            text = texts[turn % len(texts)]
+            for path, kind in methods():
+                request = kind()
+                fill(request, text)
+                one = [field.name for field in request.DESCRIPTOR.fields]
+                for name in one:
+                    part = kind()
+                    fill(part, text)
+                    for other in one:
+                        if other != name:
+                            part.ClearField(other)
+                    for asked in (request, part):
+                        call = method(stubs.channel, path).future(
+                            asked.SerializeToString(), metadata=bearer("t" * 900), timeout=PATIENCE
+                        )
+                        result = outcome(call)
+                        ended[result] += 1
+                        allowed = " without a reason" not in result and result != "INTERNAL"
+                        expect(allowed, f"{path} with {name} ended as {result}")
+    return counted(ended)
+
+
+@attack(quick=1, full=8)
+def long_messages(target: Target, size: int) -> str:
+    """Request ids of 10 and 60 MiB, 63 MiB of empty seat names, steps of 65 MiB."""
+    ended = Counter[str]()
+    bodies = {
+        "/boardwire.v1.MatchService/CreateMatch": [
+            match_service_pb2.CreateMatchRequest(game="faraway", request_id="a" * length).SerializeToString()
+            for length in (10 * MIB, 60 * MIB)
+        ]
+        + [b"\x0a\x07faraway" + b"\x12\x00" * (63 * MIB // 2)],
+        "/boardwire.v1.BatchService/OpenBatch": [b"\x0a\x07faraway" + b"\x12\x00" * (63 * MIB // 2)],
+        STEP: [bytes(65 * MIB)],
+    }
+    with Stubs(target.address) as stubs:
+        for _ in range(size):
+            for path, messages in bodies.items():
+                calls = [method(stubs.channel, path).future(each, timeout=PATIENCE) for each in messages]
+                ended.update(outcome(each) for each in calls)
+    expect(set(ended) == {"MESSAGE_TOO_LARGE"}, f"they ended as {counted(ended)}")
+    expect(target.peak() < 200, f"the server held {target.peak():.0f} MiB")
+    return counted(ended)
+
+
+@attack(quick=20, full=500)
+def odd_calls(target: Target, size: int) -> str:
+    """Lengths that lie, content that is no gRPC, headers that are too long: each is refused by itself."""
+    ended = Counter[str]()
+    repeated = [("content-type", "application/grpc")] * 3
+    for _ in range(size):
+        wire = Wire(target)
+        for prefix in (
+            b"\x00\xff\xff\xff\xff",
+            b"\x01\x00\x00\x00\x01a",
+            b"\x07\x00\x00\x00\x00",
+            b"\x00\x00",
+        ):
+            wire.call(STEP, data=prefix)
+        for path in ("*", "/", "", "/a" * 500, "/boardwire.v1.MatchService/Undo", "/\u00e4"):
+            wire.call(path, data=bytes(5))
+        wire.call(STEP, token="t" * 2_000, data=bytes(5))
+        wire.call(STEP, headers=[("x-long", "a" * 20_000)])
+        wire.call(STEP, headers=[(f"x-{number}", "a") for number in range(600)])
+        wire.call(
+            STEP, headers=[("grpc-timeout", "99999999H"), ("grpc-encoding", "br"), *repeated], data=bytes(5)
+        )
+        for content in ("text/html", "application/grpc-web", ""):
+            wire.call(STEP, data=bytes(5), content=content)
+        last = wire.call("/grpc.health.v1.Health/Check", data=bytes(5))
+        wire.flush()
+        wire.pump(lambda wire=wire, last=last: len(wire.ended) >= last // 2 + 1, 10)  # type: ignore[misc]
+        expect(wire.ended.get(last) == "0", f"the last call ended as {wire.ended.get(last)}, {wire.ended}")
+        ended.update(wire.ended.values())
+        wire.close()
+    served(target)
+    return counted(ended)
 
 
 @attack(quick=12, full=60)
@@ -20,9 +140,9 @@ def unfinished_messages(target: Target, size: int) -> str:
     for turn in range(size):
         wire = wires[turn % 2]
         stream = wire.call(STEP, end=False)
-        sent += wire.send(stream, b"\x00" + (60 << 20).to_bytes(4, "big"))
-        while sent < (turn + 1) * (32 << 20):
-            went = wire.send(stream, bytes(1 << 20))
+        sent += wire.send(stream, b"\x00" + (60 * MIB).to_bytes(4, "big"))
+        while sent < (turn + 1) * 32 * MIB:
+            went = wire.send(stream, bytes(MIB))
             sent += went
             if not went:
                 break
@@ -30,5 +150,27 @@ def unfinished_messages(target: Target, size: int) -> str:
     for wire in wires:
         wire.close()
     served(target)
-    expect(held < 256, f"the server held {held:.0f} MiB of {sent >> 20} that were sent and never finished")
-    return f"{sent >> 20} MiB sent, {held:.0f} held"
+    expect(held < 256, f"the server held {held:.0f} MiB of {sent // MIB} that were sent and never finished")
+    return f"{sent // MIB} MiB sent, {held:.0f} held"
+
+
+@attack(quick=50, full=500)
+def strange_streams(target: Target, size: int) -> str:
+    """Streams whose requests hold nothing, nonsense, or others' ids, and go on."""
+    ended = Counter[str]()
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs)
+        for _ in range(size):
+            for path, _ in methods(streams=True):
+                call: Any = stubs.channel.stream_stream(path)
+                for token in (seat.tokens[0], "", "t" * 32):
+                    for messages in ([b""] * 20, [b"\x0a\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"]):
+                        answers = call(iter(messages), metadata=bearer(token), timeout=PATIENCE)
+                        try:
+                            ended[OK] += len(list(answers))
+                        except grpc.RpcError as error:
+                            ended[reason(error)] += 1
+        seat.act()
+        seat.close()
+    expect(not any(" without a reason" in each for each in ended), f"streams ended as {counted(ended)}")
+    return counted(ended)

@@ -1,1 +1,209 @@
-"""."""
+"""Hundreds of thousands of requests that were valid before bytes of theirs were changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from attacks import attack
+from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import catalog_pb2, match_service_pb2
+from calls import PATIENCE, Seat, Stubs, bearer, counted, method, reason, served
+from target import Failed, Target, expect
+
+SEED = 20_001
+#: Calls under way in each process: enough to keep the server busy.
+WIDTH = 128
+#: A call may wait by its nature; it is given up after so long.
+DEADLINE = 1.0
+#: Reasons that mutated requests must never be answered with.
+WRONG = ("INTERNAL", "BOT_FAILED", "UNKNOWN", "UNAVAILABLE")
+#: What costs the server more than a suite should take is out of reach of mutations.
+FLAGS = ("--max-environments", 4_096, "--max-batches", 64, "--match-idle-timeout", 20)
+#: Values of fields that nobody asks for in earnest.
+NUMBERS = (0, 1, 2, 3, 127, 128, 255, 256, 65_536, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1)
+TEXTS = (
+    "",
+    "a",
+    "greedy:1024",
+    "greedy:99999999999",
+    "remote",
+    "learner",
+    "faraway",
+    "0" * 32,
+    "\0",
+    "\u00e4" * 99,
+)
+#: A path, a message, and a token.
+Call = tuple[str, Message, str]
+
+
+def mutated(dice: random.Random, message: bytes) -> bytes:
+    """A message with some of its bytes flipped, changed, repeated, removed, or cut off."""
+    changed = bytearray(message)
+    for _ in range(dice.choice((0, 1, 1, 1, 2, 4, 16))):
+        at = dice.randrange(len(changed) + 1)
+        end = min(len(changed), at + dice.choice((1, 1, 2, 8, 40)))
+        match dice.randrange(7):
+            case 0 if at < len(changed):
+                changed[at] ^= 1 << dice.randrange(8)
+            case 1 if at < len(changed):
+                changed[at] = dice.choice((0, 1, 0x7F, 0x80, 0xFF))
+            case 2:
+                changed[at:at] = dice.randbytes(dice.choice((1, 1, 4, 100)))
+            case 3:
+                changed[at:at] = changed[at:end] * dice.choice((1, 2, 30))
+            case 4:
+                del changed[at:end]
+            case 5:
+                del changed[at:]
+            case _:
+                # A field that may well exist, as a number or as bytes of a length that may lie.
+                key, value = dice.randrange(1, 16) << 3, dice.choice((0, 1, 2, 127, 255, 1 << 31, 1 << 63))
+                changed[at:at] = varint(key | dice.choice((0, 2))) + varint(value)
+    return bytes(changed)
+
+
+def odd(dice: random.Random, message: Message) -> bytes:
+    """A message one of whose fields has a value that nobody asks for in earnest."""
+    changed = type(message).FromString(message.SerializeToString())
+    field: Any = dice.choice(changed.DESCRIPTOR.fields)
+    is_many, kind = field.is_repeated, field.cpp_type
+    if field.message_type is not None:
+        changed.ClearField(field.name)
+        return changed.SerializeToString() + varint(field.number << 3 | 2) + b"\x02\x08\x01"
+    value: object = dice.choice(NUMBERS) % 2**31
+    if field.type == FieldDescriptor.TYPE_STRING:
+        value = dice.choice(TEXTS)
+    elif field.type == FieldDescriptor.TYPE_BYTES:
+        value = dice.randbytes(dice.choice((0, 1, 4, 5, 1_000)))
+    elif kind in (FieldDescriptor.CPPTYPE_UINT64, FieldDescriptor.CPPTYPE_UINT32):
+        value = dice.choice(NUMBERS) % (2**32 if kind == FieldDescriptor.CPPTYPE_UINT32 else 2**64)
+    elif kind == FieldDescriptor.CPPTYPE_BOOL:
+        value = dice.random() < 0.5
+    if is_many:
+        getattr(changed, field.name).extend([value] * dice.choice((1, 2, 40)))
+    else:
+        setattr(changed, field.name, value)
+    return changed.SerializeToString()
+
+
+def varint(value: int) -> bytes:
+    """A number as protobuf writes it."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def valid(stubs: Stubs) -> list[Call]:
+    """Requests that are valid or nearly so, one of every method at least: path, message, token."""
+    seat = Seat(stubs, ["remote", "remote"])
+    asked = batch_pb.OpenBatchRequest(game="faraway", seats=["learner", "random"], environments=4)
+    opened = stubs.batches.OpenBatch(asked)
+    batch, owner, match, token = opened.batch.id, opened.token, seat.match_id, seat.tokens[0]
+    snapshot = stubs.batches.SaveBatch(
+        batch_pb.SaveBatchRequest(batch_id=batch), metadata=bearer(owner)
+    ).snapshot
+    pb, uuid = match_service_pb2, "67e55044-10b1-426f-9247-bb680e5fe0c8"
+    calls = {
+        "Match": [
+            (pb.CreateMatchRequest(game="faraway", seats=["remote", "random"], seed=7, request_id=uuid), ""),
+            (pb.CreateMatchRequest(game="rauha", seats=["remote", "greedy"], skip_forced=True), ""),
+            (pb.GetMatchRequest(match_id=match), token),
+            (pb.ListMatchesRequest(page_size=2), ""),
+            (pb.JoinMatchRequest(invitation=seat.created.invitations[1].invitation, request_id=uuid), ""),
+            (pb.ObserveRequest(match_id=match), token),
+            (pb.ActRequest(match_id=match, action=3, wait=False), token),
+            (pb.ResetRequest(match_id=match, seed=3, episode=0), seat.created.host_token),
+            (pb.CloseMatchRequest(match_id="0" * 32), seat.created.host_token),
+        ],
+        "Batch": [
+            (asked, ""),
+            (batch_pb.ResetBatchRequest(batch_id=batch, mask=b"\x05", seeds=[1, 2]), owner),
+            (batch_pb.StepBatchRequest(batch_id=batch, actions=bytes(4)), owner),
+            (batch_pb.SaveBatchRequest(batch_id=batch, mask=b"\x03"), owner),
+            (batch_pb.LoadBatchRequest(batch_id=batch, snapshot=snapshot), owner),
+            (batch_pb.CloseBatchRequest(batch_id="0" * 32), owner),
+        ],
+        "Catalog": [
+            (catalog_pb2.ListGamesRequest(page_size=1), ""),
+            (catalog_pb2.GetGameRequest(game="faraway", seats=2), ""),
+        ],
+    }
+    return [
+        (
+            f"/boardwire.v1.{service}Service/{type(message).__name__.removesuffix('Request')}",
+            message,
+            token,
+        )
+        for service, messages in calls.items()
+        for message, token in messages
+    ]
+
+
+def send(address: str, count: int, seed: int) -> Counter[str]:
+    """Makes mutated calls over one connection; counts how they ended."""
+    dice, ended, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
+    with Stubs(address) as stubs:
+        calls = valid(stubs)
+        made = {path: method(stubs.channel, path) for path, _, _ in calls}
+
+        def done(future: Any) -> None:
+            ended["OK" if future.code() is grpc.StatusCode.OK else reason(future)] += 1
+            free.release()
+
+        for _ in range(count):
+            path, asked, token = dice.choice(calls)
+            in_bytes = dice.random() < 0.5
+            message = mutated(dice, asked.SerializeToString()) if in_bytes else odd(dice, asked)
+            if dice.random() < 0.05:
+                token = token[: dice.randrange(33)]
+            if not free.acquire(timeout=PATIENCE):
+                raise Failed("mutated calls were not answered")
+            metadata = bearer(token) if token else None
+            call = made[path].future(message, metadata=metadata, timeout=DEADLINE)
+            call.add_done_callback(done)
+        for _ in range(WIDTH):
+            free.acquire(timeout=PATIENCE)
+    return ended
+
+
+@attack(quick=6_000, full=300_000, flags=lambda size: FLAGS, slack=128)
+def mutated_requests(target: Target, size: int) -> str:
+    """Mutated requests to every method, from several processes: each is answered, refusals with reasons."""
+    workers = min(4, (os.cpu_count() or 1) + 1)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(Path(__file__)), target.address, str(size // workers), str(SEED + worker)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for worker in range(workers)
+    ]
+    ended = Counter[str]()
+    for process in processes:
+        told, _ = process.communicate()
+        expect(process.returncode == 0, "a sender of mutated requests failed")
+        ended.update(json.loads(told))
+    served(target)
+    wrong = {each: count for each, count in ended.items() if each.startswith(WRONG) or " without a" in each}
+    expect(all(each.startswith("DEADLINE_EXCEEDED") for each in wrong), f"mutated requests ended as {wrong}")
+    expect(sum(ended.values()) >= size - workers, "requests were not answered")
+    return f"seed {SEED}: {counted(ended)}"
+
+
+if __name__ == "__main__":
+    print(json.dumps(send(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))

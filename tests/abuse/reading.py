@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import catalog_pb2
 from boardwire.v1 import match_service_pb2 as pb
 from calls import Stubs, bearer, flood, served
 from target import Target, expect, until
-from wire import framed, opened
+from wire import Wire, framed, opened
 
 RESET = "/boardwire.v1.BatchService/ResetBatch"
 SAVE = "/boardwire.v1.BatchService/SaveBatch"
@@ -79,3 +80,23 @@ def unread_lists(target: Target, size: int) -> str:
         held = unread(target, size, LIST, "", page)
     served(target)
     return f"{held:.0f} MiB held of {ROOM}"
+
+
+@attack(quick=20, full=200, flags=lambda size: ("--max-connection-bytes", 4 << 20))
+def slow_readers(target: Target, size: int) -> str:
+    """Readers that take a kilobyte at a time: each gets its answer, and none keeps others waiting."""
+    path = "/boardwire.v1.CatalogService/GetGame"
+    data = framed(catalog_pb2.GetGameRequest(game="faraway").SerializeToString())
+    wires = [Wire(target, window=1 << 10) for _ in range(size)]
+    streams = [wire.call(path, data=data) for wire in wires]
+    rounds = 0
+    while not all(stream in wire.ended for wire, stream in zip(wires, streams, strict=True)):
+        rounds += 1
+        for wire in wires:
+            wire.flush()
+            wire.receive(0)
+        expect(rounds < 100_000 and not any(wire.closed for wire in wires), "a slow reader was not served")
+    for wire in wires:
+        expect(set(wire.ended.values()) == {"0"}, f"a slow reader was refused: {wire.ended}")
+        wire.close()
+    return f"answered in {rounds} rounds"

@@ -35,8 +35,8 @@ MODULES = (creating, streaming, connections, messages, mutating, reading, batchi
 WORST_MS = {False: 2_000.0, True: 5_000.0}
 #: How long memory and descriptors may take to return.
 RETURN_SECONDS = 30.0
-#: The descriptors that the full form asks for.
-DESCRIPTORS = 16_384
+#: The descriptors that the suite asks for, and those of them that are not for attacks.
+DESCRIPTORS, SPARE_DESCRIPTORS = 4_096, 128
 
 
 def judge_innocent(attack: Attack, seen: Seen, *, full: bool) -> str:
@@ -81,7 +81,7 @@ def strike(attack: Attack, size: int, target: Target, *, full: bool) -> str:
 
 def run(attack: Attack, binary: str, *, full: bool) -> bool:
     """Runs one attack; prints how it went, and gives whether the server stood it."""
-    size = attack.full if full else attack.quick
+    size = scaled(attack, full=full)
     flags = [str(flag) for flag in attack.flags(size)]
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
@@ -100,14 +100,22 @@ def run(attack: Attack, binary: str, *, full: bool) -> bool:
     return True
 
 
-def raise_descriptors() -> int:
+def raise_descriptors() -> None:
     """Lets this process, and the servers that it starts, open as many descriptors as are permitted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return soft
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return wanted
+    if soft < DESCRIPTORS:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
+
+
+def scaled(attack: Attack, *, full: bool) -> int:
+    """The size of an attack: the one that was asked for, unless too few descriptors are permitted."""
+    size = attack.full if full else attack.quick
+    # Both sides of a connection are limited alike; the rest is for what else they have open.
+    room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_DESCRIPTORS
+    if not attack.connects or size <= room:
+        return size
+    print(f"abuse: {attack.name} has {room:,} connections, not {size:,}: raise the limit of descriptors")
+    return room
 
 
 def main() -> int:

@@ -77,7 +77,7 @@ def cancelled_calls(target: Target, size: int) -> str:
         # The seat may wait again: nothing of what was cancelled is left.
         asked = pb.ObserveRequest(match_id=seat.match_id, wait=True)
         waiting = stubs.matches.Observe.future(asked, metadata=bearer(seat.tokens[0]))
-        seat.act(1)
+        seat.alternate()
         expect(outcome(waiting) == OK, "the seat may not wait any more")
         seat.close()
     served(target)

@@ -44,6 +44,7 @@ class Target:
 
     def __init__(self, binary: str, folder: Path, flags: Sequence[str] = ()) -> None:
         """Starts it."""
+        self.binary = binary
         self.log = folder / "log"
         self.unix = f"unix:{folder}/socket"
         listen = ["--listen", "127.0.0.1:0", "--listen", self.unix]

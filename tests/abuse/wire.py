@@ -31,7 +31,7 @@ class Wire:
         self.socket.setblocking(False)
         config = h2.config.H2Configuration(
             client_side=True,
-            header_encoding="utf-8",
+            header_encoding=None,
             validate_outbound_headers=False,
             normalize_outbound_headers=False,
         )
@@ -57,6 +57,7 @@ class Wire:
         data: bytes = b"",
         *,
         end: bool = True,
+        content: str = "application/grpc",
         headers: Iterable[tuple[str, str]] = (),
     ) -> int:
         """Opens a call; gives its stream."""
@@ -66,7 +67,7 @@ class Wire:
             (":scheme", "http"),
             (":path", method),
             (":authority", "localhost"),
-            ("content-type", "application/grpc"),
+            ("content-type", content),
             ("te", "trailers"),
             *headers,
         ]
@@ -130,10 +131,11 @@ class Wire:
         if isinstance(event, (h2.events.ResponseReceived, h2.events.TrailersReceived)):
             headers = dict(event.headers)
             self.answered.add(event.stream_id)
-            if "grpc-status" in headers:
-                self.ended[event.stream_id] = str(headers["grpc-status"])
-            elif headers.get(":status", "200") != "200":
-                self.ended[event.stream_id] = f"HTTP {headers[':status']}"
+            status, http = headers.get(b"grpc-status"), headers.get(b":status", b"200")
+            if status is not None:
+                self.ended[event.stream_id] = status.decode()
+            elif http != b"200":
+                self.ended[event.stream_id] = f"HTTP {http.decode()}"
         elif isinstance(event, h2.events.StreamReset):
             self.ended.setdefault(event.stream_id, f"reset {event.error_code}")
         elif isinstance(event, h2.events.ConnectionTerminated):
