@@ -134,7 +134,7 @@ def frames(target: Target, size: int) -> str:
 def full_descriptor_table(target: Target, size: int) -> str:
     """More connections than the server has descriptors: it neither spins nor ends, and goes on afterwards."""
     before = target.descriptors()
-    target.limit_descriptors(before + size // 2)
+    usual = target.limit_descriptors(before + size // 2)
     connections = [pending(target) for _ in range(size)]
     until(lambda: target.descriptors() >= before + size // 2 - 2, 30, "the table did not fill")
     busy = target.load(2)
@@ -142,7 +142,7 @@ def full_descriptor_table(target: Target, size: int) -> str:
     held = target.descriptors()
     close(connections)
     took = until(lambda: target.descriptors() <= before + 1, 30, "descriptors did not return")
-    target.limit_descriptors(1 << 10)
+    target.limit_descriptors(usual)
     served(target)
     return f"{held} descriptors of {before + size // 2}, {busy:.2f} processors, back after {took:.1f} s"
 

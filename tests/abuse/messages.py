@@ -18,6 +18,8 @@ from wire import Wire
 
 STEP = "/boardwire.v1.BatchService/StepBatch"
 MIB = 1 << 20
+#: Requests of a stream that are empty, of one field that is, of nonsense, and cut off.
+BODIES = ([b""] * 20, [b"\x0a\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"])
 FILES = (batch_service_pb2, catalog_pb2, match_service_pb2)
 
 
@@ -45,7 +47,7 @@ def fill(message: Any, text: str) -> None:
             fill(getattr(message, field.name), text)
 
 
-@attack(quick=5, full=50)
+@attack(quick=2, full=20)
 def long_names(target: Target, size: int) -> str:
     """Names of three kilobytes in every string of every request: the reasons of refusals arrive."""
     ended = Counter[str]()
@@ -158,19 +160,20 @@ def unfinished_messages(target: Target, size: int) -> str:
 def strange_streams(target: Target, size: int) -> str:
     """Streams whose requests hold nothing, nonsense, or others' ids, and go on."""
     ended = Counter[str]()
-    with Stubs(target.address) as stubs:
-        seat = Seat(stubs)
-        for _ in range(size):
+    for _ in range(size):
+        # A connection on which a thousand streams were refused while they were sending is ended.
+        with Stubs(target.address) as stubs:
+            seat = Seat(stubs)
             for path, _ in methods(streams=True):
                 call: Any = stubs.channel.stream_stream(path)
                 for token in (seat.tokens[0], "", "t" * 32):
-                    for messages in ([b""] * 20, [b"\x0a\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"]):
+                    for messages in BODIES:
                         answers = call(iter(messages), metadata=bearer(token), timeout=PATIENCE)
                         try:
                             ended[OK] += len(list(answers))
                         except grpc.RpcError as error:
                             ended[reason(error)] += 1
-        seat.act()
-        seat.close()
+            seat.act()
+            seat.close()
     expect(not any(" without a reason" in each for each in ended), f"streams ended as {counted(ended)}")
     return counted(ended)

@@ -84,10 +84,11 @@ class Target:
         """How many file descriptors it has open."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def limit_descriptors(self, soft: int) -> None:
-        """Limits how many file descriptors it may have."""
-        hard = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)[1]
+    def limit_descriptors(self, soft: int) -> int:
+        """Limits how many file descriptors it may have; gives how many that were."""
+        before, hard = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        return before
 
     def cpu(self) -> float:
         """The seconds of processor time it has used."""
