@@ -6,7 +6,7 @@ from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2
 from boardwire.v1 import match_service_pb2 as pb
-from calls import Stubs, bearer, flood, served
+from calls import OK, Stubs, bearer, counted, flood, method, served
 from target import Target, expect, until
 from wire import Wire, framed, opened
 
@@ -100,3 +100,29 @@ def slow_readers(target: Target, size: int) -> str:
         expect(set(wire.ended.values()) == {"0"}, f"a slow reader was refused: {wire.ended}")
         wire.close()
     return f"answered in {rounds} rounds"
+
+
+@attack(quick=100, full=1_000)
+def unread_health(target: Target, size: int) -> str:
+    """Health checks whose answers nobody reads keep no other from being answered."""
+    check = "/grpc.health.v1.Health/Check"
+    wires = opened(target, size, lambda wire: wire.call(check, data=framed(b"")), unread=True)
+    with Stubs(target.address) as stubs:
+        health = flood(method(stubs.channel, check).future, [b""] * 100, width=1)
+    for wire in wires:
+        wire.close()
+    expect(health == {OK: 100}, f"health checks beside them ended as {counted(health)}")
+    return f"{size} unread"
+
+
+@attack(quick=1_000, full=16_384, flags=lambda size: ("--max-calls", size))
+def unread_calls(target: Target, size: int) -> str:
+    """As many calls as may be under way, by one caller who reads no answer: others are still served."""
+    path = "/boardwire.v1.CatalogService/ListGames"
+    wires = opened(target, size, lambda wire: wire.call(path, data=framed(b"")), unread=True)
+    with Stubs(target.unix) as stubs:
+        lists = flood(method(stubs.channel, path).future, [b""] * 100, width=1)
+    for wire in wires:
+        wire.close()
+    expect(lists == {OK: 100}, f"another caller's calls ended as {counted(lists)}")
+    return f"{size} unread"
