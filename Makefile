@@ -93,7 +93,7 @@ soak: build
 
 ## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
 abuse: build
-	$(PYTHON) tests/abuse/run.py $(BINARY) --full $(ATTACKS)
+	$(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
 
 ## abuse-quick: the same, small enough for every change
 abuse-quick: build

@@ -40,7 +40,12 @@ def matches(target: Target, size: int) -> str:
     return counted(created)
 
 
-@attack(quick=500, full=20_000, flags=lambda size: ("--match-idle-timeout", 10, "--max-matches", size + 1))
+@attack(
+    quick=500,
+    full=20_000,
+    flags=lambda size: ("--match-idle-timeout", 10, "--max-matches", size + 1),
+    slack=80,
+)
 def abandoned_matches(target: Target, size: int) -> str:
     """Matches that nobody closes make room when they have been idle for too long."""
     asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "remote"])

@@ -2,7 +2,7 @@
 
 Every attack has a fresh server and, beside it, an innocent client in a process of its own that plays and is
 measured. Afterwards memory and descriptors have returned, the log holds no panic, and the server ends when it
-is told to. `run.py BINARY [--full] [NAME ...]`; called by `make abuse` and `make abuse-quick`.
+is told to. `run.py [--full] BINARY [NAME ...]`; called by `make abuse` and `make abuse-quick`.
 """
 
 from __future__ import annotations
