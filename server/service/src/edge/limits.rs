@@ -1,10 +1,11 @@
 //! How many calls may be under way, and how often a caller may call.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -13,7 +14,6 @@ use governor::clock::{Clock as _, DefaultClock};
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use http_body::{Body, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::codegen::http::{Extensions, Request, Response};
 use tonic::codegen::{BoxFuture, Service};
@@ -35,22 +35,66 @@ pub(crate) struct Permits {
     health: Pool,
 }
 
+/// Calls of one kind. One origin may have three quarters of them, so that others find some.
 #[derive(Debug, Clone)]
 struct Pool {
     limit: usize,
-    free: Arc<Semaphore>,
+    taken: Arc<Mutex<Taken>>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: usize,
+    by_origin: HashMap<Origin, usize>,
+}
+
+/// Why there is no permit.
+enum Full {
+    Pool,
+    Share(usize),
 }
 
 impl Pool {
     fn new(limit: usize) -> Self {
-        Self { limit, free: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))) }
+        Self { limit, taken: Arc::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, origin: Origin) -> Result<Permit, Full> {
+        let mut taken = self.lock();
+        if taken.all >= self.limit {
+            return Err(Full::Pool);
+        }
+        let (share, own) = (self.limit - self.limit / 4, taken.by_origin.entry(origin).or_default());
+        if *own >= share {
+            return Err(Full::Share(share));
+        }
+        *own += 1;
+        taken.all += 1;
+        Ok(Permit { pool: self.clone(), origin })
     }
 }
 
-/// A call's permit, and its sign that its connection is in use.
+/// A call's permit.
 struct Permit {
-    _permit: OwnedSemaphorePermit,
-    _in_use: Option<TaskTrackerToken>,
+    pool: Pool,
+    origin: Origin,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut taken = self.pool.lock();
+        taken.all -= 1;
+        if let Some(own) = taken.by_origin.get_mut(&self.origin) {
+            *own -= 1;
+            if *own == 0 {
+                taken.by_origin.remove(&self.origin);
+            }
+        }
+    }
 }
 
 impl Permits {
@@ -62,27 +106,35 @@ impl Permits {
         }
     }
 
-    /// A permit for a call with these extensions, if there is one left.
-    fn take(&self, extensions: &Extensions) -> Result<Permit, ServiceError> {
+    /// A permit for a call with these extensions, if there is one left, and the sign that its connection is in use.
+    fn take(
+        &self,
+        extensions: &Extensions,
+    ) -> Result<(Permit, Kind, Option<TaskTrackerToken>), ServiceError> {
         let kind = extensions.get::<Method>().map_or(Kind::Call, |method| method.kind);
         let pool = match kind {
             Kind::Call => &self.calls,
             Kind::Stream => &self.streams,
             Kind::Health => &self.health,
         };
-        let Ok(permit) = Arc::clone(&pool.free).try_acquire_owned() else {
+        let caller = extensions.get::<Caller>();
+        let permit = pool.take(caller.map_or(Origin::Unknown, Caller::origin)).map_err(|full| {
             let limit = pool.limit;
-            return Err(match kind {
-                Kind::Call | Kind::Health => ServiceError::CallsFull { limit },
-                Kind::Stream => ServiceError::StreamsFull { limit },
-            });
-        };
-        let in_use = extensions.get::<Caller>().map(|caller| caller.calls().token());
-        Ok(Permit { _permit: permit, _in_use: in_use })
+            match (kind, full) {
+                (Kind::Call | Kind::Health, Full::Pool) => ServiceError::CallsFull { limit },
+                (Kind::Stream, Full::Pool) => ServiceError::StreamsFull { limit },
+                (Kind::Call | Kind::Health, Full::Share(limit)) => {
+                    ServiceError::CallerFull { what: "calls", limit }
+                }
+                (Kind::Stream, Full::Share(limit)) => ServiceError::CallerFull { what: "streams", limit },
+            }
+        })?;
+        Ok((permit, kind, caller.map(|caller| caller.calls().token())))
     }
 }
 
-/// Lets calls through for which there is a permit, and keeps it until their response has been sent.
+/// Lets calls through for which there is a permit, and keeps it until they have been answered; that of a stream, until
+/// it has ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Limited<S> {
     inner: S,
@@ -110,25 +162,28 @@ where
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let permit = match self.permits.take(request.extensions()) {
-            Ok(permit) => permit,
+        let (permit, kind, in_use) = match self.permits.take(request.extensions()) {
+            Ok(taken) => taken,
             Err(error) => return Either::Left(future::ready(Ok(refuse(error)))),
         };
         let answered = self.inner.call(request);
         Either::Right(Box::pin(async move {
             let mut response = answered.await?;
             let room = room::kept(response.extensions_mut());
-            Ok(response.map(|body| Held { body, room, _permit: Some(permit) }))
+            // What waits to be read is bounded by room and by connection: it keeps no other call out.
+            let permit = Some(permit).filter(|_| kind == Kind::Stream);
+            Ok(response.map(|body| Held { body, room, _permit: permit, _in_use: in_use }))
         }))
     }
 }
 
-/// A response's body, with the permit of its call and the room that its message takes.
+/// A response's body, with what lasts as long as it does: the room that its message takes, the permit of a stream.
 #[derive(Default)]
 pub(crate) struct Held<B> {
     body: B,
     room: Option<Room>,
     _permit: Option<Permit>,
+    _in_use: Option<TaskTrackerToken>,
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Body for Held<B> {

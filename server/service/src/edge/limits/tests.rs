@@ -28,38 +28,56 @@ fn is_refused<B>(response: &Response<B>) -> bool {
     response.headers().get("grpc-status").is_some_and(|status| status == "8")
 }
 
+/// Calls that wait to be answered.
+fn waiting(permits: &Permits, calls: impl IntoIterator<Item = Request<()>>) -> Vec<impl Future> {
+    let inner = tower::service_fn(|_| future::pending::<Result<Response<Sent>, _>>());
+    let mut limited = Limited::new(inner, permits.clone());
+    calls.into_iter().map(|call| limited.call(call)).collect()
+}
+
 #[test]
-fn a_permit_is_held_until_the_response_has_been_sent() {
+fn a_stream_has_its_permit_until_it_has_ended_and_a_call_until_it_is_answered() {
     let permits = Permits::new(&bounds());
-    let held = [answer(&permits, Kind::Call), answer(&permits, Kind::Call)];
-    assert!(!held.iter().any(is_refused));
-    assert!(is_refused(&answer(&permits, Kind::Call)));
-    drop(held);
-    assert!(!is_refused(&answer(&permits, Kind::Call)));
+    let unread: Vec<_> = (0..9).map(|_| answer(&permits, Kind::Call)).collect();
+    assert!(!unread.iter().any(is_refused), "answers that nobody reads keep no call out");
+    let stream = answer(&permits, Kind::Stream);
+    assert!(!is_refused(&stream));
+    assert!(is_refused(&answer(&permits, Kind::Stream)));
+    drop(stream);
+    assert!(!is_refused(&answer(&permits, Kind::Stream)));
 }
 
 #[test]
 fn streams_and_health_checks_have_permits_of_their_own() {
-    let permits = Permits::new(&bounds());
-    let calls = [answer(&permits, Kind::Call), answer(&permits, Kind::Call)];
+    let permits = Permits::new(&Bounds { calls: 0, ..bounds() });
     let stream = answer(&permits, Kind::Stream);
     assert!(!is_refused(&stream));
-    assert!(is_refused(&answer(&permits, Kind::Stream)));
-    let checks: Vec<_> = (0..HEALTH_CHECKS).map(|_| answer(&permits, Kind::Health)).collect();
-    assert!(!checks.iter().any(is_refused));
-    assert!(is_refused(&answer(&permits, Kind::Health)));
-    drop((calls, stream));
+    assert!(is_refused(&answer(&permits, Kind::Call)));
+    assert!(!is_refused(&answer(&permits, Kind::Health)));
 }
 
 #[test]
 fn a_call_that_is_given_up_gives_its_permit_back() {
     let permits = Permits::new(&bounds());
-    let inner = tower::service_fn(|_| futures_util::future::pending::<Result<Response<Sent>, _>>());
-    let mut limited = Limited::new(inner, permits.clone());
-    let calls = [limited.call(request(Kind::Call)), limited.call(request(Kind::Call))];
+    let calls = waiting(&permits, [request(Kind::Call), request(Kind::Call)]);
     assert!(is_refused(&answer(&permits, Kind::Call)));
     drop(calls);
     assert!(!is_refused(&answer(&permits, Kind::Call)));
+}
+
+#[test]
+fn one_caller_leaves_a_quarter_to_others() {
+    let permits = Permits::new(&Bounds { calls: 8, ..bounds() });
+    let calls = waiting(&permits, (0..6).map(|_| from(1, Kind::Call)));
+    let answer = |host: u32| {
+        let inner = tower::service_fn(|_| future::ready(Ok(Response::new(Sent::empty()))));
+        let answered = Limited::new(inner, permits.clone()).call(from(host, Kind::Call)).now_or_never();
+        answered.expect("it answers at once").expect("it cannot fail")
+    };
+    assert!(is_refused(&answer(1)));
+    assert!(!is_refused(&answer(2)));
+    drop(calls);
+    assert!(!is_refused(&answer(1)));
 }
 
 fn from(host: u32, kind: Kind) -> Request<()> {
