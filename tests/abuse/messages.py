@@ -16,6 +16,7 @@ from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, method, outcome, r
 from target import Target, expect
 from wire import Wire
 
+LOAD = "/boardwire.v1.BatchService/LoadBatch"
 STEP = "/boardwire.v1.BatchService/StepBatch"
 MIB = 1 << 20
 #: Requests of a stream that are empty, of one field that is, of nonsense, and cut off.
@@ -133,7 +134,7 @@ def odd_calls(target: Target, size: int) -> str:
     return counted(ended)
 
 
-@attack(quick=12, full=60)
+@attack(quick=12, full=60, flags=lambda size: ("--max-connection-bytes", 64 * MIB))
 def unfinished_messages(target: Target, size: int) -> str:
     """Messages of 60 MiB, by somebody without a token, whose last bytes never come."""
     before = target.resident()
@@ -141,9 +142,9 @@ def unfinished_messages(target: Target, size: int) -> str:
     sent = 0
     for turn in range(size):
         wire = wires[turn % 2]
-        stream = wire.call(STEP, end=False)
+        stream = wire.call(LOAD, end=False)
         sent += wire.send(stream, b"\x00" + (60 * MIB).to_bytes(4, "big"))
-        while sent < (turn + 1) * 32 * MIB:
+        while sent < (turn + 1) * 32 * MIB and stream not in wire.ended:
             went = wire.send(stream, bytes(MIB))
             sent += went
             if not went:

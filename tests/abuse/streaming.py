@@ -26,8 +26,9 @@ def ended(wires: list[Wire]) -> Counter[str]:
 
 @attack(quick=2_000, full=20_000, flags=lambda size: ("--max-streams", 4 * size // 5))
 def streams(target: Target, size: int) -> str:
-    """More streams than may be open; the rest is refused, and those that are ended make room."""
-    most = 4 * size // 5
+    """More streams than one caller may have; the rest is refused, and those that are ended make room."""
+    limit = 4 * size // 5
+    most = limit - limit // 4
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
         wires = opened(target, size, lambda wire: wire.call(PLAY, seat.tokens[0], end=False))

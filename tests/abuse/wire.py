@@ -85,11 +85,18 @@ class Wire:
             room = min(self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
             piece = data[sent : sent + room]
             if not piece:
-                if not self.pump(lambda: self.h2.local_flow_control_window(stream) > 0, 5):
+                moved = self.pump(
+                    lambda: stream in self.ended or self.h2.local_flow_control_window(stream) > 0, 5
+                )
+                if not moved or stream in self.ended:
                     break
                 continue
+            try:
+                self.h2.send_data(stream, piece, end_stream=end and sent + len(piece) == len(data))
+            except h2.exceptions.StreamClosedError:
+                # It has been refused.
+                break
             sent += len(piece)
-            self.h2.send_data(stream, piece, end_stream=end and sent == len(data))
             self.flush()
         return sent
 

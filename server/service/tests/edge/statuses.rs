@@ -11,6 +11,7 @@ use super::*;
 const ACT: &str = "/boardwire.v1.MatchService/Act";
 const PLAY: &str = "/boardwire.v1.MatchService/Play";
 const OPEN_BATCH: &str = "/boardwire.v1.BatchService/OpenBatch";
+const LOAD_BATCH: &str = "/boardwire.v1.BatchService/LoadBatch";
 const STEP_BATCH: &str = "/boardwire.v1.BatchService/StepBatch";
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -133,7 +134,9 @@ async fn only_methods_of_bulk_take_large_messages() {
     let announced = Bytes::from_static(&[0, 3, 0xf0, 0, 0]);
     let answer = raw.send(request(OPEN_BATCH), announced.clone()).await;
     assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
-    let answer = raw.send(request(STEP_BATCH), announced).await;
+    let answer = raw.send(request(STEP_BATCH), announced.clone()).await;
+    assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
+    let answer = raw.send(request(LOAD_BATCH), announced).await;
     assert_eq!(answer.named(), (Code::Internal, "MESSAGE_MISSING".to_owned()), "it may be sent");
     let step = StepBatchRequest { actions: vec![7; 1 << 20].into(), ..StepBatchRequest::default() };
     let answer = BatchServiceClient::new(server.channel().await).step_batch(with_token(step, "x")).await;
