@@ -235,3 +235,27 @@ def test_secrets_are_not_printed(client: boardwire.Client) -> None:
         seat = match.join(0)
         assert match.host_token not in repr(match)
         assert seat.token not in repr(seat)
+
+
+def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boardwire.Client) -> None:
+    for seat_may_seed in (False, True):
+        match = client.create_match("faraway", seats=["remote", "random"], seat_may_seed=seat_may_seed)
+        with match, client.join(match.invitations[0].invitation) as guest:
+            assert (match.info().seed_source, match.info().seat_may_seed) == ("drawn", seat_may_seed)
+            if seat_may_seed:
+                assert guest.reset(seed=3).episode == 1
+                assert match.info().seed_source == "given"
+            else:
+                with pytest.raises(boardwire.HostOnly):
+                    guest.reset(seed=3)
+                assert guest.reset().episode == 1
+                assert match.info().seed_source == "drawn"
+
+
+def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Client) -> None:
+    with client.create_match("faraway", seats=["remote", "random"], private=True) as match:
+        assert match.id not in [listed.id for listed in client.matches()]
+        assert match.info().private
+        assert match.join(0).info().id == match.id
+        with pytest.raises(boardwire.WrongToken):
+            client.seat(match.id, "guessed")
