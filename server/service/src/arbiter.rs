@@ -6,6 +6,7 @@
 mod episode;
 mod observation;
 mod settings;
+mod summary;
 mod thinking;
 mod waiting;
 
@@ -19,6 +20,7 @@ use uuid::Uuid;
 
 pub use observation::{Ending, Extras, Observation};
 pub use settings::{IllegalActions, Player, Settings};
+pub use summary::Summary;
 
 use crate::error::ServiceError;
 use crate::pool::Owner;
@@ -56,27 +58,6 @@ struct Ticket {
     request: Option<Uuid>,
     /// Calls of the seat that wait.
     waiting: usize,
-}
-
-/// What may be known of a match.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    /// The seats that are bots or have been joined.
-    pub joined: SeatSet,
-    /// Whether the present episode is over.
-    pub over: bool,
-    /// Whether the match has been closed.
-    pub closed: bool,
-    /// The present episode.
-    pub episode: u32,
-    /// How many actions have been applied in it.
-    pub ply: u32,
-    /// The commitment to its key.
-    pub commitment: [u8; 32],
-    /// Where its seed comes from.
-    pub source: SeedSource,
-    /// What the commitment hides, once it may be known.
-    pub revealed: Option<Opened>,
 }
 
 /// One match.
@@ -176,28 +157,6 @@ impl Arbiter {
             .iter()
             .map(|seat| (seat, inner.tickets[seat.index()].invitation.clone()))
             .collect()
-    }
-
-    /// What may be known of the match.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
-        let inner = self.lock();
-        let closed = inner.ended.is_some();
-        let joined = |(seat, ticket): (Seat, &Ticket)| {
-            (ticket.invitation.is_empty() || ticket.token.is_some()).then_some(seat)
-        };
-        let standing = &inner.standing;
-        let (opened, episode) = (standing.opened(), standing.episode());
-        Summary {
-            joined: self.settings.seats().zip(&inner.tickets).filter_map(joined).collect(),
-            over: standing.is_over(),
-            closed,
-            episode,
-            ply: standing.ply(),
-            commitment: opened.commitment(&self.id, episode, &self.table.digest),
-            source: opened.source,
-            revealed: standing.revealed(closed),
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -401,25 +360,6 @@ impl Arbiter {
         inner.ended.get_or_insert(ServiceError::BotFailed { id: self.id.clone(), seat: *seat });
     }
 }
-
-#[cfg(test)]
-impl Arbiter {
-    /// Draws everything anew that `seat` cannot know; gives what was true.
-    pub(crate) fn determinize(&self, seat: Seat, dice: &mut boardwire_kernel::Dice) -> Truth {
-        let mut inner = self.lock();
-        let other = inner.standing.imagined(&self.settings, seat, dice);
-        Truth(std::mem::replace(&mut inner.standing, other))
-    }
-
-    /// Puts back what was true.
-    pub(crate) fn put_back(&self, Truth(standing): Truth) {
-        self.lock().standing = standing;
-    }
-}
-
-/// How a match truly stands.
-#[cfg(test)]
-pub(crate) struct Truth(Standing);
 
 impl Inner {
     /// Refuses when the match has ended for good.

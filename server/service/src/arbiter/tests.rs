@@ -1,14 +1,13 @@
 mod bots;
+mod secrecy;
 
 use std::sync::LazyLock;
 
-use boardwire_api::v1;
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::{Dice, SUBSTITUTE_STREAM};
 
 use super::*;
-use crate::convert;
 use crate::pool::Pool;
 use crate::reward::RewardKind;
 use crate::tables::Tables;
@@ -366,56 +365,6 @@ async fn bots_play_a_match_without_agents_to_its_end() {
         let ending = end.ending.expect("it is over");
         for (score, lines) in ending.scores.iter().zip(&ending.explanations) {
             assert_eq!(*score, lines.iter().map(|line| line.points).sum::<i32>(), "{game}");
-        }
-    }
-}
-
-/// Every answer the wire could give `seat` in this position, as bytes.
-fn every_answer(standing: &mut Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
-    use prost::Message as _;
-    let extras = Extras { text: true, explanation: true };
-    let seen = standing.observe(table, settings, seat, extras);
-    let legal = legal(&seen);
-    let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
-    let mut tried: Vec<Decision> =
-        (0..=actions).filter(|action| !legal.contains(action)).map(|action| answer(&seen, action)).collect();
-    tried.push(Decision { number: seen.decision + 1, ..answer(&seen, 0) });
-    tried.push(Decision { episode: seen.episode + 1, ..answer(&seen, 0) });
-    // All that is sent of a refusal is made from the error and nothing else.
-    let refusals = tried.into_iter().map(|decision| {
-        let refused = standing.act(table, settings, seat, decision).expect_err("it is not legal now");
-        format!("{refused:?}").into_bytes()
-    });
-    let refusals: Vec<Vec<u8>> = refusals.collect();
-    let shown: v1::Observation = convert::observation(seen);
-    [vec![shown.encode_to_vec()], refusals].concat()
-}
-
-/// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know
-/// give it the same bytes, whatever it asks.
-#[test]
-fn no_answer_depends_on_what_its_seat_may_not_know() {
-    for game in Registry::IDS {
-        for seats in [2, 3] {
-            let table = table(game, seats);
-            let settings = settings(&vec![REMOTE; seats as usize]);
-            let mut truth = Standing::new(&table, &settings);
-            let mut dice = Dice::new(u64::from(seats), SUBSTITUTE_STREAM);
-            while let Some(next) = truth.pending().lowest() {
-                for seat in settings.seats() {
-                    let mut other = truth.imagined(&settings, seat, &mut dice);
-                    assert!(
-                        every_answer(&mut truth, &table, &settings, seat)
-                            == every_answer(&mut other, &table, &settings, seat),
-                        "{game}: an answer to {seat} at ply {} tells a secret",
-                        truth.ply()
-                    );
-                }
-                let seen = truth.observe(&table, &settings, next, Extras::default());
-                let choices = legal(&seen);
-                let pick = dice.below(u32::try_from(choices.len()).expect("few")) as usize;
-                truth.act(&table, &settings, next, answer(&seen, choices[pick])).expect("it is legal");
-            }
         }
     }
 }

@@ -1,0 +1,73 @@
+//! What an arbiter tells a seat, at every ply of every game; `rpc/secrecy.rs` asks the same over the wire.
+
+use boardwire_api::v1;
+
+use super::*;
+use crate::convert;
+
+impl Arbiter {
+    /// Draws everything anew that `seat` cannot know; gives what was true.
+    pub(crate) fn determinize(&self, seat: Seat, dice: &mut boardwire_kernel::Dice) -> Truth {
+        let mut inner = self.lock();
+        let other = inner.standing.imagined(&self.settings, seat, dice);
+        Truth(std::mem::replace(&mut inner.standing, other))
+    }
+
+    /// Puts back what was true.
+    pub(crate) fn put_back(&self, Truth(standing): Truth) {
+        self.lock().standing = standing;
+    }
+}
+
+/// How a match truly stands.
+pub(crate) struct Truth(Standing);
+
+/// Every answer the wire could give `seat` in this position, as bytes.
+fn every_answer(standing: &mut Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
+    use prost::Message as _;
+    let extras = Extras { text: true, explanation: true };
+    let seen = standing.observe(table, settings, seat, extras);
+    let legal = legal(&seen);
+    let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
+    let mut tried: Vec<Decision> =
+        (0..=actions).filter(|action| !legal.contains(action)).map(|action| answer(&seen, action)).collect();
+    tried.push(Decision { number: seen.decision + 1, ..answer(&seen, 0) });
+    tried.push(Decision { episode: seen.episode + 1, ..answer(&seen, 0) });
+    // All that is sent of a refusal is made from the error and nothing else.
+    let refusals = tried.into_iter().map(|decision| {
+        let refused = standing.act(table, settings, seat, decision).expect_err("it is not legal now");
+        format!("{refused:?}").into_bytes()
+    });
+    let refusals: Vec<Vec<u8>> = refusals.collect();
+    let shown: v1::Observation = convert::observation(seen);
+    [vec![shown.encode_to_vec()], refusals].concat()
+}
+
+/// Non-interference: at every ply of a game, two positions that differ only in what a seat may not know
+/// give it the same bytes, whatever it asks.
+#[test]
+fn no_answer_depends_on_what_its_seat_may_not_know() {
+    for game in Registry::IDS {
+        for seats in [2, 3] {
+            let table = table(game, seats);
+            let settings = settings(&vec![REMOTE; seats as usize]);
+            let mut truth = Standing::new(&table, &settings);
+            let mut dice = Dice::new(u64::from(seats), SUBSTITUTE_STREAM);
+            while let Some(next) = truth.pending().lowest() {
+                for seat in settings.seats() {
+                    let mut other = truth.imagined(&settings, seat, &mut dice);
+                    assert!(
+                        every_answer(&mut truth, &table, &settings, seat)
+                            == every_answer(&mut other, &table, &settings, seat),
+                        "{game}: an answer to {seat} at ply {} tells a secret",
+                        truth.ply()
+                    );
+                }
+                let seen = truth.observe(&table, &settings, next, Extras::default());
+                let choices = legal(&seen);
+                let pick = dice.below(u32::try_from(choices.len()).expect("few")) as usize;
+                truth.act(&table, &settings, next, answer(&seen, choices[pick])).expect("it is legal");
+            }
+        }
+    }
+}

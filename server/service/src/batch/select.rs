@@ -1,0 +1,49 @@
+//! Which environments a request is about.
+
+use std::ops::Range;
+
+use super::Batch;
+use crate::error::ServiceError;
+
+impl Batch {
+    /// The environments from `first` on.
+    pub(super) fn run_of(&self, first: u32, count: u32) -> Result<Range<usize>, ServiceError> {
+        let (environments, first) = (self.opening.environments, first as usize);
+        if first >= environments {
+            return Err(ServiceError::BadField {
+                field: "first",
+                value: first.to_string(),
+                expected: format!("below {environments}"),
+            });
+        }
+        let left = environments - first;
+        match count as usize {
+            0 => Ok(first..environments),
+            count if count <= left => Ok(first..first + count),
+            count => Err(ServiceError::BadField {
+                field: "count",
+                value: count.to_string(),
+                expected: format!("at most {left} from environment {first}"),
+            }),
+        }
+    }
+
+    /// The environments of a mask, ascending; all of an empty one.
+    pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, ServiceError> {
+        let environments = self.opening.environments;
+        if mask.is_empty() {
+            return Ok(self.all().collect());
+        }
+        let bit = |at: &usize| mask[at / 8] >> (at % 8) & 1 == 1;
+        let right =
+            mask.len() == environments.div_ceil(8) && !(environments..8 * mask.len()).any(|at| bit(&at));
+        if !right {
+            return Err(ServiceError::BadField {
+                field: "mask",
+                value: format!("{} bytes", mask.len()),
+                expected: format!("a bit for each of {environments} environments"),
+            });
+        }
+        Ok(self.all().filter(bit).collect())
+    }
+}
