@@ -27,7 +27,6 @@ pub use columns::Step;
 pub use plan::{Autoreset, Begin, Columns, Plan, flag};
 pub use snapshot::SnapshotKey;
 
-use crate::edge::Room;
 use crate::error::ServiceError;
 use crate::pool::{Owner, Pool};
 use crate::run::MAX_MESSAGE_BYTES;
@@ -46,7 +45,7 @@ const BLOCK: usize = 64;
 const THINKING_BLOCK: usize = 8;
 /// Up to this many environments without thinking bots the thread that has read the call steps alone: 0.1 ms.
 const ALONE: usize = 512;
-/// Up to this many it steps together with the pool: it begins at once, and others wait less than 1 ms for it.
+/// Up to this many it steps together with the pool: it begins at once, and others wait about 1 ms for it.
 const TOGETHER: usize = 2048;
 
 /// What a batch is opened with, beside its table.
@@ -99,7 +98,7 @@ impl Batch {
         pool: &Pool,
     ) -> Result<Arc<Self>, ServiceError> {
         let batch = Arc::new(Self::undealt(id, table, opening, pool));
-        batch.take(batch.all()).await?.work(Todo::Open, None).await?;
+        batch.take(batch.all()).await?.work(Todo::Open).await?;
         Ok(batch)
     }
 
@@ -232,7 +231,6 @@ impl Batch {
         first: u32,
         count: u32,
         actions: Bytes,
-        room: Option<Room>,
     ) -> Result<Step, ServiceError> {
         let range = self.run_of(first, count)?;
         if actions.len() != range.len() {
@@ -244,7 +242,7 @@ impl Batch {
         }
         let taken = self.take(range).await?;
         taken.check(&actions)?;
-        taken.work(Todo::Step(actions), room).await
+        taken.work(Todo::Step(actions)).await
     }
 
     /// Begins episodes in all environments, or in those of `mask`.
@@ -256,7 +254,6 @@ impl Batch {
         mask: &[u8],
         seed: Option<u64>,
         seeds: &[u64],
-        room: Option<Room>,
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         if !seeds.is_empty() && (seeds.len() != chosen.len() || seed.is_some()) {
@@ -276,7 +273,7 @@ impl Batch {
         let mut hows = vec![None; self.opening.environments];
         let begins: Vec<Begin> = std::iter::repeat_n((), chosen.len()).map(how).collect();
         chosen.iter().zip(begins).for_each(|(&at, how)| hows[at] = Some(how));
-        self.take(self.all()).await?.work(Todo::Reset(hows), room).await
+        self.take(self.all()).await?.work(Todo::Reset(hows)).await
     }
 
     /// Saves all environments, or those of `mask`.
@@ -311,7 +308,6 @@ impl Batch {
         key: &SnapshotKey,
         snapshot: Bytes,
         mask: &[u8],
-        room: Option<Room>,
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
@@ -329,7 +325,7 @@ impl Batch {
         });
         let (taken, loaded) = loaded.await?;
         loaded.map_err(|problem| ServiceError::SnapshotInvalid { problem })?;
-        taken.work(Todo::Show, room).await
+        taken.work(Todo::Show).await
     }
 
     /// Takes the blocks of these environments, once no other call has any of them.

@@ -42,6 +42,7 @@ pub use caller::{Bearer, Caller, Origin, bearer};
 pub use room::Room;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 
+pub(crate) use room::Budget;
 pub(crate) use serve::serve;
 
 use crate::error::ServiceError;
@@ -50,7 +51,6 @@ use deadline::Deadline;
 use limits::{Held, Limited, Permits, Rates};
 use methods::Methods;
 use panics::Caught;
-use room::Budget;
 
 /// What the server takes from its callers. Each limit is a flag of `boardwire serve`.
 #[derive(Debug, Clone, PartialEq, Eq)]

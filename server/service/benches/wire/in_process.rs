@@ -45,7 +45,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
     let opening = Opening { plan, environments, first: 0, seed: 7 };
     let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, pool))?;
     let mut dice = Dice::new(0, BOT_STREAM);
-    let mut shown = runtime.block_on(batch.reset(&[], None, &[], None))?;
+    let mut shown = runtime.block_on(batch.reset(&[], None, &[]))?;
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
         while stepping < SAMPLE {
@@ -53,7 +53,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut dice)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();
-            shown = runtime.block_on(batch.step(0, 0, actions.into(), None))?;
+            shown = runtime.block_on(batch.step(0, 0, actions.into()))?;
             stepping += start.elapsed();
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())

@@ -4,8 +4,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::edge::Room;
-
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
 
@@ -161,22 +159,18 @@ impl Buffers {
     }
 
     /// The columns of written rows, which share their buffer.
-    pub(super) fn finish(&self, rows: Rows, first: u32, ends: Ends, room: Option<Room>) -> Step {
+    pub(super) fn finish(&self, rows: Rows, first: u32, ends: Ends) -> Step {
         let (widths, n) = (rows.widths, rows.seat.len());
         let mut buffer = rows.seat;
         for column in [rows.flags, rows.ply, rows.reward, rows.mask, rows.episode, rows.view] {
             buffer.unsplit(column);
         }
-        let bytes = buffer.freeze();
+        let mut rest = buffer.freeze();
         let mut kept = self.lock();
         if kept.len() < KEPT {
-            kept.push(bytes.clone());
+            kept.push(rest.clone());
         }
         drop(kept);
-        let mut rest = match room {
-            Some(room) => room.hold(bytes),
-            None => bytes,
-        };
         let seat = rest.split_to(n);
         let flags = rest.split_to(n);
         let ply = rest.split_to(4 * n);

@@ -47,11 +47,11 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn reset(batch: &Arc<Batch>) -> Step {
-    wait(batch.reset(&[], None, &[], None)).expect("it is reset")
+    wait(batch.reset(&[], None, &[])).expect("it is reset")
 }
 
 fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, ServiceError> {
-    wait(batch.step(0, 0, actions.into(), None))
+    wait(batch.step(0, 0, actions.into()))
 }
 
 /// Row `at` of a column with rows of this many bytes.
@@ -143,8 +143,7 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
             for run in runs {
                 let (first, count) =
                     (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
-                let part =
-                    wait(parted.step(first, count, Bytes::copy_from_slice(&actions[run.clone()]), None));
+                let part = wait(parted.step(first, count, Bytes::copy_from_slice(&actions[run.clone()])));
                 let part = part.expect("legal");
                 for at in run.clone() {
                     assert_eq!(row_digest(&part, at - run.start), row_digest(&shown, at));
@@ -179,7 +178,7 @@ async fn a_batch_plays_as_a_match_does() {
         };
         let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
         arbiter.begin();
-        let mut shown = batch.reset(&[], None, &[], None).await.expect("it is reset");
+        let mut shown = batch.reset(&[], None, &[]).await.expect("it is reset");
         for salt in 0.. {
             let over = shown.flags[0] & flag::TERMINATED > 0;
             let seat = if over { plan.first_learner } else { Seat::new(shown.seat[0]) };
@@ -196,7 +195,7 @@ async fn a_batch_plays_as_a_match_does() {
             let decision =
                 Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
             arbiter.act(seat, decision).await.expect("legal");
-            shown = batch.step(0, 0, action.into(), None).await.expect("legal");
+            shown = batch.step(0, 0, action.into()).await.expect("legal");
         }
     }
 }
@@ -223,13 +222,13 @@ fn a_refusal_changes_nothing() {
         step(&batch, vec![0; wrong]).expect_err("it does not fit");
     }
     for (first, count) in [(200, 0), (199, 2), (0, 201), (u32::MAX, 1)] {
-        wait(batch.step(first, count, Bytes::from_static(&[0]), None)).expect_err("there is no such run");
+        wait(batch.step(first, count, Bytes::from_static(&[0]))).expect_err("there is no such run");
     }
     for mask in [vec![1; 24], vec![1; 26]] {
-        wait(batch.reset(&mask, None, &[], None)).expect_err("the mask does not fit");
+        wait(batch.reset(&mask, None, &[])).expect_err("the mask does not fit");
     }
-    wait(batch.reset(&[], None, &[1], None)).expect_err("200 seeds or none");
-    wait(batch.reset(&[], Some(1), &vec![1; 200], None)).expect_err("one kind of seed");
+    wait(batch.reset(&[], None, &[1])).expect_err("200 seeds or none");
+    wait(batch.reset(&[], Some(1), &vec![1; 200])).expect_err("one kind of seed");
     assert_eq!(before, wait(batch.save(&key, &[])).expect("it is saved"));
 }
 
@@ -241,9 +240,9 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
     let actions = choices(&shown, 0, 0);
     wait(async {
         let held = batch.take(0..128).await.expect("it is idle");
-        let other = batch.step(128, 128, Bytes::copy_from_slice(&actions[128..]), None);
+        let other = batch.step(128, 128, Bytes::copy_from_slice(&actions[128..]));
         other.await.expect("nobody has these");
-        let mut same = Box::pin(batch.step(0, 128, Bytes::copy_from_slice(&actions[..128]), None));
+        let mut same = Box::pin(batch.step(0, 128, Bytes::copy_from_slice(&actions[..128])));
         let early = tokio::select! { biased; _ = &mut same => true, () = std::future::ready(()) => false };
         assert!(!early, "it waits");
         drop(held);
@@ -257,7 +256,7 @@ fn a_batch_that_has_ended_refuses_those_who_wait() {
     let batch = open(&table, &plan(&["learner", "random"]), 4, 0, 1);
     wait(async {
         let held = batch.take(0..4).await.expect("it is idle");
-        let mut waiting = Box::pin(batch.reset(&[], None, &[], None));
+        let mut waiting = Box::pin(batch.reset(&[], None, &[]));
         tokio::select! { biased; _ = &mut waiting => panic!("it waits"), () = std::future::ready(()) => {} }
         batch.end(ServiceError::ShuttingDown);
         assert_eq!(waiting.await, Err(ServiceError::ShuttingDown));
@@ -275,14 +274,14 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
     let before = wait(batch.save(&key, &[])).expect("it is saved");
     let actions = Bytes::from(choices(&shown, 0, 0));
     wait(async {
-        let mut step = Box::pin(batch.step(0, 0, actions.clone(), None));
+        let mut step = Box::pin(batch.step(0, 0, actions.clone()));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
     });
     assert_eq!(wait(batch.save(&key, &[])).expect("it is saved"), before);
     let other = open(&table, &plan(&["learner", "greedy:50"]), 40, 0, 2);
     reset(&other);
-    let stepped = wait(batch.step(0, 0, actions.clone(), None)).expect("legal");
-    assert_eq!(stepped, wait(other.step(0, 0, actions, None)).expect("legal"));
+    let stepped = wait(batch.step(0, 0, actions.clone())).expect("legal");
+    assert_eq!(stepped, wait(other.step(0, 0, actions)).expect("legal"));
 }
 
 #[test]
@@ -291,7 +290,7 @@ fn a_batch_that_ends_while_bots_think_tells_its_caller() {
     let batch = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 1);
     let actions = Bytes::from(choices(&reset(&batch), 0, 0));
     wait(async {
-        let mut step = Box::pin(batch.step(0, 0, actions, None));
+        let mut step = Box::pin(batch.step(0, 0, actions));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
         batch.end(ServiceError::ShuttingDown);
         assert_eq!(step.await, Err(ServiceError::ShuttingDown));

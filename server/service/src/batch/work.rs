@@ -11,7 +11,6 @@ use super::columns::{Ends, Step};
 use super::snapshot::Saved;
 use super::{Autoreset, Batch};
 use crate::arbiter::IllegalActions;
-use crate::edge::Room;
 use crate::error::ServiceError;
 use crate::pool::{Flow, Slice, Work};
 
@@ -117,13 +116,13 @@ impl Taken {
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
     /// anything else is soon done.
-    pub(super) async fn work(mut self, todo: Todo, room: Option<Room>) -> Result<Step, ServiceError> {
+    pub(super) async fn work(mut self, todo: Todo) -> Result<Step, ServiceError> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
         let first = u32::try_from(self.range.start).unwrap_or(u32::MAX);
         let rows = if let Todo::Open = todo { 0 } else { self.range.len() };
         let mut sheet = batch.buffers.rows(batch.widths, rows);
         let (finished, mut finish) = oneshot::channel();
-        let run = Caller(Arc::new(Run::new(&mut self, todo, &mut sheet, finished)));
+        let run = Hold(Arc::new(Run::new(&mut self, todo, &mut sheet, finished)));
         drop(self);
         let helpers = match effort {
             Effort::Alone => 0,
@@ -145,7 +144,7 @@ impl Taken {
             sheet.join(rows);
             ends.append(&own);
         }
-        Ok(batch.buffers.finish(sheet, first, ends, room))
+        Ok(batch.buffers.finish(sheet, first, ends))
     }
 
     /// Does something else with the blocks, in the pool; gives them back with what came of it.
@@ -280,9 +279,9 @@ impl Drop for Run {
 }
 
 /// The caller's hold on its call: when it lets go, threads stop working on it.
-struct Caller(Arc<Run>);
+struct Hold(Arc<Run>);
 
-impl Drop for Caller {
+impl Drop for Hold {
     fn drop(&mut self) {
         if self.0.can_be_given_up() {
             self.0.lock().given_up = true;

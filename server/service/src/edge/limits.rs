@@ -30,14 +30,14 @@ const HEALTH_CHECKS: usize = 64;
 /// Permits for calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Permits {
-    calls: Pool,
-    streams: Pool,
-    health: Pool,
+    calls: Allowance,
+    streams: Allowance,
+    health: Allowance,
 }
 
 /// Calls of one kind. One origin may have three quarters of them, so that others find some.
 #[derive(Debug, Clone)]
-struct Pool {
+struct Allowance {
     limit: usize,
     taken: Arc<Mutex<Taken>>,
 }
@@ -50,11 +50,11 @@ struct Taken {
 
 /// Why there is no permit.
 enum Full {
-    Pool,
+    All,
     Share(usize),
 }
 
-impl Pool {
+impl Allowance {
     fn new(limit: usize) -> Self {
         Self { limit, taken: Arc::default() }
     }
@@ -66,7 +66,7 @@ impl Pool {
     fn take(&self, origin: Origin) -> Result<Permit, Full> {
         let mut taken = self.lock();
         if taken.all >= self.limit {
-            return Err(Full::Pool);
+            return Err(Full::All);
         }
         let (share, own) = (self.limit - self.limit / 4, taken.by_origin.entry(origin).or_default());
         if *own >= share {
@@ -74,19 +74,19 @@ impl Pool {
         }
         *own += 1;
         taken.all += 1;
-        Ok(Permit { pool: self.clone(), origin })
+        Ok(Permit { allowance: self.clone(), origin })
     }
 }
 
 /// A call's permit.
 struct Permit {
-    pool: Pool,
+    allowance: Allowance,
     origin: Origin,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut taken = self.pool.lock();
+        let mut taken = self.allowance.lock();
         taken.all -= 1;
         if let Some(own) = taken.by_origin.get_mut(&self.origin) {
             *own -= 1;
@@ -100,9 +100,9 @@ impl Drop for Permit {
 impl Permits {
     pub(crate) fn new(bounds: &Bounds) -> Self {
         Self {
-            calls: Pool::new(bounds.calls),
-            streams: Pool::new(bounds.streams),
-            health: Pool::new(HEALTH_CHECKS),
+            calls: Allowance::new(bounds.calls),
+            streams: Allowance::new(bounds.streams),
+            health: Allowance::new(HEALTH_CHECKS),
         }
     }
 
@@ -112,17 +112,17 @@ impl Permits {
         extensions: &Extensions,
     ) -> Result<(Permit, Kind, Option<TaskTrackerToken>), ServiceError> {
         let kind = extensions.get::<Method>().map_or(Kind::Call, |method| method.kind);
-        let pool = match kind {
+        let allowance = match kind {
             Kind::Call => &self.calls,
             Kind::Stream => &self.streams,
             Kind::Health => &self.health,
         };
         let caller = extensions.get::<Caller>();
-        let permit = pool.take(caller.map_or(Origin::Unknown, Caller::origin)).map_err(|full| {
-            let limit = pool.limit;
+        let permit = allowance.take(caller.map_or(Origin::Unknown, Caller::origin)).map_err(|full| {
+            let limit = allowance.limit;
             match (kind, full) {
-                (Kind::Call | Kind::Health, Full::Pool) => ServiceError::CallsFull { limit },
-                (Kind::Stream, Full::Pool) => ServiceError::StreamsFull { limit },
+                (Kind::Call | Kind::Health, Full::All) => ServiceError::CallsFull { limit },
+                (Kind::Stream, Full::All) => ServiceError::StreamsFull { limit },
                 (Kind::Call | Kind::Health, Full::Share(limit)) => {
                     ServiceError::CallerFull { what: "calls", limit }
                 }

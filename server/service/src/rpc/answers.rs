@@ -21,6 +21,7 @@ use tonic::{Response, Status};
 
 use crate::batch::Step;
 use crate::convert;
+use crate::edge::Room;
 
 /// The key of field `step` in every response that shows rows, on a stream or not.
 const STEP: u8 = 1 << 3 | 2;
@@ -33,8 +34,8 @@ const PREFIX: usize = 5;
 
 /// One answer.
 pub(crate) enum Answer {
-    /// The rows of a step.
-    Step(Step),
+    /// The rows of a step, and the room they take until they have been sent.
+    Step(Step, Option<Room>),
     /// Anything else.
     Message(RunBatchResponse),
 }
@@ -48,7 +49,11 @@ impl Answer {
                 message.encode_raw(&mut out);
                 (out.freeze(), Bytes::new())
             }
-            Self::Step(step) => {
+            Self::Step(step, room) => {
+                let hold = |bytes| match room {
+                    Some(room) => room.hold(bytes),
+                    None => bytes,
+                };
                 let mut columns = convert::step(step);
                 let views = std::mem::take(&mut columns.view);
                 let bytes = views.len();
@@ -58,10 +63,10 @@ impl Answer {
                 columns.encode_raw(&mut out);
                 put_key(&mut out, VIEW, bytes);
                 if bytes > COPIED {
-                    return (out.freeze(), views);
+                    return (out.freeze(), hold(views));
                 }
                 out.put(views);
-                (out.freeze(), Bytes::new())
+                (hold(out.freeze()), Bytes::new())
             }
         }
     }
@@ -87,8 +92,8 @@ type Given = Pin<Box<dyn Stream<Item = Result<Answer, Status>> + Send>>;
 struct Answers(Arc<Mutex<Option<Given>>>);
 
 /// A response of one answer.
-pub(crate) fn one<T: Default>(step: Step) -> Response<T> {
-    many(stream::iter([Ok(Answer::Step(step))]), T::default())
+pub(crate) fn one<T: Default>((step, room): (Step, Option<Room>)) -> Response<T> {
+    many(stream::iter([Ok(Answer::Step(step, room))]), T::default())
 }
 
 /// A response of a stream of answers; `empty` is not sent.
@@ -190,6 +195,7 @@ mod tests {
     use boardwire_api::v1::{BatchError, StepBatchResponse, run_batch_response};
 
     use super::*;
+    use crate::edge::Budget;
 
     fn step(rows: usize) -> Step {
         let column = |width: usize| (0..rows * width).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect();
@@ -236,10 +242,24 @@ mod tests {
     async fn what_is_sent_is_the_message() {
         // Copied, and sent as it lies.
         for rows in [1, 100, 528, 529, 5_000] {
-            let (messages, trailers) = sent(vec![Ok(Answer::Step(step(rows)))]).await;
+            let (messages, trailers) = sent(vec![Ok(Answer::Step(step(rows), None))]).await;
             let expected = StepBatchResponse { step: Some(convert::step(step(rows))) };
             assert_eq!(messages, [expected.encode_to_vec()], "{rows} rows");
             assert_eq!(trailers["grpc-status"], "0");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_takes_its_room_until_its_last_byte_has_been_sent() {
+        // Copied, and sent as it lies.
+        for rows in [1, 5_000] {
+            let budget = Budget::new(1_000, 1_000);
+            let room = budget.wait(900).await.expect("it is free");
+            let (head, views) = Answer::Step(step(rows), Some(room)).encode();
+            assert_eq!(budget.free(), 100, "{rows} rows wait");
+            drop(head);
+            drop(views);
+            assert_eq!(budget.free(), 1_000, "{rows} rows have been sent");
         }
     }
 
@@ -250,11 +270,11 @@ mod tests {
         let shown =
             RunBatchResponse { answer: Some(run_batch_response::Answer::Step(convert::step(step(900)))) };
         let (messages, trailers) = sent(vec![
-            Ok(Answer::Step(step(900))),
+            Ok(Answer::Step(step(900), None)),
             Ok(Answer::Message(refused.clone())),
-            Ok(Answer::Step(step(900))),
+            Ok(Answer::Step(step(900), None)),
             Err(Status::aborted("cut")),
-            Ok(Answer::Step(step(1))),
+            Ok(Answer::Step(step(1), None)),
         ])
         .await;
         assert_eq!(messages, [shown.encode_to_vec(), refused.encode_to_vec(), shown.encode_to_vec()]);

@@ -130,7 +130,7 @@ impl BatchService for BatchPlane {
         let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(&request))?;
         let room = room(caller(&request).as_ref(), &batch, 0).await?;
-        Ok(answers::one(batch.load(self.batches.key(), snapshot.clone(), mask, room).await?))
+        Ok(answers::one((batch.load(self.batches.key(), snapshot.clone(), mask).await?, room)))
     }
 
     async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
@@ -168,10 +168,10 @@ async fn step(
     token: Option<&str>,
     caller: Option<&Caller>,
     asked: &StepBatchRequest,
-) -> Result<Step, ServiceError> {
+) -> Result<(Step, Option<Room>), ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
-    batch.step(asked.first, asked.count, asked.actions.clone(), room).await
+    Ok((batch.step(asked.first, asked.count, asked.actions.clone()).await?, room))
 }
 
 async fn reset(
@@ -179,10 +179,10 @@ async fn reset(
     token: Option<&str>,
     caller: Option<&Caller>,
     asked: &ResetBatchRequest,
-) -> Result<Step, ServiceError> {
+) -> Result<(Step, Option<Room>), ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, 0).await?;
-    batch.reset(&asked.mask, asked.seed, &asked.seeds, room).await
+    Ok((batch.reset(&asked.mask, asked.seed, &asked.seeds).await?, room))
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
@@ -198,7 +198,7 @@ async fn answer(batches: &Batches, token: &str, caller: Option<&Caller>, asked: 
         }),
     };
     match stepped {
-        Ok(step) => Answer::Step(step),
+        Ok((step, room)) => Answer::Step(step, room),
         Err(error) => {
             let refused = run_batch_response::Answer::Error(batch_error(&error));
             Answer::Message(RunBatchResponse { answer: Some(refused) })

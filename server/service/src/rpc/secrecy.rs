@@ -150,7 +150,6 @@ impl Asker {
         while let Some(answer) = stream.message().await.expect("a refusal is an answer") {
             answers.push(format!("{answer:?}"));
         }
-        // Times are no secret, and differ.
         answers.push(self.log.take());
         answers
     }

@@ -88,7 +88,7 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
     assert_eq!((&told.ended, &told.scores, &told.final_view), (&last.ended, &last.scores, &last.final_view));
-    let fresh = wait(batch.reset(&[], Some(7), &[], None)).expect("episode 0 again");
+    let fresh = wait(batch.reset(&[], Some(7), &[])).expect("episode 0 again");
     for at in ended(&last) {
         assert!(last.seat[at] != 255 && !legal(&last, at).is_empty());
         assert_eq!(row(&last.episode, at, 4), [1, 0, 0, 0]);
@@ -109,7 +109,7 @@ fn disabled_waits_for_a_reset() {
     for at in ended(&last) {
         mask[at / 8] |= 1 << (at % 8);
     }
-    let shown = wait(batch.reset(&mask, None, &[], None)).expect("it is reset");
+    let shown = wait(batch.reset(&mask, None, &[])).expect("it is reset");
     for at in 0..40 {
         let same = row_digest(&shown, at) == row_digest(&last, at);
         assert_eq!(same, !ended(&last).contains(&at), "only those of the mask begin anew");
@@ -124,17 +124,13 @@ fn resets_begin_the_episodes_that_were_asked_for() {
     assert_eq!(row(&zero.episode, 0, 4), [0; 4]);
     let one = reset(&batch);
     assert_eq!(row(&one.episode, 0, 4), [1, 0, 0, 0]);
-    assert_eq!(
-        wait(batch.reset(&[], Some(7), &[], None)).expect("reset").view,
-        zero.view,
-        "as if opened with it"
-    );
+    assert_eq!(wait(batch.reset(&[], Some(7), &[])).expect("reset").view, zero.view, "as if opened with it");
     assert_eq!(reset(&batch).view, one.view);
-    let other = wait(batch.reset(&[], Some(8), &[], None)).expect("reset");
+    let other = wait(batch.reset(&[], Some(8), &[])).expect("reset");
     assert_ne!(other.view, zero.view);
     // Environment 3 now plays the episode whose seed environment 5 had in its episode 0.
     let seed = Dice::resume(7.into(), 5, 0).seed();
-    let shown = wait(batch.reset(&[8, 0, 0, 0, 0], None, &[seed], None)).expect("reset");
+    let shown = wait(batch.reset(&[8, 0, 0, 0, 0], None, &[seed])).expect("reset");
     let bytes = view_bytes(&shown);
     assert_eq!(row(&shown.view, 3, bytes), row(&zero.view, 5, bytes));
     assert_eq!(row(&shown.view, 4, bytes), row(&other.view, 4, bytes));

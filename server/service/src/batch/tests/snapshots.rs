@@ -11,7 +11,7 @@ fn save(batch: &Arc<Batch>, mask: &[u8]) -> Bytes {
 }
 
 fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, ServiceError> {
-    wait(batch.load(&key(), snapshot.clone(), mask, None))
+    wait(batch.load(&key(), snapshot.clone(), mask))
 }
 
 /// Steps on from `shown`; the digests of every row.
@@ -81,7 +81,7 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
         refused(&batch, snapshot[..length].to_vec());
     }
     assert_eq!(snapshot, save(&batch, &[]));
-    let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[], None));
+    let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
     assert!(other_key.is_err());
     let other = open(&table("faraway", 2), &plan(&["learner", "greedy"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another game"));
