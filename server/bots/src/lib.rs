@@ -12,7 +12,7 @@ pub use thought::{Choice, Round, Thought};
 use std::fmt;
 use std::str::FromStr;
 
-use boardwire_kernel::{ActionSet, Dice};
+use boardwire_kernel::{ActionSet, RngStream};
 use thiserror::Error;
 
 /// Worlds a greedy bot looks at when its name states no number.
@@ -41,9 +41,9 @@ pub enum Bot {
 
 impl Bot {
     /// Chooses from the legal actions alone, if the bot needs to know no more.
-    pub fn choose_blindly(self, mut legal: ActionSet, dice: &mut Dice) -> Option<u8> {
+    pub fn choose_blindly(self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
         match self {
-            Self::Random if !legal.is_empty() => Some(dice.draw(&mut legal)),
+            Self::Random if !legal.is_empty() => Some(rng.draw(&mut legal)),
             Self::Random | Self::Greedy { .. } => None,
         }
     }

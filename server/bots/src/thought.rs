@@ -1,6 +1,6 @@
 //! Decisions in the making: they advance by small steps, so that whoever runs them can stop at any moment.
 
-use boardwire_kernel::{Dice, Episode, Game, Knowledge, Seat};
+use boardwire_kernel::{Episode, Game, Knowledge, RngStream, Seat};
 
 use crate::Bot;
 use crate::greedy::Greedy;
@@ -8,7 +8,7 @@ use crate::greedy::Greedy;
 /// A decision that one bot is making, from what its seat knew when it became due.
 pub struct Thought<G: Game> {
     knowledge: Knowledge<G>,
-    dice: Dice,
+    rng: RngStream,
     method: Method,
 }
 
@@ -25,18 +25,18 @@ pub struct Choice {
     /// The index of the action.
     pub action: u8,
     /// What the bot goes on drawing from.
-    pub dice: Dice,
+    pub rng: RngStream,
 }
 
 impl<G: Game> Thought<G> {
     /// Begins a decision of a seat that owes one.
     #[must_use]
-    pub fn new(bot: Bot, knowledge: Knowledge<G>, dice: Dice) -> Self {
+    pub fn new(bot: Bot, knowledge: Knowledge<G>, rng: RngStream) -> Self {
         let method = match bot {
             Bot::Random => Method::Random,
             Bot::Greedy { worlds } => Method::Greedy(Greedy::new(worlds)),
         };
-        Self { knowledge, dice, method }
+        Self { knowledge, rng, method }
     }
 
     /// Thinks for about as long as one world takes; gives the index of the action once it is chosen.
@@ -45,8 +45,8 @@ impl<G: Game> Thought<G> {
     /// When the seat owes no choice, or the action has been given already.
     pub fn advance(&mut self) -> Option<u8> {
         match &mut self.method {
-            Method::Random => Some(self.dice.draw(&mut self.knowledge.legal())),
-            Method::Greedy(greedy) => greedy.advance(&self.knowledge, &mut self.dice),
+            Method::Random => Some(self.rng.draw(&mut self.knowledge.legal())),
+            Method::Greedy(greedy) => greedy.advance(&self.knowledge, &mut self.rng),
         }
     }
 
@@ -58,7 +58,7 @@ impl<G: Game> Thought<G> {
     pub fn finish(mut self) -> Choice {
         let action = std::iter::repeat_with(|| self.advance()).flatten().next();
         let action = action.expect("a thought ends with an action");
-        Choice { seat: self.knowledge.seat(), action, dice: self.dice }
+        Choice { seat: self.knowledge.seat(), action, rng: self.rng }
     }
 }
 
@@ -73,8 +73,8 @@ pub struct Round<G: Game> {
 
 impl<G: Game> Round<G> {
     /// Begins the decisions of these seats, all of which owe one.
-    pub fn new(episode: &Episode<G>, due: impl IntoIterator<Item = (Seat, Bot, Dice)>) -> Self {
-        let thought = |(seat, bot, dice)| Thought::new(bot, episode.knowledge(seat), dice);
+    pub fn new(episode: &Episode<G>, due: impl IntoIterator<Item = (Seat, Bot, RngStream)>) -> Self {
+        let thought = |(seat, bot, rng)| Thought::new(bot, episode.knowledge(seat), rng);
         Self { thinking: due.into_iter().map(thought).collect(), chosen: Vec::new() }
     }
 
@@ -88,9 +88,9 @@ impl<G: Game> Round<G> {
     pub fn advance(&mut self) -> bool {
         if let Some(thought) = self.thinking.last_mut()
             && let Some(action) = thought.advance()
-            && let Some(Thought { knowledge, dice, .. }) = self.thinking.pop()
+            && let Some(Thought { knowledge, rng, .. }) = self.thinking.pop()
         {
-            self.chosen.push(Choice { seat: knowledge.seat(), action, dice });
+            self.chosen.push(Choice { seat: knowledge.seat(), action, rng });
         }
         self.thinking.is_empty()
     }

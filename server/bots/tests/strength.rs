@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
-use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Dice, Episode, Loaded, Seat, testkit};
+use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, Seat, testkit};
 
 const GREEDY: Bot = Bot::Greedy { worlds: DEFAULT_WORLDS };
 
@@ -21,21 +21,21 @@ impl Visitor for Strength {
     /// Greedy's wins in hundredths of a percent of all matches.
     type Output = u64;
 
-    fn visit<G: Recorded>(self, _: &Arc<Loaded<G::Catalogue>>) -> u64 {
+    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) -> u64 {
         let game = testkit::table::<G>(self.seats, &[]);
         let mut wins = 0;
         for seed in 0..self.matches {
             let greedy = Seat::new(u8::try_from(seed % u64::from(self.seats)).expect("a seat"));
             let mut episode = Episode::seeded(Arc::clone(&game), seed);
-            let mut dice: Vec<Dice> = (BOT_STREAM..)
+            let mut rng: Vec<RngStream> = (BOT_STREAM..)
                 .zip(Seat::all(self.seats))
-                .map(|(stream, _)| Dice::new(seed, stream))
+                .map(|(stream, _)| RngStream::new(seed, stream))
                 .collect();
             while let Some(seat) = episode.pending().lowest() {
                 let bot = if seat == greedy { GREEDY } else { Bot::Random };
-                let own = &mut dice[seat.index()];
+                let own = &mut rng[seat.index()];
                 let choice = Thought::new(bot, episode.knowledge(seat), own.clone()).finish();
-                *own = choice.dice;
+                *own = choice.rng;
                 episode.apply(seat, choice.action.into()).expect("bots choose legal actions");
             }
             if let Some(outcome) = episode.outcome()

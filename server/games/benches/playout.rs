@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Dice, Episode, Game, Loaded, set_up};
+use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RngStream, set_up};
 
 /// How long one run plays, at least.
 const RUN: Duration = Duration::from_millis(800);
@@ -75,22 +75,22 @@ struct Measure;
 impl Visitor for Measure {
     type Output = Vec<Row>;
 
-    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
-        let mut seats = vec![*G::TITLE.seats.start(), *G::TITLE.seats.end()];
+    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
+        let mut seats = vec![*G::TYPE.seats.start(), *G::TYPE.seats.end()];
         seats.dedup();
         seats.into_iter().map(|seats| measure::<G>(catalogue, seats)).collect()
     }
 }
 
 fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> Row {
-    let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the title names these seats");
+    let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
     let game = Arc::new(game);
     let mut seeds = 0..;
     // The first run warms up and is not counted.
     let runs: Vec<Run> = (0..=RUNS).map(|_| run(&game, &mut seeds)).skip(1).collect();
     let rate = |decisions: u128, nanos: u128| u64::try_from(decisions * 1_000_000_000 / nanos.max(1));
     Row {
-        game: G::TITLE.id,
+        game: G::TYPE.id,
         seats,
         view_bytes: game.info().layout.bytes(),
         by_clock: runs.iter().filter_map(|run| rate(run.decisions, run.passed).ok()).collect(),
@@ -123,13 +123,13 @@ fn run<G: Game>(game: &Arc<G>, seeds: &mut impl Iterator<Item = u64>) -> Run {
 /// Plays one game from its deal to its outcome; gives the decisions it took.
 fn play<G: Game>(game: &Arc<G>, seed: u64, view: &mut [u8], mask: &mut [u8]) -> u32 {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
-    let mut dice = Dice::new(seed, BOT_STREAM);
+    let mut rng = RngStream::new(seed, BOT_STREAM);
     while let Some(seat) = episode.pending().lowest() {
         let mut legal = game.legal(episode.state(), seat);
         game.view(episode.state(), seat, view);
         legal.write_bits(mask);
         black_box((&view, &mask));
-        let action = dice.draw(&mut legal);
+        let action = rng.draw(&mut legal);
         episode.apply(seat, action.into()).expect("a legal action is accepted");
     }
     black_box(episode.outcome());

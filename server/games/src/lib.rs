@@ -1,6 +1,6 @@
 //! The games Boardwire serves.
 //!
-//! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`Recorded`], a catalogue under
+//! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`ReplayFormat`], a catalogue under
 //! `catalogues/`, and the two lines below: its `mod` and its row.
 #![deny(clippy::float_arithmetic)]
 
@@ -10,7 +10,7 @@ pub mod rauha;
 mod record;
 mod registry;
 
-pub use record::{Difference, LineError, Recorded, Replayed, Scorer};
+pub use record::{Difference, LineError, ReplayFormat, Replayed, Scorer};
 pub use registry::Visitor;
 
 registry::games! {

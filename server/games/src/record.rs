@@ -10,7 +10,7 @@ use thiserror::Error;
 pub type Scorer<C> = fn(&C, &str) -> Result<String, LineError>;
 
 /// A game that answers scoring cases and plays recorded games.
-pub trait Recorded: Game {
+pub trait ReplayFormat: Game {
     /// What answers a scoring case; none for a game without them.
     const SCORER: Option<Scorer<Self::Catalogue>>;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Loaded, Title};
+use boardwire_kernel::{GameType, Loaded};
 
-use crate::{Recorded, Registry};
+use crate::{Registry, ReplayFormat};
 
 /// Generic code that wants the typed game behind an id.
 pub trait Visitor {
@@ -12,31 +12,31 @@ pub trait Visitor {
     type Output;
 
     /// Is called with the game's type and its catalogue.
-    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output;
+    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output;
 }
 
-/// Reads the title of the game it visits.
-struct ReadTitle;
+/// Reads the game type of the game it visits.
+struct ReadType;
 
-impl Visitor for ReadTitle {
-    type Output = Title;
+impl Visitor for ReadType {
+    type Output = GameType;
 
-    fn visit<G: Recorded>(self, _: &Arc<Loaded<G::Catalogue>>) -> Title {
-        G::TITLE
+    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) -> GameType {
+        G::TYPE
     }
 }
 
 impl Registry {
-    /// The title of every game served, in the order of the rows.
+    /// The game type of every game served, in the order of the rows.
     #[must_use]
-    pub fn titles(&self) -> Vec<Title> {
-        Self::IDS.iter().filter_map(|id| self.title(id)).collect()
+    pub fn game_types(&self) -> Vec<GameType> {
+        Self::IDS.iter().filter_map(|id| self.game_type(id)).collect()
     }
 
-    /// The title of one game.
+    /// The game type of one game.
     #[must_use]
-    pub fn title(&self, id: &str) -> Option<Title> {
-        self.visit(id, ReadTitle)
+    pub fn game_type(&self, id: &str) -> Option<GameType> {
+        self.visit(id, ReadType)
     }
 }
 
@@ -54,7 +54,7 @@ macro_rules! games {
         impl Registry {
             /// The ids of the games, in the order of the rows.
             pub const IDS: &'static [&'static str] =
-                &[$(<$module::$game as ::boardwire_kernel::Game>::TITLE.id),*];
+                &[$(<$module::$game as ::boardwire_kernel::Game>::TYPE.id),*];
 
             /// Reads every catalogue: the text `replaced(id)` gives, or else the one compiled in.
             ///
@@ -65,18 +65,18 @@ macro_rules! games {
             ) -> Result<Self, (&'static str, ::boardwire_kernel::CatalogueError)> {
                 Ok(Self {
                     $($module: {
-                        let title = <$module::$game as ::boardwire_kernel::Game>::TITLE;
-                        let text = replaced(title.id);
-                        let text = text.as_deref().unwrap_or(title.catalogue);
+                        let game_type = <$module::$game as ::boardwire_kernel::Game>::TYPE;
+                        let text = replaced(game_type.id);
+                        let text = text.as_deref().unwrap_or(game_type.catalogue);
                         let loaded = ::boardwire_kernel::Loaded::read::<$module::$game>(text);
-                        ::std::sync::Arc::new(loaded.map_err(|error| (title.id, error))?)
+                        ::std::sync::Arc::new(loaded.map_err(|error| (game_type.id, error))?)
                     },)*
                 })
             }
 
             /// Hands the typed game `id` to `visitor`; none for an unknown id.
             pub fn visit<V: $crate::Visitor>(&self, id: &str, visitor: V) -> Option<V::Output> {
-                $(if id == <$module::$game as ::boardwire_kernel::Game>::TITLE.id {
+                $(if id == <$module::$game as ::boardwire_kernel::Game>::TYPE.id {
                     return Some(visitor.visit::<$module::$game>(&self.$module));
                 })*
                 None

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use boardwire_games::{Recorded, Registry, Visitor};
+use boardwire_games::{Registry, ReplayFormat, Visitor};
 use boardwire_kernel::{Loaded, testkit};
 
 /// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more, `GAME` for one game.
@@ -16,7 +16,7 @@ struct Laws;
 impl Visitor for Laws {
     type Output = ();
 
-    fn visit<G: Recorded>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
             for seed in 0..games_per_table() {
                 testkit::law_abiding_game(&game, seed);
@@ -39,10 +39,10 @@ struct Sound;
 impl Visitor for Sound {
     type Output = ();
 
-    fn visit<G: Recorded>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
             let info = game.info();
-            assert_eq!(info.id, G::TITLE.id);
+            assert_eq!(info.id, G::TYPE.id);
             let mut names: Vec<_> = info.layout.fields.iter().map(|field| field.name).collect();
             names.sort_unstable();
             assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "two fields share a name: {names:?}");

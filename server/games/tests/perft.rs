@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use boardwire_games::{Recorded, Registry, Visitor};
+use boardwire_games::{Registry, ReplayFormat, Visitor};
 use boardwire_kernel::{Episode, Loaded, testkit};
 
 struct Perft;
@@ -12,9 +12,9 @@ struct Perft;
 impl Visitor for Perft {
     type Output = ();
 
-    fn visit<G: Recorded>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/perft");
-        let path = path.join(format!("{}.perft", G::TITLE.id));
+        let path = path.join(format!("{}.perft", G::TYPE.id));
         let lines =
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut counted = 0;

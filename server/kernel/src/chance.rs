@@ -1,6 +1,6 @@
 //! Chance: seeded and repeatable, or scripted outcome by outcome.
 //!
-//! All randomness is ChaCha8. A [`Dice`] is one ChaCha stream under one [`Key`]; a [`Chance`] is what a game
+//! All randomness is ChaCha8. A [`RngStream`] is one ChaCha stream under one [`Key`]; a [`Chance`] is what a game
 //! draws from, one stream a purpose, so that what one part draws never shifts another. Bounded draws and
 //! shuffles are ours, because library ones change between versions; `docs/determinism.md` states them.
 
@@ -58,20 +58,20 @@ impl std::fmt::Debug for Key {
 /// One stream of random words under one key.
 ///
 /// ```
-/// use boardwire_kernel::Dice;
+/// use boardwire_kernel::RngStream;
 ///
-/// let mut dice = Dice::new(7, 0);
-/// let rolls = [dice.below(6), dice.below(6)];
-/// let mut again = Dice::new(7, 0);
+/// let mut rng = RngStream::new(7, 0);
+/// let rolls = [rng.below(6), rng.below(6)];
+/// let mut again = RngStream::new(7, 0);
 /// assert_eq!(rolls, [again.below(6), again.below(6)]);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Dice {
+pub struct RngStream {
     rng: ChaCha8Rng,
     words: u64,
 }
 
-impl Dice {
+impl RngStream {
     /// Opens stream `stream` of a seed.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Self {
@@ -89,10 +89,10 @@ impl Dice {
     /// Opens a stream of which `words` have been used already.
     #[must_use]
     pub fn resume(key: Key, stream: u64, words: u64) -> Self {
-        let mut dice = Self::keyed(key, stream);
-        dice.rng.set_word_pos(u128::from(words));
-        dice.words = words;
-        dice
+        let mut rng = Self::keyed(key, stream);
+        rng.rng.set_word_pos(u128::from(words));
+        rng.words = words;
+        rng
     }
 
     /// How many words have been used.
@@ -161,7 +161,7 @@ pub struct Chance(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    Seeded { key: Key, streams: Vec<Dice> },
+    Seeded { key: Key, streams: Vec<RngStream> },
     Scripted(Script),
 }
 
@@ -209,16 +209,16 @@ impl Chance {
     /// Chance from a key with the words used so far of each stream: half of a snapshot.
     #[must_use]
     pub fn resume(key: Key, words: &[u64]) -> Self {
-        let streams = (0..).zip(words).map(|(stream, &used)| Dice::resume(key, stream, used)).collect();
+        let streams = (0..).zip(words).map(|(stream, &used)| RngStream::resume(key, stream, used)).collect();
         Self(Source::Seeded { key, streams })
     }
 
     /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
-            Source::Seeded { key, streams: dice } if dice.len() == streams => {
+            Source::Seeded { key, streams: rng } if rng.len() == streams => {
                 *key = seed.into();
-                (0..).zip(dice).for_each(|(stream, dice)| *dice = Dice::keyed(*key, stream));
+                (0..).zip(rng).for_each(|(stream, rng)| *rng = RngStream::keyed(*key, stream));
             }
             _ => *self = Self::seeded(seed, streams),
         }
@@ -265,7 +265,7 @@ impl Chance {
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
-            Source::Seeded { streams, .. } => streams.iter().map(Dice::words).collect(),
+            Source::Seeded { streams, .. } => streams.iter().map(RngStream::words).collect(),
             Source::Scripted(script) => script.streams.iter().map(|left| left.len() as u64).collect(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use borsh::BorshDeserialize;
 
-use crate::{Chance, Dice, Digest, Game, Key, Outcome, Rejection, Seat, SeatSet, apply};
+use crate::{Chance, Digest, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply};
 
 /// A game in progress: its rules, its state, its chance, and how many plies have been played.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl<G: Game> Episode<G> {
     /// Deals with chance from `key`.
     #[must_use]
     pub fn keyed(game: Arc<G>, key: Key) -> Self {
-        Self::start(game, Chance::keyed(key, G::TITLE.streams.len()))
+        Self::start(game, Chance::keyed(key, G::TYPE.streams.len()))
     }
 
     /// Deals with any chance.
@@ -48,7 +48,7 @@ impl<G: Game> Episode<G> {
 
     /// Deals anew with chance from `seed`, in the memory there is.
     pub fn restart(&mut self, seed: u64) {
-        self.chance.reseed(seed, G::TITLE.streams.len());
+        self.chance.reseed(seed, G::TYPE.streams.len());
         self.state = self.game.deal(&mut self.chance);
         self.ply = 0;
     }
@@ -142,8 +142,8 @@ impl<G: Game> Episode<G> {
         let (ply, key, words, state): (u32, Option<Key>, Vec<u64>, G::State) =
             BorshDeserialize::try_from_slice(snapshot).map_err(|error| error.to_string())?;
         let key = key.ok_or("a scripted game cannot be restored")?;
-        if words.len() != G::TITLE.streams.len() {
-            return Err(format!("{} streams of chance, not {}", words.len(), G::TITLE.streams.len()));
+        if words.len() != G::TYPE.streams.len() {
+            return Err(format!("{} streams of chance, not {}", words.len(), G::TYPE.streams.len()));
         }
         game.audit(&state)?;
         Ok(Self { game, state, chance: Chance::resume(key, &words), ply })
@@ -157,9 +157,9 @@ impl<G: Game> Episode<G> {
 
     /// The same episode with everything that `seat` cannot know drawn anew.
     #[must_use]
-    pub fn imagined(&self, seat: Seat, dice: &mut Dice) -> Self {
+    pub fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Self {
         let mut world = self.clone();
-        world.game.resample(&mut world.state, seat, dice);
+        world.game.resample(&mut world.state, seat, rng);
         world
     }
 }
@@ -195,9 +195,9 @@ impl<G: Game> Knowledge<G> {
 
     /// A world consistent with what the seat knows.
     #[must_use]
-    pub fn world(&self, dice: &mut Dice) -> G::State {
+    pub fn world(&self, rng: &mut RngStream) -> G::State {
         let mut world = self.state.clone();
-        self.game.resample(&mut world, self.seat, dice);
+        self.game.resample(&mut world, self.seat, rng);
         world
     }
 }

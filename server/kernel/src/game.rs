@@ -8,7 +8,7 @@ use std::sync::Arc;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::{
-    ActionLabels, ActionSet, CatalogueError, Chance, Dice, Digest, Loaded, OptionSpec, Options, Outcome,
+    ActionLabels, ActionSet, CatalogueError, Chance, Digest, Loaded, OptionSpec, Options, Outcome, RngStream,
     ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout,
 };
 
@@ -28,7 +28,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     type Catalogue: Send + Sync + 'static;
 
     /// What is known of the game before it is set up.
-    const TITLE: Title;
+    const TYPE: GameType;
 
     /// Reads and validates a catalogue.
     ///
@@ -39,7 +39,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Where the values of the catalogue's sections were read, section by section.
     fn provenance(catalogue: &Self::Catalogue) -> Vec<Provenance>;
 
-    /// Fixes the rules for one table; `seats` and `options` have been checked against [`Self::TITLE`].
+    /// Fixes the rules for one table; `seats` and `options` have been checked against [`Self::TYPE`].
     ///
     /// # Errors
     /// When this catalogue cannot serve such a table.
@@ -83,7 +83,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Draws anew, uniformly over what is consistent, everything that `viewer` cannot know.
     ///
     /// Changes neither the view nor the legal set of `viewer`.
-    fn resample(&self, state: &mut Self::State, viewer: Seat, dice: &mut Dice);
+    fn resample(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream);
 
     /// A rough worth of the position to `seat`, greater is better, comparable only within one game.
     ///
@@ -105,7 +105,7 @@ pub trait Game: Sized + Send + Sync + 'static {
 
 /// What is known of a game before it is set up.
 #[derive(Debug, Clone)]
-pub struct Title {
+pub struct GameType {
     /// The id everywhere: module, catalogue, page, environment: `golden_compass`.
     pub id: &'static str,
     /// The name on the box.
@@ -164,7 +164,7 @@ impl GameInfo {
     }
 }
 
-/// Sets up a table: checks seats and options against the title and fixes the rules.
+/// Sets up a table: checks seats and options against the game type and fixes the rules.
 ///
 /// # Errors
 /// A seat count, option name or option value the game does not have.
@@ -173,12 +173,12 @@ pub fn set_up<'a, G: Game>(
     seats: u32,
     given: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<G, SetupError> {
-    let (min, max) = (*G::TITLE.seats.start(), *G::TITLE.seats.end());
-    let checked = u8::try_from(seats).ok().filter(|seats| G::TITLE.seats.contains(seats));
+    let (min, max) = (*G::TYPE.seats.start(), *G::TYPE.seats.end());
+    let checked = u8::try_from(seats).ok().filter(|seats| G::TYPE.seats.contains(seats));
     let Some(checked) = checked else {
-        return Err(SetupError::Seats { game: G::TITLE.id, given: seats, min, max });
+        return Err(SetupError::Seats { game: G::TYPE.id, given: seats, min, max });
     };
-    G::new(catalogue, checked, &Options::resolve(&G::TITLE, given)?)
+    G::new(catalogue, checked, &Options::resolve(&G::TYPE, given)?)
 }
 
 /// Plays the action with index `action` for `seat`: the only door through which a state changes.

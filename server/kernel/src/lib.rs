@@ -24,11 +24,11 @@ pub mod testkit;
 mod view;
 
 pub use action::{ActionLabels, ActionSet, MAX_ACTIONS};
-pub use chance::{BOT_STREAM, Chance, Dice, Fault, Key, RESAMPLE_STREAM, SUBSTITUTE_STREAM};
+pub use chance::{BOT_STREAM, Chance, Fault, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM};
 pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
 pub use error::{CatalogueError, Rejection, SetupError};
-pub use game::{Game, GameInfo, Provenance, Title, apply, set_up};
+pub use game::{Game, GameInfo, GameType, Provenance, apply, set_up};
 pub use options::{Loaded, OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};
 pub use seat::{MAX_SEATS, Seat, SeatSet};

@@ -2,7 +2,7 @@
 
 use borsh::BorshSerialize;
 
-use crate::{CatalogueError, Digest, Game, SetupError, Title};
+use crate::{CatalogueError, Digest, Game, GameType, SetupError};
 
 /// What kind of value an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl OptionSpec {
     }
 }
 
-/// Every option of a game with the value it has in one match, in the title's order.
+/// Every option of a game with the value it has in one match, in the game type's order.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
 pub struct Options(Vec<(&'static str, String)>);
 
@@ -61,18 +61,18 @@ impl Options {
     /// # Errors
     /// An option the game does not have, or a value it cannot take.
     pub fn resolve<'a>(
-        title: &Title,
+        game_type: &GameType,
         given: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, SetupError> {
         let mut values: Vec<_> =
-            title.options.iter().map(|spec| (spec.name, spec.default.to_owned())).collect();
+            game_type.options.iter().map(|spec| (spec.name, spec.default.to_owned())).collect();
         for (name, value) in given {
-            let Some(at) = title.options.iter().position(|spec| spec.name == name) else {
-                let known: Vec<_> = title.options.iter().map(|spec| spec.name).collect();
+            let Some(at) = game_type.options.iter().position(|spec| spec.name == name) else {
+                let known: Vec<_> = game_type.options.iter().map(|spec| spec.name).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(SetupError::UnknownOption { game: title.id, name: name.to_owned(), known });
+                return Err(SetupError::UnknownOption { game: game_type.id, name: name.to_owned(), known });
             };
-            let spec = &title.options[at];
+            let spec = &game_type.options[at];
             values[at].1 = spec.canonical(value).ok_or_else(|| SetupError::OptionValue {
                 name: spec.name,
                 value: value.to_owned(),
@@ -82,7 +82,7 @@ impl Options {
         Ok(Self(values))
     }
 
-    /// Names and values, in the title's order.
+    /// Names and values, in the game type's order.
     #[must_use]
     pub fn all(&self) -> &[(&'static str, String)] {
         &self.0
@@ -91,17 +91,17 @@ impl Options {
     /// The value of an option.
     ///
     /// # Panics
-    /// When the game's title has no such option: a game's mistake.
+    /// When the game's game type has no such option: a game's mistake.
     #[must_use]
     pub fn word(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| *known == name);
-        &found.expect("a game asks for the options of its own title").1
+        &found.expect("a game asks for the options of its own type").1
     }
 
     /// The value of a whole-number option.
     ///
     /// # Panics
-    /// When the title has no such option of this kind.
+    /// When the game type has no such option of this kind.
     #[must_use]
     pub fn int(&self, name: &str) -> i64 {
         self.word(name).parse().expect("resolve has checked the number")
@@ -110,7 +110,7 @@ impl Options {
     /// The value of a flag.
     ///
     /// # Panics
-    /// When the title has no such option of this kind.
+    /// When the game type has no such option of this kind.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         self.word(name).parse().expect("resolve has checked the flag")

@@ -42,7 +42,7 @@ impl<const W: usize> BitSet<W> {
     /// # Panics
     /// When a member is below `from` or does not fit.
     #[must_use]
-    pub fn renumbered<const V: usize>(&self, from: u8, to: u8) -> BitSet<V> {
+    pub fn shifted<const V: usize>(&self, from: u8, to: u8) -> BitSet<V> {
         let mut out = BitSet::EMPTY;
         // Ids are at most 255: four words more keep all positions positive.
         for (at, bits) in (256..).step_by(64).zip(self.0) {
@@ -302,17 +302,17 @@ mod tests {
     #[test]
     fn renumbering_moves_every_member() {
         let set: BitSet<2> = [1, 64, 68, 100].into_iter().collect();
-        let members = |from, to| set.renumbered::<4>(from, to).iter().collect::<Vec<_>>();
+        let members = |from, to| set.shifted::<4>(from, to).iter().collect::<Vec<_>>();
         assert_eq!(members(1, 0), [0, 63, 67, 99]);
         assert_eq!(members(0, 68), [69, 132, 136, 168]);
         assert_eq!(members(1, 1), [1, 64, 68, 100]);
-        assert_eq!(BitSet::<1>::single(45).renumbered::<2>(1, 68), BitSet::single(112));
+        assert_eq!(BitSet::<1>::single(45).shifted::<2>(1, 68), BitSet::single(112));
     }
 
     #[test]
     #[should_panic(expected = "does not fit")]
     fn a_member_below_its_new_first_number_does_not_fit() {
-        let _: BitSet<1> = BitSet::<1>::single(3).renumbered(4, 0);
+        let _: BitSet<1> = BitSet::<1>::single(3).shifted(4, 0);
     }
 
     #[test]

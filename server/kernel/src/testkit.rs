@@ -22,7 +22,7 @@ use crate::{Game, Loaded, OptionKind, set_up};
 /// When the game refuses its own catalogue, or the seats or options are wrong.
 #[must_use]
 pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
-    let catalogue = Loaded::read::<G>(G::TITLE.catalogue).expect("the compiled-in catalogue is valid");
+    let catalogue = Loaded::read::<G>(G::TYPE.catalogue).expect("the compiled-in catalogue is valid");
     let game = set_up(Arc::new(catalogue), seats.into(), options.iter().copied());
     Arc::new(game.expect("the table can be set up"))
 }
@@ -31,7 +31,7 @@ pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
 #[must_use]
 pub fn every_table<G: Game>() -> Vec<Arc<G>> {
     let mut combinations: Vec<Vec<(&str, &str)>> = vec![vec![]];
-    for spec in G::TITLE.options {
+    for spec in G::TYPE.options {
         let values: &[&str] = match spec.kind {
             OptionKind::Choice(words) => words,
             OptionKind::Flag => &["false", "true"],
@@ -43,5 +43,5 @@ pub fn every_table<G: Game>() -> Vec<Arc<G>> {
             .collect();
     }
     let tables = |seats| combinations.iter().map(move |options| table(seats, options));
-    G::TITLE.seats.flat_map(tables).collect()
+    G::TYPE.seats.flat_map(tables).collect()
 }

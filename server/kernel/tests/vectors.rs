@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use boardwire_kernel::{BitSet, Dice, Key};
+use boardwire_kernel::{BitSet, Key, RngStream};
 
 /// A seed as a decimal number, or a whole key as 64 hexadecimal digits.
 fn key(text: &str) -> Option<Key> {
@@ -30,19 +30,19 @@ fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 }
 
 /// What the kernel gives for `what`: a kind and its number, as the page writes them.
-fn compute(mut dice: Dice, what: &str) -> String {
+fn compute(mut rng: RngStream, what: &str) -> String {
     let (kind, number) = what.split_once(' ').expect("a kind and a number");
     let number: u8 = number.parse().expect("a small number");
     match kind {
-        "seed" => list((0..number).map(|_| dice.seed())),
-        "below" => list((0..8).map(|_| dice.below(number.into()))),
+        "seed" => list((0..number).map(|_| rng.seed())),
+        "below" => list((0..8).map(|_| rng.below(number.into()))),
         "draw" => {
             let mut set: BitSet<2> = (1..=number).collect();
-            list((0..8).map(|_| dice.draw(&mut set)))
+            list((0..8).map(|_| rng.draw(&mut set)))
         }
         "shuffle" => {
             let mut items: Vec<u8> = (0..number).collect();
-            dice.shuffle(&mut items);
+            rng.shuffle(&mut items);
             list(items)
         }
         _ => panic!("no vector is called {kind}"),
@@ -56,7 +56,7 @@ fn the_vectors_of_the_page_are_computed() {
     let rows = rows(&page);
     assert!(rows.len() >= 11, "{} vectors", rows.len());
     for [seed, stream, what, result] in rows {
-        let dice = Dice::keyed(key(seed).expect("a seed"), stream.parse().expect("a stream"));
-        assert_eq!(compute(dice, what), result, "seed {seed}, stream {stream}, {what}");
+        let rng = RngStream::keyed(key(seed).expect("a seed"), stream.parse().expect("a stream"));
+        assert_eq!(compute(rng, what), result, "seed {seed}, stream {stream}, {what}");
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use boardwire_bots::{Bot, Choice};
 use boardwire_games::Registry;
-use boardwire_kernel::{BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, RngStream};
 use clap::{Args, Parser, Subcommand};
 
 use crate::play::Play;
@@ -132,15 +132,16 @@ fn bot_match(
     mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<()>,
 ) -> anyhow::Result<Box<dyn Play>> {
     let mut episode = Arc::clone(&table.rules).deal(seed.into());
-    let mut dice: Vec<Dice> = (BOT_STREAM..).zip(bots).map(|(stream, _)| Dice::new(seed, stream)).collect();
+    let mut rng: Vec<RngStream> =
+        (BOT_STREAM..).zip(bots).map(|(stream, _)| RngStream::new(seed, stream)).collect();
     while !episode.pending().is_empty() {
-        let due = episode.pending().iter().map(|seat| (seat, bots[seat.index()], dice[seat.index()].clone()));
+        let due = episode.pending().iter().map(|seat| (seat, bots[seat.index()], rng[seat.index()].clone()));
         let mut round = episode.round(due.collect());
         while !round.advance() {}
         let mut choices = round.choices();
         choices.sort_unstable_by_key(|choice| choice.seat);
-        for Choice { seat, action, dice: used } in choices {
-            dice[seat.index()] = used;
+        for Choice { seat, action, rng: used } in choices {
+            rng[seat.index()] = used;
             each(&*episode, seat, action)?;
             episode.apply(seat, action.into())?;
         }

@@ -21,18 +21,18 @@ fn bits(seats: SeatSet) -> u32 {
 }
 
 pub(crate) fn game(served: &Served) -> v1::Game {
-    let title = &served.title;
+    let game_type = &served.game_type;
     let provenance = served
         .provenance
         .iter()
         .map(|row| v1::Provenance { section: row.section.clone(), source: row.source.clone() });
     v1::Game {
-        id: title.id.to_owned(),
-        name: title.name.to_owned(),
-        rules_version: title.rules_version,
-        min_seats: (*title.seats.start()).into(),
-        max_seats: (*title.seats.end()).into(),
-        options: title.options.iter().map(option).collect(),
+        id: game_type.id.to_owned(),
+        name: game_type.name.to_owned(),
+        rules_version: game_type.rules_version,
+        min_seats: (*game_type.seats.start()).into(),
+        max_seats: (*game_type.seats.end()).into(),
+        options: game_type.options.iter().map(option).collect(),
         catalogue_digest: served.catalogue.to_string(),
         provenance: provenance.collect(),
     }
@@ -73,7 +73,7 @@ pub(crate) fn spec(served: &Served, table: &Table) -> v1::GameSpec {
         min_score: info.scores.0,
         max_score: info.scores.1,
         spec_digest: table.digest.to_string(),
-        chance_streams: served.title.streams.iter().map(|&name| name.to_owned()).collect(),
+        chance_streams: served.game_type.streams.iter().map(|&name| name.to_owned()).collect(),
     }
 }
 

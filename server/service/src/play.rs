@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_bots::{Bot, Choice};
 use boardwire_kernel::{
-    ActionSet, Dice, Digest, Episode, Game, GameInfo, Key, Outcome, Rejection, ScoreLine, Seat, SeatSet,
+    ActionSet, Digest, Episode, Game, GameInfo, Key, Outcome, Rejection, RngStream, ScoreLine, Seat, SeatSet,
 };
 
 use crate::batch::{Block, Environments, Plan};
@@ -87,12 +87,12 @@ pub trait Play: Send {
     /// As [`Episode::apply`].
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
     /// Begins the decisions of bots at seats that owe one, from what each seat knows now.
-    fn round(&self, due: Vec<(Seat, Bot, Dice)>) -> Box<dyn Round>;
+    fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round>;
     /// The digest of the position: for the arbiter, since it depends on everything hidden.
     fn digest(&self) -> Digest;
     /// The same episode with all that `seat` cannot know drawn anew: to test that `seat` is told the same.
     #[cfg(test)]
-    fn imagined(&self, seat: Seat, dice: &mut Dice) -> Box<dyn Play>;
+    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play>;
 }
 
 impl<G: Game> Play for Episode<G> {
@@ -138,7 +138,7 @@ impl<G: Game> Play for Episode<G> {
         Self::apply(self, seat, action)
     }
 
-    fn round(&self, due: Vec<(Seat, Bot, Dice)>) -> Box<dyn Round> {
+    fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round> {
         Box::new(boardwire_bots::Round::new(self, due))
     }
 
@@ -147,7 +147,7 @@ impl<G: Game> Play for Episode<G> {
     }
 
     #[cfg(test)]
-    fn imagined(&self, seat: Seat, dice: &mut Dice) -> Box<dyn Play> {
-        Box::new(Self::imagined(self, seat, dice))
+    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play> {
+        Box::new(Self::determinized(self, seat, rng))
     }
 }

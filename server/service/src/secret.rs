@@ -1,6 +1,6 @@
 //! Secrets the server draws from the operating system: seeds, salts, tokens.
 
-use boardwire_kernel::{Dice, Digest, Key};
+use boardwire_kernel::{Digest, Key, RngStream};
 
 /// The stream of a given seed from which the seeds of later episodes come.
 const EPISODE_STREAM: u64 = 4 << 32;
@@ -69,7 +69,7 @@ impl Seeds {
         match self {
             Self::Drawn => (random().into(), SeedSource::Drawn),
             Self::Given { seed, next } => {
-                let derived = Dice::resume((*seed).into(), EPISODE_STREAM, 2 * u64::from(*next)).seed();
+                let derived = RngStream::resume((*seed).into(), EPISODE_STREAM, 2 * u64::from(*next)).seed();
                 *next += 1;
                 (derived.into(), SeedSource::Given(derived))
             }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use boardwire_games::{Recorded, Registry, Visitor};
-use boardwire_kernel::{Digest, Loaded, Options, Provenance, SetupError, Title, set_up};
+use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_kernel::{Digest, GameType, Loaded, Options, Provenance, SetupError, set_up};
 
 use crate::error::ServiceError;
 use crate::play::Rules;
@@ -36,8 +36,8 @@ pub struct Tables {
 /// What is known of a game before it is set up.
 #[derive(Debug)]
 pub struct Served {
-    /// The title.
-    pub title: Title,
+    /// The game type.
+    pub game_type: GameType,
     /// The digest of its catalogue.
     pub catalogue: Digest,
     /// Where the catalogue's values were read.
@@ -75,15 +75,15 @@ impl Tables {
         seats: u32,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Arc<Table>, ServiceError> {
-        let title = self.registry.title(game).ok_or_else(|| unknown_game(game))?;
-        let options = Options::resolve(&title, options).map_err(|error| setup(title.id, error))?;
-        let key = (title.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
+        let game_type = self.registry.game_type(game).ok_or_else(|| unknown_game(game))?;
+        let options = Options::resolve(&game_type, options).map_err(|error| setup(game_type.id, error))?;
+        let key = (game_type.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(table);
         }
         let rules = self.registry.visit(game, SetUp { seats, options: &options });
-        let rules = rules.ok_or_else(|| unknown_game(game))?.map_err(|error| setup(title.id, error))?;
+        let rules = rules.ok_or_else(|| unknown_game(game))?.map_err(|error| setup(game_type.id, error))?;
         let table = Arc::new(Table { digest: rules.info().digest(), rules });
         in_use.retain(|_, unused| unused.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
@@ -115,8 +115,12 @@ struct Describe;
 impl Visitor for Describe {
     type Output = Served;
 
-    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
-        Served { title: G::TITLE, catalogue: catalogue.digest, provenance: G::provenance(&catalogue.value) }
+    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
+        Served {
+            game_type: G::TYPE,
+            catalogue: catalogue.digest,
+            provenance: G::provenance(&catalogue.value),
+        }
     }
 }
 
@@ -128,7 +132,7 @@ struct SetUp<'a> {
 impl Visitor for SetUp<'_> {
     type Output = Result<Arc<dyn Rules>, SetupError>;
 
-    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let options = self.options.all().iter().map(|(name, value)| (*name, value.as_str()));
         Ok(Arc::new(set_up::<G>(Arc::clone(catalogue), self.seats, options)?))
     }

@@ -29,8 +29,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Dice, Game, GameInfo, Loaded, OptionKind, OptionSpec, Options,
-    Outcome, Provenance, ScoreLine, Seat, SeatSet, SetupError, Title,
+    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options,
+    Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError,
 };
 
 pub use action::Action;
@@ -80,7 +80,7 @@ impl Game for Faraway {
     type Action = Action;
     type Catalogue = Catalogue;
 
-    const TITLE: Title = Title {
+    const TYPE: GameType = GameType {
         id: "faraway",
         name: "Faraway",
         rules_version: 1,
@@ -108,8 +108,8 @@ impl Game for Faraway {
         // 8 regions played, 7 taken, up to 7 sanctuaries placed, 2 regions set aside.
         let longest = u32::from(seats) * if advanced { 24 } else { 22 };
         let info = GameInfo {
-            id: Self::TITLE.id,
-            rules_version: Self::TITLE.rules_version,
+            id: Self::TYPE.id,
+            rules_version: Self::TYPE.rules_version,
             catalogue: catalogue.digest,
             seats,
             options: options.clone(),
@@ -179,8 +179,8 @@ impl Game for Faraway {
             .collect()
     }
 
-    fn resample(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
-        self.redraw(state, viewer, dice);
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        self.redraw(state, viewer, rng);
     }
 
     fn estimate(&self, state: &State, seat: Seat) -> i32 {

@@ -10,9 +10,9 @@ use super::Faraway;
 use super::catalogue::{Catalogue, REGIONS, SANCTUARIES};
 use super::replay::replay;
 use super::scoring::fame;
-use crate::{LineError, Recorded, Replayed, Scorer};
+use crate::{LineError, ReplayFormat, Replayed, Scorer};
 
-impl Recorded for Faraway {
+impl ReplayFormat for Faraway {
     const SCORER: Option<Scorer<Catalogue>> = Some(score);
 
     fn replay(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<Replayed, LineError> {

@@ -1,6 +1,6 @@
 //! Draws anew what a seat cannot know: the cards others hold, the decks, the choices of others.
 
-use boardwire_kernel::{Dice, Seat};
+use boardwire_kernel::{RngStream, Seat};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
@@ -26,16 +26,16 @@ const FREE_STEPS: u32 = 24;
 
 impl Faraway {
     /// Draws anew everything that `viewer` cannot know.
-    pub(super) fn redraw(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
-        self.redraw_hands(state, viewer, dice);
-        self.redraw_set_aside(state, viewer, dice);
+    pub(super) fn redraw(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        self.redraw_hands(state, viewer, rng);
+        self.redraw_set_aside(state, viewer, rng);
         for seat in self.others(viewer) {
             let chosen = &mut state.chosen[seat];
             if *chosen > 0 {
-                *chosen = dice.draw(&mut state.hands[seat].clone());
+                *chosen = rng.draw(&mut state.hands[seat].clone());
             }
         }
-        self.redraw_sanctuaries(state, viewer, dice);
+        self.redraw_sanctuaries(state, viewer, rng);
     }
 
     fn others(&self, viewer: Seat) -> impl Iterator<Item = usize> + use<> {
@@ -43,7 +43,7 @@ impl Faraway {
     }
 
     /// Hidden hand cards and the deck, but for what the viewer knows it set aside into the deck.
-    fn redraw_hands(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+    fn redraw_hands(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut own = Regions::EMPTY;
         for id in state.aside[viewer.index()] {
             if state.deck.remove(id) {
@@ -57,7 +57,7 @@ impl Faraway {
         for seat in self.others(viewer) {
             let mut hand = known_hand(state, Seat::new(small(seat)));
             for _ in 0..state.hands[seat].difference(state.shown).len() {
-                hand.insert(dice.draw(&mut state.deck));
+                hand.insert(rng.draw(&mut state.deck));
             }
             state.hands[seat] = hand;
         }
@@ -65,7 +65,7 @@ impl Faraway {
     }
 
     /// What others set aside: of their hands while they do it, later whatever was not kept by anybody.
-    fn redraw_set_aside(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+    fn redraw_set_aside(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if !self.advanced {
             return;
         }
@@ -84,12 +84,12 @@ impl Faraway {
             let (from, count) = match state.phase {
                 Phase::SetAside if state.aside[seat][1] > 0 => (&mut own, 2),
                 // Nobody sees whether one has been set aside: six cases, none or one of five.
-                Phase::SetAside => (&mut own, u8::from(dice.below(6) > 0)),
+                Phase::SetAside => (&mut own, u8::from(rng.below(6) > 0)),
                 _ => (&mut candidates, 2),
             };
             state.aside[seat] = [0; 2];
             for place in 0..usize::from(count) {
-                state.aside[seat][place] = dice.draw(from);
+                state.aside[seat][place] = rng.draw(from);
             }
             if count == 2 {
                 state.aside[seat].sort_unstable();
@@ -103,7 +103,7 @@ impl Faraway {
     /// returned card has been dealt again. When some have, the paths also take a random walk whose steps
     /// are as likely forth as back, so that in the long run every history the viewer can believe in is as
     /// likely.
-    fn redraw_sanctuaries(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
+    fn redraw_sanctuaries(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if state.sanctuary_deck == SANCTUARIES {
             return;
         }
@@ -113,18 +113,18 @@ impl Faraway {
             .filter(|(_, seat, _)| *seat == viewer.index())
             .fold(0, |own, (_, _, bit)| own | bit);
         let known = paths.map(|path| Known::of(path, own));
-        exchange_alike(&mut paths, &known, 0, Path::MAX, dice);
+        exchange_alike(&mut paths, &known, 0, Path::MAX, rng);
         if paths.iter().any(|path| (path & !PLACED).count_ones() > 1) {
             for _ in 0..ROUNDS_OF_WALK {
                 for (_, _, deal) in self.deals(state) {
                     let before = deal - 1;
-                    exchange_alike(&mut paths, &known, deal, before, dice);
-                    exchange_alike(&mut paths, &known, deal, !before & !deal, dice);
+                    exchange_alike(&mut paths, &known, deal, before, rng);
+                    exchange_alike(&mut paths, &known, deal, !before & !deal, rng);
                 }
                 for _ in 0..FREE_STEPS {
-                    step(&mut paths, &known, own, dice);
+                    step(&mut paths, &known, own, rng);
                 }
-                exchange_alike(&mut paths, &known, 0, Path::MAX, dice);
+                exchange_alike(&mut paths, &known, 0, Path::MAX, rng);
             }
         }
         self.follow(state, &paths);
@@ -159,7 +159,7 @@ fn late(path: Path, seen: Path) -> Path {
 
 /// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
 /// deal which the viewer knows alike in that part; without a deal, whole paths among all cards.
-fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, dice: &mut Dice) {
+fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rng: &mut RngStream) {
     let mut members = [0; SANCTUARIES as usize];
     let mut count = 0;
     for (at, path) in paths.iter().enumerate() {
@@ -180,7 +180,7 @@ fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, di
         let alike = members[from..].iter().filter(|&&at| key(at) == wanted);
         let count = u32::try_from(alike.clone().count()).unwrap_or(1);
         if count > 1 {
-            let other = alike.clone().nth(dice.below(count) as usize).copied().unwrap_or(one);
+            let other = alike.clone().nth(rng.below(count) as usize).copied().unwrap_or(one);
             let swapped = (paths[one] ^ paths[other]) & part;
             paths[one] ^= swapped;
             paths[other] ^= swapped;
@@ -189,19 +189,19 @@ fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, di
 }
 
 /// One step of the walk: one to three exchanges, taken back unless the viewer can believe in the result.
-fn step(paths: &mut Paths, known: &[Known], own: Path, dice: &mut Dice) {
+fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngStream) {
     let before = *paths;
     let mut believable = true;
     let mut touched = [0; 6];
-    let exchanges = 1 + dice.below(3) as usize;
+    let exchanges = 1 + rng.below(3) as usize;
     for pair in touched.chunks_mut(2).take(exchanges) {
-        let first = dice.below(SANCTUARIES.into()) as usize;
-        let second = (first + 1 + dice.below(u32::from(SANCTUARIES) - 1) as usize) % paths.len();
+        let first = rng.below(SANCTUARIES.into()) as usize;
+        let second = (first + 1 + rng.below(u32::from(SANCTUARIES) - 1) as usize) % paths.len();
         pair.copy_from_slice(&[first, second]);
         let apart = segments(paths[first], paths[second]);
         let count = u32::try_from(apart.clone().count()).unwrap_or(0);
         if count > 0 {
-            let swapped = apart.clone().nth(dice.below(count) as usize).unwrap_or(0);
+            let swapped = apart.clone().nth(rng.below(count) as usize).unwrap_or(0);
             paths[first] ^= swapped;
             paths[second] ^= swapped;
         }

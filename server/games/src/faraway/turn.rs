@@ -57,7 +57,7 @@ impl Faraway {
     /// What a seat may choose now.
     pub(super) fn choices(&self, state: &State, seat: Seat) -> ActionSet {
         let at = seat.index();
-        let regions = |set: Regions| set.renumbered(1, Action::Region(1).index());
+        let regions = |set: Regions| set.shifted(1, Action::Region(1).index());
         match state.phase {
             Phase::SetAside if seat.number() < self.seats && state.aside[at][1] == 0 => {
                 let mut hand = state.hands[at];
@@ -67,7 +67,7 @@ impl Faraway {
             Phase::Explore if seat.number() < self.seats && state.chosen[at] == 0 => regions(state.hands[at]),
             Phase::Take if state.active() == Some(seat) => regions(state.display),
             Phase::Place if state.active() == Some(seat) => {
-                state.before(at).renumbered(1, Action::Sanctuary(1).index())
+                state.before(at).shifted(1, Action::Sanctuary(1).index())
             }
             _ => ActionSet::EMPTY,
         }

@@ -38,8 +38,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Dice, Game, GameInfo, Loaded, OptionKind, OptionSpec, Options,
-    Outcome, Provenance, ScoreLine, Seat, SeatSet, SetupError, Title,
+    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options,
+    Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError,
 };
 
 pub use action::Action;
@@ -184,7 +184,7 @@ impl Game for GoldenCompass {
     type Action = Action;
     type Catalogue = Catalogue;
 
-    const TITLE: Title = Title {
+    const TYPE: GameType = GameType {
         id: "golden_compass",
         name: "The Golden Compass",
         rules_version: 1,
@@ -219,8 +219,8 @@ impl Game for GoldenCompass {
         let layout = Layout::new(catalogue)?;
         let size = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
         let info = GameInfo {
-            id: Self::TITLE.id,
-            rules_version: Self::TITLE.rules_version,
+            id: Self::TYPE.id,
+            rules_version: Self::TYPE.rules_version,
             catalogue: loaded.digest,
             seats,
             options: options.clone(),
@@ -294,8 +294,8 @@ impl Game for GoldenCompass {
         self.score_lines(s, seat.number())
     }
 
-    fn resample(&self, s: &mut State, viewer: Seat, dice: &mut Dice) {
-        self.redraw(s, viewer.number(), dice);
+    fn resample(&self, s: &mut State, viewer: Seat, rng: &mut RngStream) {
+        self.redraw(s, viewer.number(), rng);
     }
 
     fn estimate(&self, s: &State, seat: Seat) -> i32 {

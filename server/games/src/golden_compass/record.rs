@@ -1,4 +1,4 @@
-//! Recorded games: lines that tell whole games event by event.
+//! ReplayFormat games: lines that tell whole games event by event.
 //!
 //! `script` is the line as read, `names` checks it against the catalogue, `fates` is its chance. `replay`
 //! plays its choices and compares its facts, with `told` as the table so far, `turn` and `effects` for what
@@ -20,9 +20,9 @@ use boardwire_kernel::{Loaded, set_up};
 use serde_json::Value;
 
 use super::{Catalogue, GoldenCompass};
-use crate::{LineError, Recorded, Replayed, Scorer};
+use crate::{LineError, ReplayFormat, Replayed, Scorer};
 
-impl Recorded for GoldenCompass {
+impl ReplayFormat for GoldenCompass {
     const SCORER: Option<Scorer<Catalogue>> = None;
 
     fn replay(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<Replayed, LineError> {

@@ -8,7 +8,7 @@
 //! The memories of the other seats are made anew as well, to agree with the world drawn: they are as wide as
 //! what this seat knows allows.
 
-use boardwire_kernel::{BitSet, Dice};
+use boardwire_kernel::{BitSet, RngStream};
 
 use super::GoldenCompass;
 use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, SEATS};
@@ -20,17 +20,17 @@ use super::state::{Cards, State, Step, bits};
 const MOST_TRIES: u32 = 1_000_000;
 
 impl GoldenCompass {
-    pub(super) fn redraw(&self, s: &mut State, viewer: u8, dice: &mut Dice) {
-        self.redraw_characters(s, viewer, dice);
+    pub(super) fn redraw(&self, s: &mut State, viewer: u8, rng: &mut RngStream) {
+        self.redraw_characters(s, viewer, rng);
         for _ in 0..MOST_TRIES {
-            self.redraw_cards(s, viewer, dice);
+            self.redraw_cards(s, viewer, rng);
             if self.can_go_on(s, viewer) {
                 break;
             }
         }
         let copies = s.memory[usize::from(viewer)].stamps;
         for city in 0..COLLECTING {
-            self.redraw_tokens(s, viewer, city, dice);
+            self.redraw_tokens(s, viewer, city, rng);
         }
         for seat in (0..self.seats).filter(|&seat| seat != viewer) {
             self.remake_memory(s, viewer, seat, &copies);
@@ -49,7 +49,7 @@ impl GoldenCompass {
         (0..self.seats).filter(move |&seat| seat != viewer)
     }
 
-    fn redraw_characters(&self, s: &mut State, viewer: u8, dice: &mut Dice) {
+    fn redraw_characters(&self, s: &mut State, viewer: u8, rng: &mut RngStream) {
         let mut pile = s.unseen;
         if s.step == Step::Keep {
             for seat in self.others(viewer) {
@@ -57,9 +57,9 @@ impl GoldenCompass {
             }
             for seat in self.others(viewer) {
                 let place = s.place_mut(seat);
-                place.dealt = [0; 2].map(|_: u8| dice.draw(&mut pile) + 1);
+                place.dealt = [0; 2].map(|_: u8| rng.draw(&mut pile) + 1);
                 if place.kept > 0 {
-                    place.kept = u8::from(dice.below(2) == 1) + 1;
+                    place.kept = u8::from(rng.below(2) == 1) + 1;
                 }
             }
             s.unseen = pile;
@@ -78,7 +78,7 @@ impl GoldenCompass {
         for seat in self.others(viewer).filter(hidden) {
             let shown = symbols(s.place(seat).under - 1);
             let mut fitting: BitSet<1> = pile.iter().filter(|&id| symbols(id) == shown).collect();
-            let id = dice.draw(&mut fitting);
+            let id = rng.draw(&mut fitting);
             pile.remove(id);
             s.place_mut(seat).under = id + 1;
         }
@@ -86,11 +86,11 @@ impl GoldenCompass {
     }
 
     /// Fills hands and draw pile.
-    fn redraw_cards(&self, s: &mut State, viewer: u8, dice: &mut Dice) {
+    fn redraw_cards(&self, s: &mut State, viewer: u8, rng: &mut RngStream) {
         let memory = s.memory[usize::from(viewer)];
         let mut hands = [Cards::default(); SEATS];
         let mut ages = memory.ages;
-        self.settle_taken(s, viewer, &memory, &mut hands, &mut ages, dice);
+        self.settle_taken(s, viewer, &memory, &mut hands, &mut ages, rng);
         let mut pool = Pool::new(self, &memory);
         // Cards of the active seat, the newest first.
         let mut newest = [0; HAND];
@@ -99,7 +99,7 @@ impl GoldenCompass {
             for seat in self.others(viewer) {
                 let here = ages[usize::from(seat)].count(age);
                 for _ in 0..here {
-                    let card = pool.draw(dice);
+                    let card = pool.draw(rng);
                     hands[usize::from(seat)].insert(card);
                     if seat == s.active {
                         newest.rotate_right(1);
@@ -125,7 +125,7 @@ impl GoldenCompass {
         memory: &Memory,
         hands: &mut [Cards; SEATS],
         ages: &mut [Cards; SEATS],
-        dice: &mut Dice,
+        rng: &mut RngStream,
     ) {
         let mut room = [0u8; SEATS];
         for seat in self.others(viewer) {
@@ -136,7 +136,7 @@ impl GoldenCompass {
         // The surest first: they leave the others the room there is.
         let mut order: Vec<usize> = (0..taken.len()).collect();
         order.sort_by_key(|&at| taken[at].holders.count_ones());
-        if !assign(taken, &order, &mut room, &mut given, dice) {
+        if !assign(taken, &order, &mut room, &mut given, rng) {
             return;
         }
         for (entry, &seat) in taken.iter().zip(&given) {
@@ -148,7 +148,7 @@ impl GoldenCompass {
     }
 
     /// Gives the tokens of one city that the viewer cannot see to the places they may be in.
-    fn redraw_tokens(&self, s: &mut State, viewer: u8, city: usize, dice: &mut Dice) {
+    fn redraw_tokens(&self, s: &mut State, viewer: u8, city: usize, rng: &mut RngStream) {
         let all = self.printed().cities[city].tokens;
         let places = s.memory[usize::from(viewer)].tokens;
         let hidden = |token: &u8| {
@@ -173,7 +173,7 @@ impl GoldenCompass {
                     room[place] += 1;
                 }
             }
-            let mut left = dice.below(ways.iter().sum::<u32>().max(1));
+            let mut left = rng.below(ways.iter().sum::<u32>().max(1));
             let mut chosen = SEATS;
             for (place, &way) in ways.iter().enumerate() {
                 if left < way {
@@ -272,11 +272,11 @@ impl Pool {
         }
     }
 
-    fn draw(&mut self, dice: &mut Dice) -> u8 {
+    fn draw(&mut self, rng: &mut RngStream) -> u8 {
         if self.open == 0 {
             self.open = self.len; // No game leads here, a snapshot from outside may.
         }
-        let at = dice.below(u32::try_from(self.open).unwrap_or(1)) as usize;
+        let at = rng.below(u32::try_from(self.open).unwrap_or(1)) as usize;
         let card = self.copies[at].0;
         self.open -= 1;
         self.len -= 1;
@@ -317,18 +317,18 @@ fn assign(
     order: &[usize],
     room: &mut [u8; SEATS],
     given: &mut [u8],
-    dice: &mut Dice,
+    rng: &mut RngStream,
 ) -> bool {
     let Some((&at, rest)) = order.split_first() else {
         return true;
     };
     let mut holders: BitSet<1> = (0..4).filter(|seat| taken[at].holders >> seat & 1 == 1).collect();
     while !holders.is_empty() {
-        let seat = dice.draw(&mut holders);
+        let seat = rng.draw(&mut holders);
         if room[usize::from(seat)] > 0 {
             room[usize::from(seat)] -= 1;
             given[at] = seat;
-            if assign(taken, rest, room, given, dice) {
+            if assign(taken, rest, room, given, rng) {
                 return true;
             }
             room[usize::from(seat)] += 1;

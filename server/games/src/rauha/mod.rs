@@ -31,8 +31,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    ActionLabels, ActionSet, CatalogueError, Chance, Dice, Game, GameInfo, Loaded, OptionKind, OptionSpec,
-    Options, Outcome, Provenance, ScoreLine, Seat, SeatSet, SetupError, Title,
+    ActionLabels, ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, OptionKind,
+    OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError,
 };
 
 pub use action::Action;
@@ -65,7 +65,7 @@ impl Game for Rauha {
     type Action = Action;
     type Catalogue = Catalogue;
 
-    const TITLE: Title = Title {
+    const TYPE: GameType = GameType {
         id: "rauha",
         name: "Rauha",
         rules_version: 1,
@@ -86,8 +86,8 @@ impl Game for Rauha {
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let facts = &catalogue.value;
         let info = GameInfo {
-            id: Self::TITLE.id,
-            rules_version: Self::TITLE.rules_version,
+            id: Self::TYPE.id,
+            rules_version: Self::TYPE.rules_version,
             catalogue: catalogue.digest,
             seats,
             options: options.clone(),
@@ -139,8 +139,8 @@ impl Game for Rauha {
         scoring::sources_of(&state.boards[seat.index()])
     }
 
-    fn resample(&self, state: &mut State, viewer: Seat, dice: &mut Dice) {
-        self.rules.redraw(state, viewer, dice);
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        self.rules.redraw(state, viewer, rng);
     }
 
     fn estimate(&self, state: &State, seat: Seat) -> i32 {

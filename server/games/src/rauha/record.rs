@@ -12,9 +12,9 @@ use std::sync::Arc;
 use boardwire_kernel::Loaded;
 
 use super::{Catalogue, Rauha};
-use crate::{LineError, Recorded, Replayed, Scorer};
+use crate::{LineError, ReplayFormat, Replayed, Scorer};
 
-impl Recorded for Rauha {
+impl ReplayFormat for Rauha {
     const SCORER: Option<Scorer<Catalogue>> = Some(cases::answer);
 
     fn replay(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<Replayed, LineError> {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::playout::random_game;
-use crate::{ActionSet, Chance, Dice, Episode, Game, MAX_ACTIONS, RESAMPLE_STREAM, Rejection, Seat, apply};
+use crate::{
+    ActionSet, Chance, Episode, Game, MAX_ACTIONS, RESAMPLE_STREAM, Rejection, RngStream, Seat, apply,
+};
 
 /// Everything one seat is shown of a position: two positions that differ only in what the seat may not
 /// know show it the same.
@@ -34,7 +36,7 @@ impl Shown {
 /// # Panics
 /// When the game breaks a law; the message names it.
 pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
-    let mut dice = Dice::new(seed, RESAMPLE_STREAM);
+    let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
     let mut varied = false;
     let mut digests = Vec::new();
     let end = random_game(game, seed, |episode| {
@@ -43,8 +45,8 @@ pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
         only_pending_seats_have_legal_actions(episode);
         refusals_change_nothing(episode);
         views_stay_within_their_maxima(episode);
-        resample_keeps_what_its_seat_is_shown(episode, &mut dice, &mut varied);
-        commits_commute_and_stay_hidden(episode, &mut dice);
+        resample_keeps_what_its_seat_is_shown(episode, &mut rng, &mut varied);
+        commits_commute_and_stay_hidden(episode, &mut rng);
         a_restored_episode_is_the_same(episode);
     });
     audits_hold(&end);
@@ -123,11 +125,15 @@ fn views_stay_within_their_maxima<G: Game>(episode: &Episode<G>) {
     }
 }
 
-fn resample_keeps_what_its_seat_is_shown<G: Game>(episode: &Episode<G>, dice: &mut Dice, varied: &mut bool) {
+fn resample_keeps_what_its_seat_is_shown<G: Game>(
+    episode: &Episode<G>,
+    rng: &mut RngStream,
+    varied: &mut bool,
+) {
     let game = episode.game();
     for seat in seats(episode) {
         let mut world = episode.state().clone();
-        game.resample(&mut world, seat, dice);
+        game.resample(&mut world, seat, rng);
         *varied |= world != *episode.state();
         if let Err(broken) = game.audit(&world) {
             panic!("resample for {seat} at ply {}: {broken}\n{world:?}", episode.ply());
@@ -143,13 +149,13 @@ fn resample_keeps_what_its_seat_is_shown<G: Game>(episode: &Episode<G>, dice: &m
 
 /// While others still owe their choice, what one seat chose shows to nobody else, and the order of two
 /// choices makes no difference.
-fn commits_commute_and_stay_hidden<G: Game>(episode: &Episode<G>, dice: &mut Dice) {
+fn commits_commute_and_stay_hidden<G: Game>(episode: &Episode<G>, rng: &mut RngStream) {
     let game = &**episode.game();
     let pending: Vec<Seat> = episode.pending().iter().collect();
     if pending.len() < 2 {
         return;
     }
-    let choose = |seat, dice: &mut Dice| dice.draw(&mut game.legal(episode.state(), seat));
+    let choose = |seat, rng: &mut RngStream| rng.draw(&mut game.legal(episode.state(), seat));
     let play = |moves: &[(Seat, u8)]| {
         let (mut state, mut chance): (G::State, Chance) = (episode.state().clone(), episode.chance().clone());
         for &(seat, action) in moves {
@@ -158,12 +164,12 @@ fn commits_commute_and_stay_hidden<G: Game>(episode: &Episode<G>, dice: &mut Dic
         (state, chance.words())
     };
     let (first, second) = (pending[0], pending[1]);
-    let (a, b) = (choose(first, dice), choose(second, dice));
+    let (a, b) = (choose(first, rng), choose(second, rng));
     let one_way = play(&[(first, a), (second, b)]);
     let other_way = play(&[(second, b), (first, a)]);
     assert!(one_way == other_way, "the choices of {first} and {second} do not commute");
     for &seat in &pending {
-        let (one, other) = (play(&[(seat, choose(seat, dice))]), play(&[(seat, choose(seat, dice))]));
+        let (one, other) = (play(&[(seat, choose(seat, rng))]), play(&[(seat, choose(seat, rng))]));
         if game.pending(&one.0).is_empty() || game.pending(&one.0) != game.pending(&other.0) {
             continue;
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::{BOT_STREAM, Dice, Digest, Episode, Game, Seat};
+use crate::{BOT_STREAM, Digest, Episode, Game, RngStream, Seat};
 
 /// One random game as text: a header, every action with the digest after it, at the start and at the start
 /// of every simultaneous phase the text and view of the first seat and the digests of the others' views,
@@ -20,7 +20,7 @@ pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
     let _ =
         writeln!(out, "options {}\ncatalogue {}\nspec {}", options.join(" "), info.catalogue, info.digest());
     let mut episode = Episode::seeded(Arc::clone(game), seed);
-    let mut dice = Dice::new(seed, BOT_STREAM);
+    let mut rng = RngStream::new(seed, BOT_STREAM);
     let _ = writeln!(out, "deal {}", episode.digest());
     let mut owed = 0;
     while let Some(seat) = episode.pending().lowest() {
@@ -29,7 +29,7 @@ pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
             position(&mut out, &episode);
         }
         owed = now;
-        let action = dice.draw(&mut game.legal(episode.state(), seat));
+        let action = rng.draw(&mut game.legal(episode.state(), seat));
         episode.apply(seat, action.into()).expect("a legal action is accepted");
         let label = info.actions.get(action).expect("a legal action has a label");
         let digest = episode.digest().to_string();

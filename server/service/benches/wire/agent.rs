@@ -8,7 +8,7 @@ use boardwire_api::v1::{
     ActRequest, CreateMatchRequest, CreateMatchResponse, JoinMatchRequest, JoinMatchResponse, Observation,
     ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request, play_response,
 };
-use boardwire_kernel::{BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, RngStream};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -45,7 +45,7 @@ pub(crate) struct Agent {
     pub(crate) seen: Observation,
     line: Line,
     match_id: String,
-    dice: Dice,
+    rng: RngStream,
 }
 
 fn with_token<T>(message: T, token: &MetadataValue<Ascii>) -> Request<T> {
@@ -115,7 +115,7 @@ impl Agent {
         };
         let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
         let seen = line.ask(play_request::Request::Observe(observe)).await?;
-        Ok(Self { created, joined, seen, line, match_id, dice: Dice::new(SEED, BOT_STREAM) })
+        Ok(Self { created, joined, seen, line, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
     }
 
     /// Whether the episode has ended.
@@ -129,7 +129,7 @@ impl Agent {
             match_id: self.match_id.clone(),
             episode: self.seen.episode,
             decision: self.seen.decision,
-            action: legal_action(&self.seen.mask, &mut self.dice).into(),
+            action: legal_action(&self.seen.mask, &mut self.rng).into(),
             wait: true,
             extras: None,
         };

@@ -17,7 +17,7 @@ use boardwire_api::v1::{
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse, run_batch_request,
     run_batch_response,
 };
-use boardwire_kernel::{BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 use bytes::Bytes;
 use tokio_stream::{Stream, StreamExt as _};
@@ -43,10 +43,10 @@ struct Tape {
 }
 
 /// A random one of the actions in a mask; 0 when there is none.
-pub(crate) fn legal_action(mask: &[u8], dice: &mut Dice) -> u8 {
+pub(crate) fn legal_action(mask: &[u8], rng: &mut RngStream) -> u8 {
     let mut skip = match mask.iter().map(|byte| byte.count_ones()).sum() {
         0 => return 0,
-        legal => dice.below(legal),
+        legal => rng.below(legal),
     };
     for (at, &byte) in (0..).zip(mask) {
         if skip < byte.count_ones() {
@@ -73,10 +73,10 @@ impl Tape {
         let first = with_token(&batch.id, None)
             .map(|(batch_id, _)| ResetBatchRequest { batch_id, ..ResetBatchRequest::default() });
         let mut shown = client.reset_batch(first).await?.into_inner().step.context("rows")?;
-        let (mut steps, mut dice) = (vec![], Dice::new(0, BOT_STREAM));
+        let (mut steps, mut rng) = (vec![], RngStream::new(0, BOT_STREAM));
         for _ in 0..STEPS {
             let masks = shown.mask.chunks_exact(batch.mask_bytes as usize);
-            let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut dice)).collect();
+            let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             let next =
                 with_token(&batch.id, Some(actions.into())).map(|(batch_id, actions)| StepBatchRequest {
                     batch_id,

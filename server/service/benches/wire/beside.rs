@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{CreateMatchRequest, OpenBatchRequest, ResetBatchRequest, StepBatchRequest};
-use boardwire_kernel::{BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 use tonic::Request;
 use tonic_health::pb::HealthCheckRequest;
@@ -173,10 +173,10 @@ async fn batch(address: &str) -> anyhow::Result<()> {
     reset.metadata_mut().insert("authorization", bearer.clone());
     let mut shown = client.reset_batch(reset).await?.into_inner().step.context("rows")?;
     println!("loaded");
-    let mut dice = Dice::new(0, BOT_STREAM);
+    let mut rng = RngStream::new(0, BOT_STREAM);
     loop {
         let masks = shown.mask.chunks_exact(shown.mask.len() / shown.seat.len());
-        let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut dice)).collect();
+        let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
         let step =
             StepBatchRequest { batch_id: batch_id.clone(), actions: actions.into(), ..Default::default() };
         let mut step = Request::new(step);

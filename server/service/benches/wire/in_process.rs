@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use boardwire_games::Registry;
-use boardwire_kernel::{BOT_STREAM, Dice};
+use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::arbiter::Player;
 use boardwire_server::batch::{Autoreset, Batch, Opening, Plan};
 use boardwire_server::pool::Pool;
@@ -44,13 +44,13 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
     let plan = Plan { autoreset: Autoreset::SameStep, ..plan };
     let opening = Opening { plan, environments, first: 0, seed: 7 };
     let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, pool))?;
-    let mut dice = Dice::new(0, BOT_STREAM);
+    let mut rng = RngStream::new(0, BOT_STREAM);
     let mut shown = runtime.block_on(batch.reset(&[], None, &[]))?;
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
         while stepping < SAMPLE {
             let masks = shown.mask.chunks_exact(shown.mask.len() / environments);
-            let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut dice)).collect();
+            let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();
             shown = runtime.block_on(batch.step(0, 0, actions.into()))?;

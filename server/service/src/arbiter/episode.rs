@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use boardwire_bots::{Bot, Choice};
-use boardwire_kernel::{BOT_STREAM, Dice, Key, Rejection, SUBSTITUTE_STREAM, Seat, SeatSet};
+use boardwire_kernel::{BOT_STREAM, Key, Rejection, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 
 use super::{Decision, IllegalActions, Player, Settings};
 use crate::error::ServiceError;
@@ -29,7 +29,7 @@ pub(super) struct Place {
     pub(super) substituted: bool,
     last: Option<Decision>,
     /// What its bot draws from; absent while the bot thinks.
-    dice: Option<Dice>,
+    rng: Option<RngStream>,
     /// Words used of the stream that substitutes for its illegal actions are drawn from.
     substitutes: u64,
 }
@@ -42,15 +42,16 @@ pub(super) struct BotFault {
     pub(super) what: String,
 }
 
-/// Nobody has done anything yet; bots have dice of their own.
+/// Nobody has done anything yet; each bot has a stream of its own.
 fn places(settings: &Settings, key: Key) -> Vec<Place> {
-    let dice = |stream, player: &Player| matches!(player, Player::Bot(_)).then(|| Dice::keyed(key, stream));
+    let rng =
+        |stream, player: &Player| matches!(player, Player::Bot(_)).then(|| RngStream::keyed(key, stream));
     let seats = (BOT_STREAM..).zip(&settings.players);
     let place = |(stream, player)| Place {
         decision: 0,
         substituted: false,
         last: None,
-        dice: dice(stream, player),
+        rng: rng(stream, player),
         substitutes: 0,
     };
     seats.map(place).collect()
@@ -162,9 +163,9 @@ impl Standing {
                 // A stream for every seat: what one does never shifts what is played for another.
                 let stream = SUBSTITUTE_STREAM + u64::from(seat.number());
                 let place = &mut self.places[seat.index()];
-                let mut dice = Dice::resume(self.opened.key, stream, place.substitutes);
-                let drawn = dice.draw(&mut legal);
-                place.substitutes = dice.words();
+                let mut rng = RngStream::resume(self.opened.key, stream, place.substitutes);
+                let drawn = rng.draw(&mut legal);
+                place.substitutes = rng.words();
                 Some(drawn)
             }
             (Rejection::Illegal { .. }, IllegalActions::Forfeit) => {
@@ -197,7 +198,7 @@ impl Standing {
                 self.play_for(seat, action)?;
                 continue;
             }
-            let due: Vec<_> = bots.iter().filter_map(|&(seat, bot)| self.take_dice(seat, bot)).collect();
+            let due: Vec<_> = bots.iter().filter_map(|&(seat, bot)| self.take_rng(seat, bot)).collect();
             let mut round = self.play.round(due);
             if !bots.iter().all(|(_, bot)| bot.is_quick()) {
                 return Ok(Some(round));
@@ -221,8 +222,8 @@ impl Standing {
         self.pending().iter().filter_map(bot).collect()
     }
 
-    fn take_dice(&mut self, seat: Seat, bot: Bot) -> Option<(Seat, Bot, Dice)> {
-        Some((seat, bot, self.places[seat.index()].dice.take()?))
+    fn take_rng(&mut self, seat: Seat, bot: Bot) -> Option<(Seat, Bot, RngStream)> {
+        Some((seat, bot, self.places[seat.index()].rng.take()?))
     }
 
     /// A forced choice that is to be skipped. Nobody but the one agent is there to draw conclusions from it.
@@ -236,9 +237,9 @@ impl Standing {
     /// Plays what the bots of a round have chosen.
     pub(super) fn play_round(&mut self, mut choices: Vec<Choice>) -> Result<(), BotFault> {
         choices.sort_unstable_by_key(|choice| choice.seat);
-        for Choice { seat, action, dice } in choices {
+        for Choice { seat, action, rng } in choices {
             self.play_for(seat, action)?;
-            self.places[seat.index()].dice = Some(dice);
+            self.places[seat.index()].rng = Some(rng);
         }
         Ok(())
     }
@@ -250,10 +251,10 @@ impl Standing {
 
     /// The same with all that `seat` cannot know drawn anew.
     #[cfg(test)]
-    pub(super) fn imagined(&self, settings: &Settings, seat: Seat, dice: &mut Dice) -> Self {
-        let copy = |place: &Place| Place { dice: place.dice.clone(), ..*place };
+    pub(super) fn determinized(&self, settings: &Settings, seat: Seat, rng: &mut RngStream) -> Self {
+        let copy = |place: &Place| Place { rng: place.rng.clone(), ..*place };
         Self {
-            play: self.play.imagined(seat, dice),
+            play: self.play.determinized(seat, rng),
             places: self.places.iter().map(copy).collect(),
             forfeited: self.forfeited,
             episode: self.episode,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
-use boardwire_kernel::{Dice, SUBSTITUTE_STREAM};
+use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM};
 
 use super::*;
 use crate::pool::Pool;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_bots::{Choice, Round};
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, Dice, Episode, Game, MAX_SEATS, Outcome, SUBSTITUTE_STREAM, Seat, SeatSet,
+    ActionSet, BOT_STREAM, Episode, Game, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet,
 };
 
 use super::snapshot::Saved;
@@ -41,8 +41,8 @@ pub(super) struct Environment<G: Game> {
     /// Whether it has been neither reset nor stepped.
     fresh: bool,
     forfeited: Option<Seat>,
-    /// The dice of the bots, in the order of their seats.
-    dice: Vec<Dice>,
+    /// The streams of the bots, in the order of their seats.
+    rng: Vec<RngStream>,
     /// Words used of the streams that substitutes are drawn from, by seat.
     substitutes: [u64; MAX_SEATS],
     /// The bots that think.
@@ -51,7 +51,7 @@ pub(super) struct Environment<G: Game> {
 
 /// The seed of an environment's episode: words `2 index` and `2 index + 1` of the environment's stream.
 fn episode_seed(seed: u64, number: u64, index: u32) -> u64 {
-    Dice::resume(seed.into(), number, 2 * u64::from(index)).seed()
+    RngStream::resume(seed.into(), number, 2 * u64::from(index)).seed()
 }
 
 impl<G: Game> Environment<G> {
@@ -65,7 +65,7 @@ impl<G: Game> Environment<G> {
             index: 0,
             fresh: true,
             forfeited: None,
-            dice: plan.bots.iter().map(|&(seat, _)| bot_dice(own, seat)).collect(),
+            rng: plan.bots.iter().map(|&(seat, _)| bot_rng(own, seat)).collect(),
             substitutes: [0; MAX_SEATS],
             round: None,
         }
@@ -73,7 +73,7 @@ impl<G: Game> Environment<G> {
 
     /// The same environment; no bot may be thinking.
     pub(super) fn copy(&self) -> Self {
-        Self { episode: self.episode.clone(), dice: self.dice.clone(), round: None, ..*self }
+        Self { episode: self.episode.clone(), rng: self.rng.clone(), round: None, ..*self }
     }
 
     /// Deals an episode.
@@ -97,8 +97,8 @@ impl<G: Game> Environment<G> {
         self.episode.restart(seed);
         self.forfeited = None;
         self.substitutes = [0; MAX_SEATS];
-        for (dice, &(seat, _)) in self.dice.iter_mut().zip(&plan.bots) {
-            *dice = bot_dice(seed, seat);
+        for (rng, &(seat, _)) in self.rng.iter_mut().zip(&plan.bots) {
+            *rng = bot_rng(seed, seat);
         }
     }
 
@@ -123,9 +123,9 @@ impl<G: Game> Environment<G> {
     fn substitute(&mut self, seat: Seat, mut legal: ActionSet) -> u8 {
         let key = self.episode.chance().key().expect("no environment is scripted");
         let words = &mut self.substitutes[seat.index()];
-        let mut dice = Dice::resume(key, SUBSTITUTE_STREAM + u64::from(seat.number()), *words);
-        let action = dice.draw(&mut legal);
-        *words = dice.words();
+        let mut rng = RngStream::resume(key, SUBSTITUTE_STREAM + u64::from(seat.number()), *words);
+        let action = rng.draw(&mut legal);
+        *words = rng.words();
         action
     }
 
@@ -160,17 +160,17 @@ impl<G: Game> Environment<G> {
 
     /// Lets the bots among `pending` choose, or begin to think; whether there are any.
     fn play_bots(&mut self, plan: &Plan, pending: SeatSet) -> bool {
-        let mut due = plan.bots.iter().zip(&mut self.dice).filter(|((seat, _), _)| pending.contains(*seat));
-        let Some(((seat, bot), dice)) = due.next() else { return false };
+        let mut due = plan.bots.iter().zip(&mut self.rng).filter(|((seat, _), _)| pending.contains(*seat));
+        let Some(((seat, bot), rng)) = due.next() else { return false };
         let legal = self.episode.game().legal(self.episode.state(), *seat);
         // Bots that look at nothing but their legal actions may go one after the other.
-        let blind = if plan.has_quick_bots() { bot.choose_blindly(legal, dice) } else { None };
+        let blind = if plan.has_quick_bots() { bot.choose_blindly(legal, rng) } else { None };
         if let Some(action) = blind {
             self.play(*seat, action);
             return true;
         }
-        let first = (*seat, *bot, dice.clone());
-        let others = due.map(|(&(seat, bot), dice)| (seat, bot, dice.clone()));
+        let first = (*seat, *bot, rng.clone());
+        let others = due.map(|(&(seat, bot), rng)| (seat, bot, rng.clone()));
         self.round = Some(Box::new(Round::new(&self.episode, std::iter::once(first).chain(others))));
         true
     }
@@ -178,10 +178,10 @@ impl<G: Game> Environment<G> {
     fn play_round(&mut self, plan: &Plan, round: Round<G>) {
         let mut choices = round.choices();
         choices.sort_unstable_by_key(|choice| choice.seat);
-        for Choice { seat, action, dice } in choices {
+        for Choice { seat, action, rng } in choices {
             self.play(seat, action);
             let at = plan.bots.iter().position(|(bot, _)| *bot == seat).expect("a bot sits there");
-            self.dice[at] = dice;
+            self.rng[at] = rng;
         }
     }
 
@@ -232,7 +232,7 @@ impl<G: Game> Environment<G> {
             index: self.index,
             fresh: self.fresh,
             forfeited: self.forfeited.map(Seat::number),
-            dice: self.dice.iter().map(Dice::words).collect(),
+            rng: self.rng.iter().map(RngStream::words).collect(),
             substitutes: self.substitutes,
             episode: self.episode.save(),
         }
@@ -242,14 +242,14 @@ impl<G: Game> Environment<G> {
     pub(super) fn restore(game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<(Self, Due), String> {
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
         let own = episode.chance().key().ok_or("an episode without a seed")?;
-        if saved.dice.len() != plan.bots.len() {
-            return Err(format!("the dice of {} bots, not {}", saved.dice.len(), plan.bots.len()));
+        if saved.rng.len() != plan.bots.len() {
+            return Err(format!("the rng of {} bots, not {}", saved.rng.len(), plan.bots.len()));
         }
         let forfeited = match saved.forfeited {
             Some(seat) if seat >= game.info().seats => return Err(format!("forfeited by seat {seat}")),
             seat => seat.map(Seat::new),
         };
-        let dice = plan.bots.iter().zip(&saved.dice);
+        let rng = plan.bots.iter().zip(&saved.rng);
         let environment = Self {
             episode,
             seed: saved.seed,
@@ -257,7 +257,7 @@ impl<G: Game> Environment<G> {
             index: saved.index,
             fresh: saved.fresh,
             forfeited,
-            dice: dice.map(|((seat, _), &words)| Dice::resume(own, bot_stream(*seat), words)).collect(),
+            rng: rng.map(|((seat, _), &words)| RngStream::resume(own, bot_stream(*seat), words)).collect(),
             substitutes: saved.substitutes,
             round: None,
         };
@@ -275,6 +275,6 @@ fn bot_stream(seat: Seat) -> u64 {
     BOT_STREAM + u64::from(seat.number())
 }
 
-fn bot_dice(seed: u64, seat: Seat) -> Dice {
-    Dice::new(seed, bot_stream(seat))
+fn bot_rng(seed: u64, seat: Seat) -> RngStream {
+    RngStream::new(seed, bot_stream(seat))
 }

@@ -28,7 +28,7 @@ pub struct Saved {
     pub(super) index: u32,
     pub(super) fresh: bool,
     pub(super) forfeited: Option<u8>,
-    pub(super) dice: Vec<u64>,
+    pub(super) rng: Vec<u64>,
     pub(super) substitutes: [u64; MAX_SEATS],
     pub(super) episode: Vec<u8>,
 }

@@ -7,7 +7,7 @@ mod snapshots;
 use std::sync::{Arc, LazyLock};
 
 use boardwire_games::Registry;
-use boardwire_kernel::{Dice, Seat};
+use boardwire_kernel::{RngStream, Seat};
 
 use super::*;
 use crate::arbiter::{Arbiter, Decision, Extras, Player, Settings};
@@ -75,7 +75,7 @@ fn legal(step: &Step, at: usize) -> Vec<u8> {
 fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
     let choose = |at: usize| {
         let legal = legal(step, at);
-        let pick = Dice::new(salt, first + u64::from(step.first) + at as u64).seed();
+        let pick = RngStream::new(salt, first + u64::from(step.first) + at as u64).seed();
         legal.get(usize::try_from(pick % legal.len().max(1) as u64).expect("few")).copied().unwrap_or(0)
     };
     (0..step.seat.len()).map(choose).collect()
@@ -125,7 +125,7 @@ fn environments_do_not_depend_on_batch_size_or_threads() {
 fn parts_stepped_in_any_order_and_size_are_the_whole() {
     let table = table("faraway", 3);
     let plan = plan(&["random", "learner", "learner"]);
-    let mut dice = Dice::new(1, 0);
+    let mut rng = RngStream::new(1, 0);
     for environments in [1, 2, 63, 64, 65, 128, 512, 513, 600] {
         let (whole, parted) =
             (open(&table, &plan, environments, 0, 2), open(&table, &plan, environments, 0, 2));
@@ -135,7 +135,7 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
             let actions = choices(&shown, 0, salt);
             shown = step(&whole, actions.clone()).expect("legal");
             let mut cuts = vec![0, environments];
-            cuts.extend((0..3).map(|_| dice.below(u32::try_from(environments).expect("few")) as usize));
+            cuts.extend((0..3).map(|_| rng.below(u32::try_from(environments).expect("few")) as usize));
             cuts.sort_unstable();
             let mut runs: Vec<_> =
                 cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|run| !run.is_empty()).collect();
@@ -169,7 +169,7 @@ async fn a_batch_plays_as_a_match_does() {
             Batch::open(String::new(), Arc::clone(&table), opening, pool(1)).await.expect("it is opened");
         let settings = Settings {
             players: plan.players.clone(),
-            seed: Some(Dice::resume(7.into(), 3, 0).seed()),
+            seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
             reward: plan.reward,
             skip_forced: plan.skip_forced,
             illegal_actions: plan.illegal_actions,

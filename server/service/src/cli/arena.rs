@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use boardwire_bots::Bot;
-use boardwire_kernel::Dice;
+use boardwire_kernel::RngStream;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -77,7 +77,8 @@ impl Arena {
             let turn = usize::try_from(number)? % bots.len();
             let mut seated: Vec<Bot> = bots.clone();
             seated.rotate_right(turn);
-            let end = bot_match(table, &seated, Dice::new(self.table.seed, number).seed(), |_, _, _| Ok(()))?;
+            let end =
+                bot_match(table, &seated, RngStream::new(self.table.seed, number).seed(), |_, _, _| Ok(()))?;
             plies.fetch_add(end.ply().into(), Ordering::Relaxed);
             if let Some(outcome) = end.outcome() {
                 let winners: f64 = outcome.ranks().iter().map(|&rank| f64::from(u8::from(rank == 1))).sum();

@@ -38,25 +38,25 @@ impl Games {
                 let served = Registry::IDS.iter().map(|id| Ok(tables.served(id)?));
                 let served = served.collect::<anyhow::Result<Vec<_>>>()?;
                 if self.json {
-                    let _ = writeln!(out, "{}", served.iter().map(title_json).collect::<Value>());
+                    let _ = writeln!(out, "{}", served.iter().map(type_json).collect::<Value>());
                 } else {
                     for served in &served {
-                        title_text(&mut out, served);
+                        type_text(&mut out, served);
                     }
                 }
             }
             Some(game) => {
                 let served = tables.served(game)?;
-                let seats = self.seats.unwrap_or_else(|| (*served.title.seats.start()).into());
+                let seats = self.seats.unwrap_or_else(|| (*served.game_type.seats.start()).into());
                 let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
                 let table = tables.table(game, seats, options)?;
                 let info = table.rules.info();
                 if self.json {
-                    let mut whole = title_json(&served);
+                    let mut whole = type_json(&served);
                     whole["table"] = table_json(info, &table.digest.to_string());
                     let _ = writeln!(out, "{whole}");
                 } else {
-                    title_text(&mut out, &served);
+                    type_text(&mut out, &served);
                     table_text(&mut out, info, &served);
                 }
             }
@@ -66,11 +66,11 @@ impl Games {
     }
 }
 
-fn title_text(out: &mut String, served: &Served) {
-    let title = &served.title;
-    let (min, max) = (title.seats.start(), title.seats.end());
-    let _ = writeln!(out, "{:<16} {}, {min} to {max} seats", title.id, title.name);
-    for option in title.options {
+fn type_text(out: &mut String, served: &Served) {
+    let game_type = &served.game_type;
+    let (min, max) = (game_type.seats.start(), game_type.seats.end());
+    let _ = writeln!(out, "{:<16} {}, {min} to {max} seats", game_type.id, game_type.name);
+    for option in game_type.options {
         let _ = writeln!(
             out,
             "    {}: {} (default {}). {}",
@@ -121,8 +121,8 @@ fn meaning(meaning: &Meaning) -> String {
     }
 }
 
-fn title_json(served: &Served) -> Value {
-    let title = &served.title;
+fn type_json(served: &Served) -> Value {
+    let game_type = &served.game_type;
     let option = |spec: &boardwire_kernel::OptionSpec| {
         let kind = spec.kind.to_string();
         json!({"name": spec.name, "kind": kind, "default": spec.default, "doc": spec.doc})
@@ -130,11 +130,11 @@ fn title_json(served: &Served) -> Value {
     let provenance =
         served.provenance.iter().map(|row| (row.section.clone(), Value::from(row.source.as_str())));
     json!({
-        "id": title.id,
-        "name": title.name,
-        "rules_version": title.rules_version,
-        "seats": [title.seats.start(), title.seats.end()],
-        "options": title.options.iter().map(option).collect::<Value>(),
+        "id": game_type.id,
+        "name": game_type.name,
+        "rules_version": game_type.rules_version,
+        "seats": [game_type.seats.start(), game_type.seats.end()],
+        "options": game_type.options.iter().map(option).collect::<Value>(),
         "catalogue_digest": served.catalogue.to_string(),
         "provenance": Value::Object(provenance.collect()),
     })

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use boardwire_games::{LineError, Recorded, Registry, Replayed, Visitor};
+use boardwire_games::{LineError, Registry, ReplayFormat, Replayed, Visitor};
 use boardwire_kernel::Loaded;
 use clap::Args;
 use serde_json::json;
@@ -62,9 +62,9 @@ struct Scoring;
 impl Visitor for Scoring {
     type Output = anyhow::Result<ExitCode>;
 
-    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let Some(score) = G::SCORER else {
-            anyhow::bail!("{} has no scoring cases; `boardwire replay --script` checks it", G::TITLE.id);
+            anyhow::bail!("{} has no scoring cases; `boardwire replay --script` checks it", G::TYPE.id);
         };
         each_line(|_, case| Ok(Answer { line: score(&catalogue.value, case)?, good: true }))
     }
@@ -75,7 +75,7 @@ struct Replaying;
 impl Visitor for Replaying {
     type Output = anyhow::Result<ExitCode>;
 
-    fn visit<G: Recorded>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         each_line(|number, script| {
             let (good, answer) = match G::replay(catalogue, script)? {
                 Replayed::Same { scores } => (true, json!({"line": number, "ok": true, "scores": scores})),

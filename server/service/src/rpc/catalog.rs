@@ -44,7 +44,7 @@ impl CatalogService for Catalog {
         let GetGameRequest { game, seats, options } = request.into_inner();
         let tables = self.0.tables();
         let served = tables.served(&game)?;
-        let seats = if seats == 0 { (*served.title.seats.start()).into() } else { seats };
+        let seats = if seats == 0 { (*served.game_type.seats.start()).into() } else { seats };
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let table = tables.table(&game, seats, options)?;
         Ok(holding(GetGameResponse { spec: Some(convert::spec(&served, &table)) }, room))

@@ -10,7 +10,7 @@ use boardwire_api::v1::{
     ListMatchesRequest, Observation, ObserveRequest, PlayRequest, ResetRequest, play_request,
 };
 use boardwire_games::Registry;
-use boardwire_kernel::{Dice, RESAMPLE_STREAM, Seat};
+use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
 use tokio::net::TcpListener;
 use tonic::metadata::MetadataMap;
 use tonic::transport::Channel;
@@ -176,13 +176,13 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
         let seat = Seat::new(u8::try_from(seat).expect("few"));
         askers.push((seat, Asker { client, match_id, token, log }));
     }
-    let mut dice = Dice::new(seats.len() as u64, RESAMPLE_STREAM);
+    let mut rng = RngStream::new(seats.len() as u64, RESAMPLE_STREAM);
     loop {
         let mut moved = false;
         for (seat, asker) in &askers {
             let seen = asker.look().await;
             let expected = asker.answers(&seen).await;
-            let truth = arbiter.determinize(*seat, &mut dice);
+            let truth = arbiter.determinize(*seat, &mut rng);
             let answers = asker.answers(&seen).await;
             arbiter.put_back(truth);
             for (answer, expected) in answers.iter().zip(&expected) {
@@ -198,7 +198,7 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
             let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).expect("few"))
                 .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
                 .collect();
-            let pick = dice.below(u32::try_from(legal.len()).expect("few")) as usize;
+            let pick = rng.below(u32::try_from(legal.len()).expect("few")) as usize;
             let act = ActRequest {
                 match_id: match_id.clone(),
                 episode: seen.episode,

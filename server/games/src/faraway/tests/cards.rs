@@ -76,7 +76,7 @@ fn a_card_is_described_in_words() {
 
 /// What is said of the catalogue with one piece of its text replaced.
 fn refusal(from: &str, to: &str) -> String {
-    let text = Faraway::TITLE.catalogue;
+    let text = Faraway::TYPE.catalogue;
     assert!(text.contains(from), "{from}");
     let error = Faraway::catalogue(&text.replacen(from, to, 1)).expect_err("a wrong catalogue");
     error.to_string()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Dice, Episode, Game, testkit, testkit::Shown};
+use boardwire_kernel::{Episode, Game, RngStream, testkit, testkit::Shown};
 
 use super::{VARIANTS, climbing_game, explore, play, scripted, seat, table};
 use crate::faraway::{Action, Faraway, Phase, State};
@@ -139,10 +139,10 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
     let (rules, state) = (Arc::clone(game.game()), *game.state());
     assert_eq!(field(&rules, &state, 0, "set_aside"), [4, 0], "5 lies in the display");
     assert_eq!(field(&rules, &state, 1, "set_aside"), [11, 12]);
-    let mut dice = Dice::new(1, 0);
+    let mut rng = RngStream::new(1, 0);
     for _ in 0..200 {
         let mut world = state;
-        rules.resample(&mut world, seat(0), &mut dice);
+        rules.resample(&mut world, seat(0), &mut rng);
         assert!(world.deck.contains(4), "seat 0 knows that nobody holds what it set aside");
         assert!(!world.aside[1].iter().any(|id| [1, 2, 3, 4, 5].contains(id)));
     }
@@ -200,7 +200,7 @@ fn things(state: &State, viewer: usize, seats: usize) -> Vec<(&'static str, bool
 #[test]
 fn resample_varies_what_is_hidden_and_never_what_is_known() {
     // FA-5.2, FA-5.3, FA-5.4, FA-5.5
-    let mut dice = Dice::new(77, 0);
+    let mut rng = RngStream::new(77, 0);
     let mut varied: BTreeMap<&str, u32> = BTreeMap::new();
     for variant in VARIANTS {
         let game = table(4, variant);
@@ -209,7 +209,7 @@ fn resample_varies_what_is_hidden_and_never_what_is_known() {
                 let state = episode.state();
                 for viewer in 0..4u8 {
                     let mut world = *state;
-                    game.resample(&mut world, seat(viewer), &mut dice);
+                    game.resample(&mut world, seat(viewer), &mut rng);
                     let [is, drawn] = [state, &world].map(|state| things(state, viewer.into(), 4));
                     for ((name, hidden, is), (_, _, drawn)) in is.iter().zip(&drawn) {
                         assert!(is == drawn || *hidden, "{name} is known to seat {viewer}");
@@ -229,11 +229,11 @@ fn hidden_hands_are_drawn_evenly() {
     // FA-5.2: at the start each of the 62 regions seat 0 does not see is as likely in seat 1's hand.
     let game = table(2, "basic");
     let state = *Episode::seeded(Arc::clone(&game), 1).state();
-    let mut dice = Dice::new(2, 0);
+    let mut rng = RngStream::new(2, 0);
     let mut counts = [0u32; 69];
     for _ in 0..6_200 {
         let mut world = state;
-        game.resample(&mut world, seat(0), &mut dice);
+        game.resample(&mut world, seat(0), &mut rng);
         world.hands[1].iter().for_each(|id| counts[usize::from(id)] += 1);
     }
     let unseen = state.deck.union(state.hands[1]);
@@ -245,11 +245,11 @@ fn hidden_hands_are_drawn_evenly() {
 }
 
 /// How often each sanctuary was in each deal over many resamples of `state` for seat 0.
-fn deals(game: &Faraway, state: &State, dice: &mut Dice, times: u32) -> Vec<u32> {
+fn deals(game: &Faraway, state: &State, rng: &mut RngStream, times: u32) -> Vec<u32> {
     let mut counts = vec![0; 46 * 42];
     for _ in 0..times {
         let mut world = *state;
-        game.resample(&mut world, seat(0), dice);
+        game.resample(&mut world, seat(0), rng);
         for (at, cards) in world.dealt.iter().flatten().enumerate() {
             cards.iter().for_each(|id| counts[at * 46 + usize::from(id)] += 1);
         }
@@ -261,14 +261,14 @@ fn deals(game: &Faraway, state: &State, dice: &mut Dice, times: u32) -> Vec<u32>
 fn resample_forgets_how_returned_sanctuaries_really_lay() {
     // FA-R1: drawn from the true position or from a position drawn from it, the frequencies are the same.
     let game = table(6, "basic");
-    let mut dice = Dice::new(4, 0);
+    let mut rng = RngStream::new(4, 0);
     for seed in 0..3 {
         let end = climbing_game(&game, seed, |_| {});
         let state = end.state();
         let mut world = *state;
-        game.resample(&mut world, seat(0), &mut dice);
+        game.resample(&mut world, seat(0), &mut rng);
         assert!(state.front_block > 0 && world != *state);
-        let [true_one, drawn] = [state, &world].map(|from| deals(&game, from, &mut dice, 600));
+        let [true_one, drawn] = [state, &world].map(|from| deals(&game, from, &mut rng, 600));
         for (one, other) in true_one.into_iter().zip(drawn) {
             // Six standard deviations of the difference.
             let apart = one.abs_diff(other);

@@ -11,7 +11,7 @@ mod shortage;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Dice, Episode, Game, Seat, testkit};
+use boardwire_kernel::{Chance, Episode, Game, RngStream, Seat, testkit};
 
 use super::{Action, Catalogue, Faraway, Phase, State};
 
@@ -22,7 +22,7 @@ fn table(seats: u8, variant: &str) -> Arc<Faraway> {
 }
 
 fn catalogue() -> Catalogue {
-    Faraway::catalogue(Faraway::TITLE.catalogue).expect("the catalogue is valid")
+    Faraway::catalogue(Faraway::TYPE.catalogue).expect("the catalogue is valid")
 }
 
 fn seat(number: u8) -> Seat {
@@ -80,11 +80,11 @@ fn climbing_game(
     mut before: impl FnMut(&Episode<Faraway>),
 ) -> Episode<Faraway> {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
-    let mut dice = Dice::new(seed, boardwire_kernel::BOT_STREAM);
+    let mut rng = RngStream::new(seed, boardwire_kernel::BOT_STREAM);
     while let Some(number) = episode.pending().lowest() {
         before(&episode);
-        let action = match dice.below(10) {
-            0 => dice.draw(&mut game.legal(episode.state(), number)),
+        let action = match rng.below(10) {
+            0 => rng.draw(&mut game.legal(episode.state(), number)),
             _ => climber(game, episode.state(), number),
         };
         episode.apply(number, action.into()).expect("a legal action is accepted");

@@ -1,6 +1,6 @@
 //! Scoring, quest by quest, and against a second scorer written straight from the catalogue's words.
 
-use boardwire_kernel::{Dice, Game};
+use boardwire_kernel::{Game, RngStream};
 use serde_json::Value;
 
 use super::{catalogue, fame};
@@ -136,12 +136,12 @@ fn plainly(card: &Value, visible: &[&Value]) -> u64 {
 #[test]
 fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
     // FA-6.3
-    let file: Value = serde_json::from_str(Faraway::TITLE.catalogue).expect("JSON");
-    let mut dice = Dice::new(1, 0);
+    let file: Value = serde_json::from_str(Faraway::TYPE.catalogue).expect("JSON");
+    let mut rng = RngStream::new(1, 0);
     for _ in 0..3_000 {
         let mut ids = |last: u8, count: u32| -> Vec<u8> {
             let mut ids: Vec<u8> = (1..=last).collect();
-            dice.shuffle(&mut ids);
+            rng.shuffle(&mut ids);
             ids[..count as usize].to_vec()
         };
         let line = ids(68, 8);

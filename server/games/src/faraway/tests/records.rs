@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Dice, Game, Loaded};
+use boardwire_kernel::{Game, Loaded, RngStream};
 use serde_json::Value;
 
 use crate::faraway::{Catalogue, Faraway};
-use crate::{Recorded, Replayed};
+use crate::{ReplayFormat, Replayed};
 
 const EXAMPLES: &str = include_str!("../../../../../tests/data/faraway_examples.jsonl");
 const GAMES: &str = include_str!("../../../../../tests/data/faraway_games.jsonl");
 
 fn catalogue() -> Arc<Loaded<Catalogue>> {
-    Arc::new(Loaded::read::<Faraway>(Faraway::TITLE.catalogue).expect("the catalogue is valid"))
+    Arc::new(Loaded::read::<Faraway>(Faraway::TYPE.catalogue).expect("the catalogue is valid"))
 }
 
 fn score(line: &str) -> Result<String, crate::LineError> {
@@ -163,16 +163,16 @@ fn a_bad_record_is_an_error_of_the_line() {
 #[test]
 fn no_line_makes_it_panic() {
     let catalogue = catalogue();
-    let mut dice = Dice::new(3, 0);
+    let mut rng = RngStream::new(3, 0);
     for line in EXAMPLES.lines().chain(GAMES.lines()) {
         for _ in 0..400 {
             let mut bytes = line.as_bytes().to_vec();
-            for _ in 0..=dice.below(3) {
-                let at = dice.below(u32::try_from(bytes.len()).expect("short")) as usize;
-                match dice.below(3) {
-                    0 => bytes[at] = b"0123456789[]{},:\"-n"[dice.below(19) as usize],
+            for _ in 0..=rng.below(3) {
+                let at = rng.below(u32::try_from(bytes.len()).expect("short")) as usize;
+                match rng.below(3) {
+                    0 => bytes[at] = b"0123456789[]{},:\"-n"[rng.below(19) as usize],
                     1 => drop(bytes.remove(at)),
-                    _ => bytes.insert(at, b"0123456789,"[dice.below(11) as usize]),
+                    _ => bytes.insert(at, b"0123456789,"[rng.below(11) as usize]),
                 }
             }
             let text = String::from_utf8_lossy(&bytes);

@@ -1,6 +1,6 @@
 //! The deal, and the advanced variant.
 
-use boardwire_kernel::{Dice, Episode, Game, testkit::Shown};
+use boardwire_kernel::{Episode, Game, RngStream, testkit::Shown};
 
 use super::{VARIANTS, explore, play, play_on, scripted, seat, table};
 use crate::faraway::{Action, Phase, Regions, Sanctuaries};
@@ -41,9 +41,9 @@ fn all_sanctuaries_form_the_deck() {
 #[test]
 fn the_deal_is_what_the_seed_says() {
     // FA-2.1, FA-2.2: each card is one draw from stream 0.
-    let mut dice = Dice::new(2024, 0);
+    let mut rng = RngStream::new(2024, 0);
     let mut deck: Regions = (1..=68).collect();
-    let mut draw = |count| (0..count).map(|_| dice.draw(&mut deck)).collect::<Regions>();
+    let mut draw = |count| (0..count).map(|_| rng.draw(&mut deck)).collect::<Regions>();
     let state = *Episode::seeded(table(4, "basic"), 2024).state();
     for hand in &state.hands[..4] {
         assert_eq!(*hand, draw(3));

@@ -11,7 +11,7 @@ use super::super::GoldenCompass;
 const SMALL: &str = include_str!("small.json");
 
 fn default() -> Value {
-    serde_json::from_str(GoldenCompass::TITLE.catalogue).expect("the default is JSON")
+    serde_json::from_str(GoldenCompass::TYPE.catalogue).expect("the default is JSON")
 }
 
 fn game(json: &str, seats: u32) -> Arc<GoldenCompass> {
@@ -79,7 +79,7 @@ fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
 #[test]
 fn every_section_says_where_it_was_read() {
     // GC-1.3
-    let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TITLE.catalogue).expect("valid");
+    let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TYPE.catalogue).expect("valid");
     let sections = GoldenCompass::provenance(&loaded.value);
     let source = |name: &str| {
         let found = sections.iter().find(|section| section.section == name);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Dice, Game as _, RESAMPLE_STREAM, Seat};
+use boardwire_kernel::{Game as _, RESAMPLE_STREAM, RngStream, Seat};
 
 use super::super::GoldenCompass;
 use super::super::action::Action;
@@ -17,10 +17,10 @@ type Case<'a> = (usize, [u8; 2], &'a dyn Fn(&mut Table), &'a [u8]);
 
 /// Worlds as `viewer` may imagine them.
 fn worlds(table: &Table, viewer: u8, count: u32) -> Vec<State> {
-    let mut dice = Dice::new(count.into(), RESAMPLE_STREAM);
+    let mut rng = RngStream::new(count.into(), RESAMPLE_STREAM);
     let world = |_| {
         let mut world = table.s;
-        table.game.resample(&mut world, Seat::new(viewer), &mut dice);
+        table.game.resample(&mut world, Seat::new(viewer), &mut rng);
         world
     };
     (0..count).map(world).collect()
@@ -298,15 +298,15 @@ fn memories_agree_with_the_board_in_every_world_of_a_random_game() {
     // GC-13.2
     for seats in 2..=4 {
         let game = testkit::table::<GoldenCompass>(seats, &[]);
-        let mut dice = Dice::new(9, RESAMPLE_STREAM);
+        let mut rng = RngStream::new(9, RESAMPLE_STREAM);
         testkit::random_game(&game, 21, |episode| {
             for viewer in 0..seats {
                 let mut world = *episode.state();
-                game.resample(&mut world, Seat::new(viewer), &mut dice);
+                game.resample(&mut world, Seat::new(viewer), &mut rng);
                 for other in 0..seats {
-                    // The world can be imagined by others in turn.
+                    // The world can be determinized by others in turn.
                     let mut next = world;
-                    game.resample(&mut next, Seat::new(other), &mut dice);
+                    game.resample(&mut next, Seat::new(other), &mut rng);
                     assert_eq!(game.audit(&next), Ok(()));
                 }
             }

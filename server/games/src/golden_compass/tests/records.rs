@@ -1,18 +1,18 @@
-//! Recorded games.
+//! ReplayFormat games.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use boardwire_kernel::{Dice, Game as _, Loaded};
+use boardwire_kernel::{Game as _, Loaded, RngStream};
 use serde_json::Value;
 
 use super::super::GoldenCompass;
-use crate::{Recorded as _, Replayed};
+use crate::{ReplayFormat as _, Replayed};
 
 const GAMES: &str = include_str!("../../../../../tests/data/golden_compass_games.jsonl");
 
 fn replay(line: &str) -> Result<Replayed, crate::LineError> {
-    let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TITLE.catalogue).expect("a valid catalogue");
+    let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TYPE.catalogue).expect("a valid catalogue");
     GoldenCompass::replay(&Arc::new(loaded), line)
 }
 
@@ -42,7 +42,7 @@ fn leaves(value: &Value, path: &str, out: &mut Vec<String>) {
 }
 
 /// Another scalar in place of this one.
-fn altered(value: &Value, dice: &mut Dice, words: &[&str]) -> Value {
+fn altered(value: &Value, rng: &mut RngStream, words: &[&str]) -> Value {
     match value {
         Value::Bool(truth) => Value::Bool(!truth),
         Value::Number(number) => Value::from(number.as_u64().unwrap_or(0) + 1),
@@ -51,7 +51,7 @@ fn altered(value: &Value, dice: &mut Dice, words: &[&str]) -> Value {
             let kind = |other: &&&str| other.contains('.') == word.contains('.') && *other != word;
             let others: Vec<_> = words.iter().filter(kind).collect();
             let count = u32::try_from(others.len()).expect("few words");
-            Value::from(*others[dice.below(count) as usize])
+            Value::from(*others[rng.below(count) as usize])
         }
         other => other.clone(),
     }
@@ -65,13 +65,13 @@ fn a_record_with_one_thing_altered_is_never_accepted() {
     leaves(&game["log"], "/log", &mut paths);
     let words: BTreeSet<&str> = paths.iter().filter_map(|path| game.pointer(path)?.as_str()).collect();
     let words: Vec<_> = words.into_iter().collect();
-    let mut dice = Dice::new(5, 0);
+    let mut rng = RngStream::new(5, 0);
     let count = u32::try_from(paths.len()).expect("a line has few values");
     for _ in 0..400 {
-        let path = &paths[dice.below(count) as usize];
+        let path = &paths[rng.below(count) as usize];
         let mut changed = game.clone();
         let leaf = changed.pointer_mut(path).expect("the path of a leaf");
-        *leaf = altered(leaf, &mut dice, &words);
+        *leaf = altered(leaf, &mut rng, &words);
         let (was, is) = (game.pointer(path), changed.pointer(path));
         let played = replay(&changed.to_string());
         assert!(!matches!(played, Ok(Replayed::Same { .. })), "{path}: {was:?} became {is:?}");
@@ -83,9 +83,9 @@ fn an_event_too_many_too_few_or_misplaced_is_never_accepted() {
     let line = GAMES.lines().nth(2).expect("three games");
     let game: Value = serde_json::from_str(line).expect("a recorded game");
     let events = game["log"].as_array().expect("a log").len();
-    let mut dice = Dice::new(6, 0);
+    let mut rng = RngStream::new(6, 0);
     for _ in 0..90 {
-        let at = dice.below(u32::try_from(events - 1).expect("a short log")) as usize;
+        let at = rng.below(u32::try_from(events - 1).expect("a short log")) as usize;
         for change in 0..3 {
             let mut changed = game.clone();
             let log = changed["log"].as_array_mut().expect("a log");
@@ -102,15 +102,15 @@ fn an_event_too_many_too_few_or_misplaced_is_never_accepted() {
 
 #[test]
 fn no_line_makes_the_replay_panic() {
-    let mut dice = Dice::new(7, 0);
+    let mut rng = RngStream::new(7, 0);
     let line = GAMES.lines().nth(2).expect("three games").as_bytes();
     for _ in 0..300 {
         let mut bytes = line.to_vec();
-        for _ in 0..=dice.below(3) {
-            let at = dice.below(u32::try_from(bytes.len()).expect("a short line")) as usize;
-            match dice.below(4) {
-                0 => bytes[at] = b'0' + u8::try_from(dice.below(10)).expect("a digit"),
-                1 => bytes[at] = b' ' + u8::try_from(dice.below(95)).expect("printable"),
+        for _ in 0..=rng.below(3) {
+            let at = rng.below(u32::try_from(bytes.len()).expect("a short line")) as usize;
+            match rng.below(4) {
+                0 => bytes[at] = b'0' + u8::try_from(rng.below(10)).expect("a digit"),
+                1 => bytes[at] = b' ' + u8::try_from(rng.below(95)).expect("printable"),
                 2 => drop(bytes.remove(at)),
                 _ => bytes.truncate(at),
             }

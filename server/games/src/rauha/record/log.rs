@@ -1,4 +1,4 @@
-//! Recorded games as they are believed: every component and number exists.
+//! ReplayFormat games as they are believed: every component and number exists.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Recorded games, event by event, played through the ordinary actions.
+//! ReplayFormat games, event by event, played through the ordinary actions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Recorded games as they are written, before anything is believed of them.
+//! ReplayFormat games as they are written, before anything is believed of them.
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;

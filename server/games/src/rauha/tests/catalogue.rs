@@ -8,7 +8,7 @@ use super::record_cases::put;
 use crate::rauha::pieces::{Biome, Effect};
 
 fn text() -> Value {
-    serde_json::from_str(Rauha::TITLE.catalogue).expect("JSON")
+    serde_json::from_str(Rauha::TYPE.catalogue).expect("JSON")
 }
 
 /// Where a catalogue so spoiled is refused.
@@ -23,7 +23,7 @@ fn refused(spoil: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn the_box_holds_what_the_rules_say() {
-    let loaded = Loaded::read::<Rauha>(Rauha::TITLE.catalogue).expect("valid");
+    let loaded = Loaded::read::<Rauha>(Rauha::TYPE.catalogue).expect("valid");
     let cards = &loaded.value.biomes[1..=80];
     for age in [1, 2] {
         let of_age = || cards.iter().filter(|card| card.age == age);

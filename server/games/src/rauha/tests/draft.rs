@@ -12,7 +12,7 @@ use crate::rauha::state::{Phase, State};
 #[test]
 fn two_to_five_seats_begin_on_the_same_side_with_four_crystals() {
     // RA-1.1 RA-1.2
-    assert_eq!(Rauha::TITLE.seats, 2..=5);
+    assert_eq!(Rauha::TYPE.seats, 2..=5);
     for (side, first) in [("A", 81), ("B", 90)] {
         for seats in 2..=5 {
             let game = testkit::table::<Rauha>(seats, &[("side", side)]);

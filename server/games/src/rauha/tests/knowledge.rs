@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Dice, Game, Seat, testkit};
+use boardwire_kernel::{Game, RngStream, Seat, testkit};
 
 use super::{Rauha, Scene};
 use crate::rauha::action::Action;
@@ -95,11 +95,11 @@ fn the_first_reader_knows_at_turn_3_what_the_neighbour_took() {
     for &card in &pack[1..] {
         assert_eq!(memory[usize::from(card - 1)], 4, "passed on; which one is gone is not known yet");
     }
-    let mut dice = Dice::new(1, 0);
+    let mut rng = RngStream::new(1, 0);
     let mut taken = BTreeMap::new();
     for _ in 0..3000 {
         let mut world = scene.state;
-        scene.game.resample(&mut world, Seat::new(0), &mut dice);
+        scene.game.resample(&mut world, Seat::new(0), &mut rng);
         *taken.entry(world.packs[0][1][1]).or_insert(0) += 1;
         assert_eq!(world.packs[0][1][0], pack[0], "the own first pick");
     }
@@ -127,11 +127,11 @@ fn the_second_reader_knows_neither_the_first_pick_nor_who_got_which_of_the_rest(
         scene.idle_turn();
     }
     scene.draft_lowest();
-    let mut dice = Dice::new(2, 0);
+    let mut rng = RngStream::new(2, 0);
     let (mut first, mut third) = (BTreeSet::new(), BTreeMap::new());
     for _ in 0..2000 {
         let mut world = scene.state;
-        scene.game.resample(&mut world, Seat::new(1), &mut dice);
+        scene.game.resample(&mut world, Seat::new(1), &mut rng);
         first.insert(world.packs[0][1][0]);
         assert_eq!(world.packs[0][1][1], pack[1], "its own pick");
         *third.entry(world.packs[0][1][2]).or_insert(0) += 1;
@@ -160,13 +160,13 @@ fn with_five_seats_the_second_round_of_an_age_is_what_is_left() {
         scene.idle_turn();
     }
     assert_eq!((scene.state.stop, scene.rules().counts(&scene.state).undealt), (5, [0, 40]));
-    let mut dice = Dice::new(3, 0);
+    let mut rng = RngStream::new(3, 0);
     let viewer = Seat::new(2);
     let memory = field(&scene, 2, "memory");
     let unknown: BTreeSet<u8> = (1..=40).filter(|&card| memory[usize::from(card - 1)] == 0).collect();
     for _ in 0..50 {
         let mut world = scene.state;
-        scene.game.resample(&mut world, viewer, &mut dice);
+        scene.game.resample(&mut world, viewer, &mut rng);
         for satellite in [0, 1, 3, 4] {
             assert!(world.packs[1][satellite].iter().all(|card| unknown.contains(card)), "never a card seen");
         }
@@ -235,13 +235,13 @@ fn resample_varies_every_hidden_kind_and_nothing_known() {
     let mut varied = BTreeSet::new();
     for seats in [2, 3, 5] {
         let game: Arc<Rauha> = testkit::table(seats, &[]);
-        let mut dice = Dice::new(4, 0);
+        let mut rng = RngStream::new(4, 0);
         for seed in 0..4 {
             testkit::random_game(&game, seed, |episode| {
                 let state = episode.state();
                 for viewer in Seat::all(seats) {
                     let mut world = *state;
-                    game.resample(&mut world, viewer, &mut dice);
+                    game.resample(&mut world, viewer, &mut rng);
                     varied.extend(differences(&game, state, &world, viewer));
                     assert_eq!(world.boards, state.boards);
                     assert_eq!(world.kept[viewer.index()], state.kept[viewer.index()]);
@@ -285,11 +285,11 @@ fn a_resampled_choice_in_the_draft_is_one_of_the_pack_seen() {
     scene.idle_turn();
     let pack = scene.state.packs[0][1];
     scene.act(1, Action::Draft { card: pack[1] });
-    let mut dice = Dice::new(5, 0);
+    let mut rng = RngStream::new(5, 0);
     let chosen: BTreeSet<u8> = (0..200)
         .map(|_| {
             let mut world = scene.state;
-            scene.game.resample(&mut world, Seat::new(0), &mut dice);
+            scene.game.resample(&mut world, Seat::new(0), &mut rng);
             assert_eq!(world.packs[0][1], pack);
             world.kept[1]
         })

@@ -72,14 +72,14 @@ fn audits_notice_what_cannot_be() {
 #[test]
 fn no_bytes_from_outside_make_the_engine_panic() {
     let game: Arc<Rauha> = testkit::table(3, &[]);
-    let mut dice = boardwire_kernel::Dice::new(5, 0);
+    let mut rng = boardwire_kernel::RngStream::new(5, 0);
     let mut accepted = 0;
     testkit::random_game(&game, 8, |episode| {
         let bytes = borsh::to_vec(episode.state()).expect("memory");
         for _ in 0..20 {
             let mut bytes = bytes.clone();
-            let at = dice.below(u32::try_from(bytes.len()).expect("small")) as usize;
-            bytes[at] = u8::try_from(dice.below(256)).expect("a byte");
+            let at = rng.below(u32::try_from(bytes.len()).expect("small")) as usize;
+            bytes[at] = u8::try_from(rng.below(256)).expect("a byte");
             let Ok(state) = borsh::from_slice::<State>(&bytes) else {
                 continue;
             };
@@ -93,7 +93,7 @@ fn no_bytes_from_outside_make_the_engine_panic() {
                 game.view(&state, seat, &mut view);
                 assert_eq!(game.info().layout.check(&view), Ok(()));
                 let mut world = state;
-                game.resample(&mut world, seat, &mut dice);
+                game.resample(&mut world, seat, &mut rng);
                 game.estimate(&world, seat);
                 for action in game.legal(&state, seat) {
                     let mut next = state;

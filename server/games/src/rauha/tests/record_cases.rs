@@ -6,13 +6,13 @@ use boardwire_kernel::{Game, Loaded};
 use serde_json::{Value, json};
 
 use super::SIDE_A;
-use crate::Recorded;
+use crate::ReplayFormat;
 use crate::rauha::{Catalogue, Rauha};
 
 pub(super) const EXAMPLES: &str = include_str!("../../../tests/data/rauha_examples.jsonl");
 
 pub(super) fn loaded() -> Arc<Loaded<Catalogue>> {
-    Arc::new(Loaded::read::<Rauha>(Rauha::TITLE.catalogue).expect("valid"))
+    Arc::new(Loaded::read::<Rauha>(Rauha::TYPE.catalogue).expect("valid"))
 }
 
 #[test]

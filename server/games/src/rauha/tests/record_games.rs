@@ -1,11 +1,11 @@
-//! Recorded games.
+//! ReplayFormat games.
 
-use boardwire_kernel::Dice;
+use boardwire_kernel::RngStream;
 use serde_json::{Value, json};
 
 use super::record_cases::{EXAMPLES, loaded, put};
 use crate::rauha::Rauha;
-use crate::{Difference, Recorded, Replayed};
+use crate::{Difference, ReplayFormat, Replayed};
 
 const GAMES: &str = include_str!("../../../tests/data/rauha_games.jsonl");
 
@@ -170,29 +170,29 @@ fn records_that_cannot_be_are_refused_with_what_and_where() {
 }
 
 /// One random change of a value somewhere in the JSON.
-fn mutate(value: &mut Value, dice: &mut Dice) {
+fn mutate(value: &mut Value, rng: &mut RngStream) {
     match value {
-        Value::Object(fields) if !fields.is_empty() && dice.below(12) > 0 => {
-            let at = dice.below(u32::try_from(fields.len()).expect("small")) as usize;
+        Value::Object(fields) if !fields.is_empty() && rng.below(12) > 0 => {
+            let at = rng.below(u32::try_from(fields.len()).expect("small")) as usize;
             let key = fields.keys().nth(at).expect("a field").clone();
-            match dice.below(20) {
+            match rng.below(20) {
                 0 => drop(fields.remove(&key)),
                 1 => drop(fields.insert("extra".into(), json!(1))),
-                _ => mutate(fields.get_mut(&key).expect("a field"), dice),
+                _ => mutate(fields.get_mut(&key).expect("a field"), rng),
             }
         }
-        Value::Array(items) if !items.is_empty() && dice.below(12) > 0 => {
-            let at = dice.below(u32::try_from(items.len()).expect("small")) as usize;
-            match dice.below(20) {
+        Value::Array(items) if !items.is_empty() && rng.below(12) > 0 => {
+            let at = rng.below(u32::try_from(items.len()).expect("small")) as usize;
+            match rng.below(20) {
                 0 => drop(items.remove(at)),
                 1 => items.push(items[at].clone()),
                 2 => items.swap(at, 0),
-                _ => mutate(&mut items[at], dice),
+                _ => mutate(&mut items[at], rng),
             }
         }
-        Value::Number(number) if dice.below(2) == 0 => {
+        Value::Number(number) if rng.below(2) == 0 => {
             let number = number.as_i64().unwrap_or(0);
-            *value = json!(number.saturating_add([-1, 1, 2][dice.below(3) as usize]));
+            *value = json!(number.saturating_add([-1, 1, 2][rng.below(3) as usize]));
         }
         _ => {
             let strange = [
@@ -214,7 +214,7 @@ fn mutate(value: &mut Value, dice: &mut Dice) {
                 json!(true),
                 json!([[1, 65_000]]),
             ];
-            *value = strange[dice.below(u32::try_from(strange.len()).expect("small")) as usize].clone();
+            *value = strange[rng.below(u32::try_from(strange.len()).expect("small")) as usize].clone();
         }
     }
 }
@@ -223,12 +223,12 @@ fn mutate(value: &mut Value, dice: &mut Dice) {
 fn no_line_makes_the_engine_panic() {
     let catalogue = loaded();
     let score = Rauha::SCORER.expect("Rauha scores cases");
-    let mut dice = Dice::new(77, 0);
+    let mut rng = RngStream::new(77, 0);
     let (mut answered, mut refused, mut differed) = (0, 0, 0);
     for _ in 0..600 {
         for line in EXAMPLES.lines() {
             let mut case: Value = serde_json::from_str(line).expect("JSON");
-            (0..=dice.below(2)).for_each(|_| mutate(&mut case, &mut dice));
+            (0..=rng.below(2)).for_each(|_| mutate(&mut case, &mut rng));
             match score(&catalogue.value, &case.to_string()) {
                 Ok(_) => answered += 1,
                 Err(_) => refused += 1,
@@ -239,7 +239,7 @@ fn no_line_makes_the_engine_panic() {
         let record: Value = serde_json::from_str(line).expect("JSON");
         for _ in 0..600 {
             let mut record = record.clone();
-            mutate(&mut record, &mut dice);
+            mutate(&mut record, &mut rng);
             match Rauha::replay(&catalogue, &record.to_string()) {
                 Ok(Replayed::Differs(_)) => differed += 1,
                 Ok(Replayed::Same { .. }) => answered += 1,

@@ -144,17 +144,17 @@ fn a_gain_of_nothing_moves_no_token() {
 #[test]
 fn the_one_number_leader_equals_a_full_stack_of_tokens() {
     // RA-10.1 RA-10.2
-    let mut dice = boardwire_kernel::Dice::new(11, 0);
+    let mut rng = boardwire_kernel::RngStream::new(11, 0);
     for _ in 0..300 {
-        let seats = 2 + dice.below(4);
+        let seats = 2 + rng.below(4);
         let mut order: Vec<u32> = (0..seats).collect();
-        dice.shuffle(&mut order);
+        rng.shuffle(&mut order);
         let mut scene = corner(u8::try_from(seats).expect("small"), 8);
         scene.state.leader = u8::try_from(order[order.len() - 1]).expect("small");
         let mut points = vec![0u16; seats as usize];
         for _ in 0..40 {
-            let seat = dice.below(seats);
-            let gain = u16::try_from(dice.below(4)).expect("small");
+            let seat = rng.below(seats);
+            let gain = u16::try_from(rng.below(4)).expect("small");
             if gain > 0 {
                 order.retain(|&other| other != seat);
                 order.push(seat);

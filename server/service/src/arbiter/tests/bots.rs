@@ -109,7 +109,7 @@ enum Fault {
 struct Faulty(Box<dyn Play>, Fault);
 
 /// What they think.
-struct Failing(Fault, Vec<(Seat, Dice)>);
+struct Failing(Fault, Vec<(Seat, RngStream)>);
 
 impl Round for Failing {
     fn seat(&self) -> Option<Seat> {
@@ -122,13 +122,13 @@ impl Round for Failing {
     }
 
     fn choices(self: Box<Self>) -> Vec<Choice> {
-        self.1.into_iter().map(|(seat, dice)| Choice { seat, action: 255, dice }).collect()
+        self.1.into_iter().map(|(seat, rng)| Choice { seat, action: 255, rng }).collect()
     }
 }
 
 impl Play for Faulty {
-    fn round(&self, due: Vec<(Seat, Bot, Dice)>) -> Box<dyn Round> {
-        Box::new(Failing(self.1, due.into_iter().map(|(seat, _, dice)| (seat, dice)).collect()))
+    fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round> {
+        Box::new(Failing(self.1, due.into_iter().map(|(seat, _, rng)| (seat, rng)).collect()))
     }
 
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
@@ -175,8 +175,8 @@ impl Play for Faulty {
         self.0.digest()
     }
 
-    fn imagined(&self, seat: Seat, dice: &mut Dice) -> Box<dyn Play> {
-        self.0.imagined(seat, dice)
+    fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play> {
+        self.0.determinized(seat, rng)
     }
 }
 

@@ -7,9 +7,9 @@ use crate::convert;
 
 impl Arbiter {
     /// Draws everything anew that `seat` cannot know; gives what was true.
-    pub(crate) fn determinize(&self, seat: Seat, dice: &mut boardwire_kernel::Dice) -> Truth {
+    pub(crate) fn determinize(&self, seat: Seat, rng: &mut boardwire_kernel::RngStream) -> Truth {
         let mut inner = self.lock();
-        let other = inner.standing.imagined(&self.settings, seat, dice);
+        let other = inner.standing.determinized(&self.settings, seat, rng);
         Truth(std::mem::replace(&mut inner.standing, other))
     }
 
@@ -52,10 +52,10 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
             let table = table(game, seats);
             let settings = settings(&vec![REMOTE; seats as usize]);
             let mut truth = Standing::new(&table, &settings);
-            let mut dice = Dice::new(u64::from(seats), SUBSTITUTE_STREAM);
+            let mut rng = RngStream::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
                 for seat in settings.seats() {
-                    let mut other = truth.imagined(&settings, seat, &mut dice);
+                    let mut other = truth.determinized(&settings, seat, &mut rng);
                     assert!(
                         every_answer(&mut truth, &table, &settings, seat)
                             == every_answer(&mut other, &table, &settings, seat),
@@ -65,7 +65,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
                 }
                 let seen = truth.observe(&table, &settings, next, Extras::default());
                 let choices = legal(&seen);
-                let pick = dice.below(u32::try_from(choices.len()).expect("few")) as usize;
+                let pick = rng.below(u32::try_from(choices.len()).expect("few")) as usize;
                 truth.act(&table, &settings, next, answer(&seen, choices[pick])).expect("it is legal");
             }
         }

@@ -129,7 +129,7 @@ fn resets_begin_the_episodes_that_were_asked_for() {
     let other = wait(batch.reset(&[], Some(8), &[])).expect("reset");
     assert_ne!(other.view, zero.view);
     // Environment 3 now plays the episode whose seed environment 5 had in its episode 0.
-    let seed = Dice::resume(7.into(), 5, 0).seed();
+    let seed = RngStream::resume(7.into(), 5, 0).seed();
     let shown = wait(batch.reset(&[8, 0, 0, 0, 0], None, &[seed])).expect("reset");
     let bytes = view_bytes(&shown);
     assert_eq!(row(&shown.view, 3, bytes), row(&zero.view, 5, bytes));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use boardwire_games::faraway::{Catalogue, Faraway};
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Dice, Game, GameInfo, Loaded, Options, Outcome, Provenance, ScoreLine,
-    Seat, SeatSet, SetupError, Title, set_up,
+    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, Options, Outcome, Provenance,
+    RngStream, ScoreLine, Seat, SeatSet, SetupError, set_up,
 };
 
 use super::*;
@@ -22,7 +22,7 @@ impl Game for Short {
     type Action = <Faraway as Game>::Action;
     type Catalogue = Catalogue;
 
-    const TITLE: Title = Faraway::TITLE;
+    const TYPE: GameType = Faraway::TYPE;
 
     fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
         Faraway::catalogue(json)
@@ -74,8 +74,8 @@ impl Game for Short {
         self.whole.explain(state, seat)
     }
 
-    fn resample(&self, state: &mut Self::State, viewer: Seat, dice: &mut Dice) {
-        self.whole.resample(state, viewer, dice);
+    fn resample(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
+        self.whole.resample(state, viewer, rng);
     }
 
     fn estimate(&self, state: &Self::State, seat: Seat) -> i32 {
@@ -97,7 +97,7 @@ impl Game for Short {
 
 #[test]
 fn a_game_without_an_end_is_cut_and_says_so() {
-    let catalogue = Loaded::read::<Short>(Short::TITLE.catalogue).expect("it is valid");
+    let catalogue = Loaded::read::<Short>(Short::TYPE.catalogue).expect("it is valid");
     let rules = Arc::new(set_up::<Short>(Arc::new(catalogue), 2, []).expect("a table"));
     let table = Arc::new(Table { digest: rules.info().digest(), rules });
     let batch = open(&table, &plan(&["learner", "learner"]), 3, 0, 1);

@@ -69,12 +69,12 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
         Err(ServiceError::SnapshotInvalid { problem }) => problem,
         other => panic!("{other:?}"),
     };
-    let mut dice = Dice::new(3, 0);
+    let mut rng = RngStream::new(3, 0);
     let length = u32::try_from(snapshot.len()).expect("small");
-    let places: Vec<u32> = (0..40).chain((0..200).map(|_| dice.below(length))).collect();
+    let places: Vec<u32> = (0..40).chain((0..200).map(|_| rng.below(length))).collect();
     for at in places {
         let mut bytes = snapshot.to_vec();
-        bytes[at as usize] ^= 1 << dice.below(8);
+        bytes[at as usize] ^= 1 << rng.below(8);
         refused(&batch, bytes);
     }
     for length in [0, 1, 32, 33, 34, snapshot.len() - 1] {
