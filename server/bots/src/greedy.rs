@@ -1,6 +1,6 @@
 //! One ply deep: play every legal action in a few worlds and take the one worth most on average.
 
-use boardwire_kernel::{ActionSet, Chance, Game, Knowledge, MAX_ACTIONS, RngStream, apply};
+use boardwire_kernel::{ActionSet, Chance, Estimate, Knowledge, MAX_ACTIONS, RngStream, apply};
 
 /// The legal action with the greatest estimate, summed over some worlds; the lowest index among equals.
 ///
@@ -20,7 +20,11 @@ impl Greedy {
     }
 
     /// Looks at one more world; the choice, once all have been looked at.
-    pub(crate) fn advance<G: Game>(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
+    pub(crate) fn advance<G: Estimate>(
+        &mut self,
+        knowledge: &Knowledge<G>,
+        rng: &mut RngStream,
+    ) -> Option<u8> {
         let legal = knowledge.legal();
         if legal.len() == 1 {
             return legal.lowest();
@@ -30,12 +34,12 @@ impl Greedy {
         if self.left == 0 { self.best(legal) } else { None }
     }
 
-    fn look<G: Game>(&mut self, knowledge: &Knowledge<G>, legal: ActionSet, rng: &mut RngStream) {
+    fn look<G: Estimate>(&mut self, knowledge: &Knowledge<G>, legal: ActionSet, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
         let world = knowledge.world(rng);
         let seed = rng.seed();
         for action in legal {
-            let mut state = world.clone();
+            let mut state = world;
             let mut chance = Chance::seeded(seed, G::TYPE.streams.len());
             apply(game, &mut state, seat, action.into(), &mut chance).expect("a world keeps the legal set");
             self.worth[usize::from(action)] += i64::from(game.estimate(&state, seat));

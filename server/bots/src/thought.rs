@@ -1,12 +1,12 @@
 //! Decisions in the making: they advance by small steps, so that whoever runs them can stop at any moment.
 
-use boardwire_kernel::{Episode, Game, Knowledge, RngStream, Seat};
+use boardwire_kernel::{Episode, Estimate, Knowledge, RngStream, Seat};
 
 use crate::Bot;
 use crate::greedy::Greedy;
 
 /// A decision that one bot is making, from what its seat knew when it became due.
-pub struct Thought<G: Game> {
+pub struct Thought<G: Estimate> {
     knowledge: Knowledge<G>,
     rng: RngStream,
     method: Method,
@@ -28,7 +28,7 @@ pub struct Choice {
     pub rng: RngStream,
 }
 
-impl<G: Game> Thought<G> {
+impl<G: Estimate> Thought<G> {
     /// Begins a decision of a seat that owes one.
     #[must_use]
     pub fn new(bot: Bot, knowledge: Knowledge<G>, rng: RngStream) -> Self {
@@ -66,12 +66,12 @@ impl<G: Game> Thought<G> {
 ///
 /// Each is made from what its seat knew at that moment, and none is played before all have been made: what a bot
 /// does depends neither on how fast it thinks nor on when the others choose.
-pub struct Round<G: Game> {
+pub struct Round<G: Estimate> {
     thinking: Vec<Thought<G>>,
     chosen: Vec<Choice>,
 }
 
-impl<G: Game> Round<G> {
+impl<G: Estimate> Round<G> {
     /// Begins the decisions of these seats, all of which owe one.
     pub fn new(episode: &Episode<G>, due: impl IntoIterator<Item = (Seat, Bot, RngStream)>) -> Self {
         let thought = |(seat, bot, rng)| Thought::new(bot, episode.knowledge(seat), rng);

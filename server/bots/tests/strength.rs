@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
-use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, Seat, testkit};
 
 const GREEDY: Bot = Bot::Greedy { worlds: DEFAULT_WORLDS };
@@ -21,7 +21,7 @@ impl Visitor for Strength {
     /// Greedy's wins in hundredths of a percent of all matches.
     type Output = u64;
 
-    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) -> u64 {
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> u64 {
         let game = testkit::table::<G>(self.seats, &[]);
         let mut wins = 0;
         for seed in 0..self.matches {

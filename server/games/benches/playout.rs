@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RngStream, set_up};
 
 /// How long one run plays, at least.
@@ -75,7 +75,7 @@ struct Measure;
 impl Visitor for Measure {
     type Output = Vec<Row>;
 
-    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
         let mut seats = vec![*G::TYPE.seats.start(), *G::TYPE.seats.end()];
         seats.dedup();
         seats.into_iter().map(|seats| measure::<G>(catalogue, seats)).collect()
@@ -126,7 +126,7 @@ fn play<G: Game>(game: &Arc<G>, seed: u64, view: &mut [u8], mask: &mut [u8]) -> 
     let mut rng = RngStream::new(seed, BOT_STREAM);
     while let Some(seat) = episode.pending().lowest() {
         let mut legal = game.legal(episode.state(), seat);
-        game.view(episode.state(), seat, view);
+        game.view(episode.state(), seat.into(), view);
         legal.write_bits(mask);
         black_box((&view, &mask));
         let action = rng.draw(&mut legal);

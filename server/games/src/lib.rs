@@ -1,17 +1,16 @@
 //! The games Boardwire serves.
 //!
-//! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`ReplayFormat`], a catalogue under
-//! `catalogues/`, and the two lines below: its `mod` and its row.
+//! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`Registered`], a catalogue under
+//! `catalogues/`, and the two lines below: its `mod` and its row. All have the same files with the same roles, which
+//! CONTRIBUTING.md walks through.
 #![deny(clippy::float_arithmetic)]
 
 pub mod faraway;
 pub mod golden_compass;
 pub mod rauha;
-mod record;
 mod registry;
 
-pub use record::{Difference, LineError, ReplayFormat, Replayed, Scorer};
-pub use registry::Visitor;
+pub use registry::{Registered, Visitor};
 
 registry::games! {
     faraway: Faraway,

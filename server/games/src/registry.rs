@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{GameType, Loaded};
+use boardwire_kernel::record::ReplayFormat;
+use boardwire_kernel::{Estimate, GameType, Loaded};
 
-use crate::{Registry, ReplayFormat};
+use crate::Registry;
+
+/// A game that is served: its rules, an estimate for the bots, and perhaps a format of recorded games.
+pub trait Registered: Estimate {
+    /// How its scoring cases and recorded games are written; none for a game nobody has recorded.
+    const REPLAY: Option<ReplayFormat<Self::Catalogue>> = None;
+}
 
 /// Generic code that wants the typed game behind an id.
 pub trait Visitor {
@@ -12,28 +19,28 @@ pub trait Visitor {
     type Output;
 
     /// Is called with the game's type and its catalogue.
-    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output;
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output;
 }
 
-/// Reads the game type of the game it visits.
+/// Reads the type of the game it visits.
 struct ReadType;
 
 impl Visitor for ReadType {
     type Output = GameType;
 
-    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) -> GameType {
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> GameType {
         G::TYPE
     }
 }
 
 impl Registry {
-    /// The game type of every game served, in the order of the rows.
+    /// What is known of every game served, in the order of the rows.
     #[must_use]
     pub fn game_types(&self) -> Vec<GameType> {
         Self::IDS.iter().filter_map(|id| self.game_type(id)).collect()
     }
 
-    /// The game type of one game.
+    /// What is known of one game.
     #[must_use]
     pub fn game_type(&self, id: &str) -> Option<GameType> {
         self.visit(id, ReadType)

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{Loaded, testkit};
 
 fn folder(game: &str) -> PathBuf {
@@ -16,7 +16,7 @@ struct Golden;
 impl Visitor for Golden {
     type Output = ();
 
-    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
         let bless = std::env::var_os("BOARDWIRE_BLESS").is_some();
         for (seed, game) in (1..).zip(testkit::every_table::<G>()) {
             let info = game.info();

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use boardwire_games::{Registry, ReplayFormat, Visitor};
-use boardwire_kernel::{Loaded, testkit};
+use boardwire_games::{Registered, Registry, Visitor};
+use boardwire_kernel::{ColumnKind, FieldKind, Loaded, testkit};
 
 /// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more, `GAME` for one game.
 fn games_per_table() -> u64 {
@@ -16,7 +16,7 @@ struct Laws;
 impl Visitor for Laws {
     type Output = ();
 
-    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
             for seed in 0..games_per_table() {
                 testkit::law_abiding_game(&game, seed);
@@ -39,18 +39,34 @@ struct Sound;
 impl Visitor for Sound {
     type Output = ();
 
-    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
             let info = game.info();
             assert_eq!(info.id, G::TYPE.id);
-            let mut names: Vec<_> = info.layout.fields.iter().map(|field| field.name).collect();
-            names.sort_unstable();
-            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "two fields share a name: {names:?}");
-            for field in &info.layout.fields {
+            let rows = |name: &str| {
+                let table = info.tables.iter().find(|table| table.name == name);
+                table.unwrap_or_else(|| panic!("{} has no table {name}", info.id)).rows.len()
+            };
+            for field in info.layout.fields.iter().chain(&info.public_layout.fields) {
                 assert!(!field.doc.is_empty(), "{} has no sentence", field.name);
-                if let boardwire_kernel::Meaning::Id { table } = field.meaning {
-                    let table = info.tables.iter().find(|known| known.name == table).expect("a known table");
-                    assert_eq!(usize::from(field.max) + 1, table.rows.len(), "{}", field.name);
+                if let FieldKind::Id { table } = field.kind {
+                    assert_eq!(usize::from(field.max) + 1, rows(table), "{}", field.name);
+                }
+            }
+            for action in info.actions.all() {
+                let row = usize::from(action.row);
+                assert!(action.table.is_none_or(|table| (1..rows(table)).contains(&row)), "{action:?}");
+            }
+            for table in &info.tables {
+                for (at, column) in table.columns.iter().enumerate() {
+                    let most = match &column.kind {
+                        ColumnKind::Id { table } => rows(table) - 1,
+                        ColumnKind::Category { names } => names.len() - 1,
+                        ColumnKind::Flag => 1,
+                        ColumnKind::Count => continue,
+                    };
+                    let fits = |row: &Vec<i16>| usize::try_from(row[at]).is_ok_and(|value| value <= most);
+                    assert!(table.rows.iter().all(fits), "{}.{} exceeds {most}", table.name, column.name);
                 }
             }
         }
@@ -58,7 +74,7 @@ impl Visitor for Sound {
 }
 
 #[test]
-fn every_field_names_a_table_of_its_size() {
+fn what_names_a_table_stays_within_it() {
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
     for id in Registry::IDS {
         registry.visit(id, Sound).expect("the registry knows its own ids");

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{Episode, Loaded, testkit};
 
 struct Perft;
@@ -12,7 +12,7 @@ struct Perft;
 impl Visitor for Perft {
     type Output = ();
 
-    fn visit<G: ReplayFormat>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/perft");
         let path = path.join(format!("{}.perft", G::TYPE.id));
         let lines =

@@ -1,4 +1,6 @@
-//! Actions on the wire: dense indices, sets of them, and their labels.
+//! Actions on the wire: dense indices in ranges, sets of them, and what each does to what.
+
+use borsh::BorshSerialize;
 
 use crate::BitSet;
 
@@ -8,24 +10,151 @@ pub const MAX_ACTIONS: usize = 256;
 /// A set of action indices: the legal actions of one seat.
 pub type ActionSet = BitSet<4>;
 
-/// The labels of an action space, in index order: what people and logs read.
+/// Actions with successive indices that do the same to different things: "draft" each of 80 cards.
 ///
-/// Labels are unique, so an action's text names its index.
-#[derive(Debug, Clone, PartialEq, Eq, borsh::BorshSerialize)]
-pub struct ActionLabels(Vec<String>);
+/// The things are numbered; where a table is named, the number is a row of it. The ranges of a game follow one
+/// another, so that their order alone gives every index.
+///
+/// ```
+/// use boardwire_kernel::ActionRange;
+///
+/// const DRAFT: ActionRange = ActionRange::rows("draft", "cards", 80);
+/// const PLACE: ActionRange = ActionRange::numbers("place", 0, 8).after(&DRAFT);
+/// assert_eq!((DRAFT.index(1), PLACE.index(0), PLACE.number(88)), (0, 80, Some(8)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionRange {
+    verb: &'static str,
+    table: Option<&'static str>,
+    first_number: u8,
+    start: u8,
+    len: u8,
+}
 
-impl ActionLabels {
-    /// Takes the labels in index order.
+impl ActionRange {
+    /// What one verb does to the rows 1 to `last` of a table, beginning at index 0.
+    #[must_use]
+    pub const fn rows(verb: &'static str, table: &'static str, last: u8) -> Self {
+        Self { verb, table: Some(table), first_number: 1, start: 0, len: last }
+    }
+
+    /// What one verb does to the numbers from `first` to `last`, beginning at index 0.
+    #[must_use]
+    pub const fn numbers(verb: &'static str, first: u8, last: u8) -> Self {
+        Self { verb, table: None, first_number: first, start: 0, len: last - first + 1 }
+    }
+
+    /// A single action, of number 0, at index 0.
+    #[must_use]
+    pub const fn single(verb: &'static str) -> Self {
+        Self::numbers(verb, 0, 0)
+    }
+
+    /// The same range, beginning where `previous` ends.
     ///
     /// # Panics
-    /// When there are none, more than [`MAX_ACTIONS`], or two are alike: a game's mistake.
+    /// When an index would not fit a byte.
     #[must_use]
-    pub fn new(labels: Vec<String>) -> Self {
-        assert!((1..=MAX_ACTIONS).contains(&labels.len()), "{} actions", labels.len());
-        let mut sorted: Vec<&String> = labels.iter().collect();
-        sorted.sort();
-        assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "two actions share a label: {labels:?}");
-        Self(labels)
+    #[expect(clippy::cast_possible_truncation, reason = "the remainder of 256 fits a byte")]
+    pub const fn after(mut self, previous: &Self) -> Self {
+        let start = previous.start as usize + previous.len as usize;
+        assert!(start + self.len as usize <= MAX_ACTIONS, "the action space has at most 256 actions");
+        // A range that begins at 256 is empty: its start is never used.
+        self.start = (start % MAX_ACTIONS) as u8;
+        self
+    }
+
+    /// How many actions there are.
+    #[must_use]
+    pub const fn len(&self) -> u8 {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The index of the action on `number`, which is in the range.
+    #[must_use]
+    #[inline]
+    pub const fn index(&self, number: u8) -> u8 {
+        self.start + (number - self.first_number)
+    }
+
+    /// The number that the action with this index is on, if it is of this range.
+    #[must_use]
+    #[inline]
+    pub const fn number(&self, index: u8) -> Option<u8> {
+        if index >= self.start && index - self.start < self.len {
+            Some(index - self.start + self.first_number)
+        } else {
+            None
+        }
+    }
+
+    /// The actions on these numbers, all of which are in the range.
+    #[must_use]
+    #[inline]
+    pub fn on<const W: usize>(&self, numbers: BitSet<W>) -> ActionSet {
+        numbers.shifted(self.first_number, self.start)
+    }
+
+    /// All actions of the range.
+    #[must_use]
+    pub fn all(&self) -> ActionSet {
+        BitSet::<4>::first(self.len.into()).shifted(0, self.start)
+    }
+
+    /// The numbers in the range, ascending.
+    pub fn each(&self) -> impl Iterator<Item = u8> + use<> {
+        let first = self.first_number;
+        (0..self.len).map(move |step| first + step)
+    }
+}
+
+/// One action: what people read, and what it does to which row of which table.
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
+pub struct ActionSpec {
+    /// The words for it; no other action has the same.
+    pub label: String,
+    /// What it does: `draft`.
+    pub verb: &'static str,
+    /// The table of the thing it does it to, if that is a component.
+    pub table: Option<&'static str>,
+    /// The row of the table; without one, the number of the thing.
+    pub row: u8,
+}
+
+/// Every action of a game, in index order.
+#[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize)]
+pub struct ActionSpace(Vec<ActionSpec>);
+
+impl ActionSpace {
+    /// The space without actions, to which ranges are added.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the next range, whose actions are labelled by their numbers.
+    ///
+    /// # Panics
+    /// When the range does not begin where the last one ended, or a label stands twice: a game's mistake.
+    #[must_use]
+    pub fn with(mut self, range: ActionRange, label: impl Fn(u8) -> String) -> Self {
+        assert!(
+            range.is_empty() || usize::from(range.start) == self.0.len(),
+            "{} does not begin where the range before it ends",
+            range.verb
+        );
+        for number in range.each() {
+            let label = label(number);
+            assert!(self.parse(&label).is_none(), "two actions share the label {label}");
+            self.0.push(ActionSpec { label, verb: range.verb, table: range.table, row: number });
+        }
+        self
     }
 
     /// How many actions the space has: indices are below this.
@@ -42,19 +171,61 @@ impl ActionLabels {
 
     /// The label of the action with this index.
     #[must_use]
-    pub fn get(&self, index: u8) -> Option<&str> {
-        self.0.get(usize::from(index)).map(String::as_str)
+    pub fn label(&self, index: u8) -> Option<&str> {
+        self.0.get(usize::from(index)).map(|action| action.label.as_str())
     }
 
     /// The index of the action with this label.
     #[must_use]
     pub fn parse(&self, label: &str) -> Option<u8> {
-        self.0.iter().position(|known| known == label).and_then(|index| u8::try_from(index).ok())
+        self.0.iter().position(|known| known.label == label).and_then(|index| u8::try_from(index).ok())
+    }
+
+    /// All actions, in index order.
+    #[must_use]
+    pub fn all(&self) -> &[ActionSpec] {
+        &self.0
     }
 
     /// All labels, in index order.
-    #[must_use]
-    pub fn all(&self) -> &[String] {
-        &self.0
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|action| action.label.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TAKE: ActionRange = ActionRange::rows("take", "cards", 3);
+    const STEP: ActionRange = ActionRange::numbers("step", 0, 4).after(&TAKE);
+    const END: ActionRange = ActionRange::single("end").after(&STEP);
+
+    #[test]
+    fn ranges_follow_one_another() {
+        let space = ActionSpace::new()
+            .with(TAKE, |card| format!("take {card}"))
+            .with(STEP, |steps| format!("go {steps}"))
+            .with(END, |_| "end".to_owned());
+        assert_eq!(space.labels().collect::<Vec<_>>()[2..5], ["take 3", "go 0", "go 1"]);
+        assert_eq!(space.parse("end"), Some(8));
+        assert_eq!((space.all()[1].row, space.all()[1].table), (2, Some("cards")));
+        let owners = |index| [TAKE, STEP, END].map(|range| range.number(index));
+        assert_eq!(owners(2), [Some(3), None, None]);
+        assert_eq!(owners(3), [None, Some(0), None]);
+        assert_eq!(owners(9), [None; 3]);
+    }
+
+    #[test]
+    fn a_set_of_numbers_becomes_a_set_of_actions() {
+        let cards: BitSet<1> = [1, 3].into_iter().collect();
+        assert_eq!(TAKE.on(cards).iter().collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(STEP.all().iter().collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    #[should_panic(expected = "does not begin where")]
+    fn a_gap_between_ranges_is_a_mistake() {
+        let _ = ActionSpace::new().with(STEP, |steps| steps.to_string());
     }
 }

@@ -17,12 +17,7 @@ pub struct Episode<G: Game> {
 
 impl<G: Game> Clone for Episode<G> {
     fn clone(&self) -> Self {
-        Self {
-            game: Arc::clone(&self.game),
-            state: self.state.clone(),
-            chance: self.chance.clone(),
-            ply: self.ply,
-        }
+        Self { game: Arc::clone(&self.game), state: self.state, chance: self.chance.clone(), ply: self.ply }
     }
 }
 
@@ -152,15 +147,13 @@ impl<G: Game> Episode<G> {
     /// What `seat` knows, for a bot.
     #[must_use]
     pub fn knowledge(&self, seat: Seat) -> Knowledge<G> {
-        Knowledge { game: Arc::clone(&self.game), state: self.state.clone(), seat }
+        Knowledge { game: Arc::clone(&self.game), state: self.state, seat }
     }
 
-    /// The same episode with everything that `seat` cannot know drawn anew.
-    #[must_use]
-    pub fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Self {
-        let mut world = self.clone();
-        world.game.resample(&mut world.state, seat, rng);
-        world
+    /// The same episode in another position.
+    #[cfg(feature = "testkit")]
+    pub(crate) fn at(&self, state: G::State) -> Self {
+        Self { state, ..self.clone() }
     }
 }
 
@@ -196,7 +189,7 @@ impl<G: Game> Knowledge<G> {
     /// A world consistent with what the seat knows.
     #[must_use]
     pub fn world(&self, rng: &mut RngStream) -> G::State {
-        let mut world = self.state.clone();
+        let mut world = self.state;
         self.game.resample(&mut world, self.seat, rng);
         world
     }

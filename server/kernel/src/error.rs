@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::Seat;
+use crate::{CatalogueError, Seat};
 
 /// Why an action was refused; the state is as it was before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -80,21 +80,4 @@ pub enum SetupError {
     /// A catalogue cannot be what it claims.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-}
-
-/// What is wrong with a catalogue, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{place}: {problem}")]
-pub struct CatalogueError {
-    /// Section, row and field: `regions[12].quest.points`, or `line 3 column 7` of broken JSON.
-    pub place: String,
-    /// What is wrong there, and what would be right.
-    pub problem: String,
-}
-
-impl CatalogueError {
-    /// Says that `problem` was found at `place`.
-    pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into() }
-    }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::{
-    ActionLabels, ActionSet, CatalogueError, Chance, Digest, Loaded, OptionSpec, Options, Outcome, RngStream,
-    ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout,
+    ActionSet, ActionSpace, CatalogueError, Chance, Digest, Loaded, OptionSpec, Options, Outcome, Rejection,
+    RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
 };
 
 /// The rules of one game with its catalogue, seat count and options fixed: shared and immutable.
@@ -21,7 +21,7 @@ use crate::{
 /// [`testkit::laws`](crate::testkit) tests what is promised here, for every game alike.
 pub trait Game: Sized + Send + Sync + 'static {
     /// A position as a plain value: no heap, no history, at most 2 KiB.
-    type State: Clone + Eq + Hash + fmt::Debug + Send + Sync + BorshSerialize + BorshDeserialize + 'static;
+    type State: Copy + Eq + Hash + fmt::Debug + Send + Sync + BorshSerialize + BorshDeserialize + 'static;
     /// A choice, in the game's own words.
     type Action: Copy + Eq + fmt::Debug;
     /// The printed components, read and validated.
@@ -60,19 +60,25 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// What `seat` may choose now; empty for a seat that owes nothing.
     fn legal(&self, state: &Self::State, seat: Seat) -> ActionSet;
 
-    /// Plays a legal action of a pending seat, and all that follows without a choice.
+    /// Whether `seat` may choose `action` now: what [`legal`](Self::legal) says of it, without the others.
     ///
-    /// Only [`apply`] calls this: it has checked that `action` is in `legal(state, seat)`.
-    fn advance(&self, state: &mut Self::State, seat: Seat, action: Self::Action, chance: &mut Chance);
+    /// It answers for any seat number and any action: no for a seat that the table does not have.
+    fn is_legal(&self, state: &Self::State, seat: Seat, action: Self::Action) -> bool;
 
-    /// Writes what `viewer` may know, as laid out in [`GameInfo::layout`], into exactly that many bytes.
-    fn view(&self, state: &Self::State, viewer: Seat, out: &mut [u8]);
+    /// Plays a legal choice, and all that follows without one.
+    ///
+    /// Only [`apply`] can call this: nobody else can make a [`Legal`] choice.
+    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance);
+
+    /// Writes what `viewer` may know into exactly as many bytes as its layout has: [`GameInfo::layout`] for a
+    /// seat, [`GameInfo::public_layout`] for the public.
+    fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]);
 
     /// Writes the same for people and language models, over several lines.
     ///
     /// # Errors
     /// Those of `out`.
-    fn text(&self, state: &Self::State, viewer: Seat, out: &mut dyn fmt::Write) -> fmt::Result;
+    fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result;
 
     /// The result, once nobody owes a choice.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
@@ -80,15 +86,12 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Where the points of `seat` come from in a finished game; they sum up to its score.
     fn explain(&self, state: &Self::State, seat: Seat) -> Vec<ScoreLine>;
 
-    /// Draws anew, uniformly over what is consistent, everything that `viewer` cannot know.
+    /// Draws anew everything that `viewer` cannot know, from the distribution that follows from all it has seen.
     ///
-    /// Changes neither the view nor the legal set of `viewer`.
+    /// Chance has its own probabilities; a hidden choice of another seat is as likely to be any that it had, and
+    /// a choice that all saw says no more than that it could be made. `docs/games/<game>.md` states where a game
+    /// departs from this, and by how much. Changes neither the view nor the legal set of `viewer`.
     fn resample(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream);
-
-    /// A rough worth of the position to `seat`, greater is better, comparable only within one game.
-    ///
-    /// It may read all of `state`, which bots only have after [`resample`](Self::resample).
-    fn estimate(&self, state: &Self::State, seat: Seat) -> i32;
 
     /// Checks what holds in every reachable position: counts of components, ranges, phases.
     ///
@@ -101,6 +104,40 @@ pub trait Game: Sized + Send + Sync + 'static {
 
     /// The action with this index; none beyond the action space.
     fn decode(&self, index: u8) -> Option<Self::Action>;
+}
+
+/// A rough worth of positions, for bots that look ahead.
+pub trait Estimate: Game {
+    /// What the position is worth to `seat`, greater is better, comparable only within one game.
+    ///
+    /// It may read all of `state`, which bots only have after [`resample`](Game::resample).
+    fn estimate(&self, state: &Self::State, seat: Seat) -> i32;
+}
+
+/// A choice that [`apply`] has found legal; nobody else can make one.
+///
+/// ```compile_fail
+/// // A choice cannot be called legal from outside.
+/// let choice = boardwire_kernel::Legal { seat: boardwire_kernel::Seat::new(0), action: 3 };
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Legal<A> {
+    seat: Seat,
+    action: A,
+}
+
+impl<A: Copy> Legal<A> {
+    /// Who chooses.
+    #[inline]
+    pub fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    /// What is chosen.
+    #[inline]
+    pub fn action(&self) -> A {
+        self.action
+    }
 }
 
 /// What is known of a game before it is set up.
@@ -144,12 +181,14 @@ pub struct GameInfo {
     pub seats: u8,
     /// Every option with the value it has.
     pub options: Options,
-    /// The labels of the action space.
-    pub actions: ActionLabels,
+    /// The action space.
+    pub actions: ActionSpace,
     /// No game is longer than this; one that would be is truncated.
     pub max_plies: u32,
-    /// The fields of a view.
+    /// The fields of a seat's view.
     pub layout: ViewLayout,
+    /// The fields of the public's view.
+    pub public_layout: ViewLayout,
     /// The catalogue as integer matrices.
     pub tables: Vec<Table>,
     /// Every final score lies in this range, from the least to the most.
@@ -157,6 +196,15 @@ pub struct GameInfo {
 }
 
 impl GameInfo {
+    /// The fields of what `viewer` is shown.
+    #[must_use]
+    pub fn layout_for(&self, viewer: Viewer) -> &ViewLayout {
+        match viewer {
+            Viewer::Seat(_) => &self.layout,
+            Viewer::Public => &self.public_layout,
+        }
+    }
+
     /// The digest of everything here: clients compare it to notice a changed game.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -192,27 +240,31 @@ pub fn apply<G: Game>(
     seat: Seat,
     action: u32,
     chance: &mut Chance,
-) -> Result<(), crate::Rejection> {
-    use crate::Rejection::{Illegal, NoSeat, NotPending, OutOfRange, Over};
-    let pending = game.pending(state);
-    let info = game.info();
+) -> Result<(), Rejection> {
+    let known = u8::try_from(action).ok().and_then(|index| game.decode(index));
+    match known {
+        Some(action) if game.is_legal(state, seat, action) => {
+            game.advance(state, Legal { seat, action }, chance);
+            Ok(())
+        }
+        Some(_) | None => Err(rejection(game, state, seat, action, known.is_some())),
+    }
+}
+
+/// Why an action is refused, the first reason that holds.
+#[cold]
+fn rejection<G: Game>(game: &G, state: &G::State, seat: Seat, action: u32, is_known: bool) -> Rejection {
+    let (pending, info) = (game.pending(state), game.info());
     if pending.is_empty() {
-        return Err(Over);
-    }
-    if seat.number() >= info.seats {
-        return Err(NoSeat { seat, seats: info.seats });
-    }
-    let known = u8::try_from(action).ok().and_then(|index| Some((index, game.decode(index)?)));
-    let Some((index, choice)) = known else {
+        Rejection::Over
+    } else if seat.number() >= info.seats {
+        Rejection::NoSeat { seat, seats: info.seats }
+    } else if !is_known {
         let actions = u32::try_from(info.actions.count()).unwrap_or(u32::MAX);
-        return Err(OutOfRange { action, actions });
-    };
-    if !pending.contains(seat) {
-        return Err(NotPending { seat });
+        Rejection::OutOfRange { action, actions }
+    } else if !pending.contains(seat) {
+        Rejection::NotPending { seat }
+    } else {
+        Rejection::Illegal { seat, action: u8::try_from(action).unwrap_or(u8::MAX) }
     }
-    if !game.legal(state, seat).contains(index) {
-        return Err(Illegal { seat, action: index });
-    }
-    game.advance(state, seat, choice, chance);
-    Ok(())
 }

@@ -10,27 +10,43 @@
 #![deny(clippy::float_arithmetic)]
 
 mod action;
+mod audit;
+pub mod catalogue;
 mod chance;
 mod digest;
 mod episode;
 mod error;
 mod game;
+mod id;
+mod multiset;
 mod options;
 mod outcome;
+pub mod record;
+mod rng;
 mod seat;
 mod set;
+mod table;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod view;
+mod viewer;
 
-pub use action::{ActionLabels, ActionSet, MAX_ACTIONS};
-pub use chance::{BOT_STREAM, Chance, Fault, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM};
+pub use action::{ActionRange, ActionSet, ActionSpace, ActionSpec, MAX_ACTIONS};
+pub use audit::{Audit, Conserved, ensure};
+pub use catalogue::{CatalogueError, Loaded};
+pub use chance::{Chance, Fault};
 pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
-pub use error::{CatalogueError, Rejection, SetupError};
-pub use game::{Game, GameInfo, GameType, Provenance, apply, set_up};
-pub use options::{Loaded, OptionKind, OptionSpec, Options};
+pub use error::{Rejection, SetupError};
+pub use game::{Estimate, Game, GameInfo, GameType, Legal, Provenance, apply, set_up};
+pub use multiset::Multiset;
+pub use options::{OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};
-pub use seat::{MAX_SEATS, Seat, SeatSet};
+pub use rng::{BOT_STREAM, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM};
+pub use seat::{BySeat, MAX_SEATS, Seat, SeatSet};
 pub use set::{BitSet, Members};
-pub use view::{Field, Meaning, Table, ViewLayout, ViewWriter};
+pub use table::{Column, ColumnKind, Table, TableBuilder};
+pub use view::{
+    Axis, Field, FieldKind, FieldSink, FieldSpec, FieldWriter, LayoutBuilder, ViewLayout, ViewWriter,
+};
+pub use viewer::{Around, Viewer};

@@ -1,8 +1,8 @@
-//! The options of a match, and the catalogue it is played with.
+//! The options of a match.
 
 use borsh::BorshSerialize;
 
-use crate::{CatalogueError, Digest, Game, GameType, SetupError};
+use crate::{GameType, SetupError};
 
 /// What kind of value an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,24 +114,5 @@ impl Options {
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         self.word(name).parse().expect("resolve has checked the flag")
-    }
-}
-
-/// A catalogue with the digest of the text it was read from.
-#[derive(Debug)]
-pub struct Loaded<C> {
-    /// The components.
-    pub value: C,
-    /// The digest of the text.
-    pub digest: Digest,
-}
-
-impl<C> Loaded<C> {
-    /// Reads a game's catalogue from JSON.
-    ///
-    /// # Errors
-    /// What is wrong with it, and where.
-    pub fn read<G: Game<Catalogue = C>>(json: &str) -> Result<Self, CatalogueError> {
-        Ok(Self { value: G::catalogue(json)?, digest: Digest::of_bytes(json.as_bytes()) })
     }
 }

@@ -8,15 +8,19 @@ use crate::BitSet;
 pub const MAX_SEATS: usize = 8;
 
 /// A place at the table, counted from 0 clockwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, BorshSerialize)]
 pub struct Seat(u8);
 
 impl Seat {
+    /// The first seat.
+    pub const FIRST: Self = Self(0);
+
     /// The seat with this number.
     ///
     /// # Panics
     /// When `number` is not below [`MAX_SEATS`].
     #[must_use]
+    #[inline]
     pub fn new(number: u8) -> Self {
         assert!(usize::from(number) < MAX_SEATS, "no table has a seat {number}");
         Self(number)
@@ -29,12 +33,14 @@ impl Seat {
 
     /// The seat's number.
     #[must_use]
+    #[inline]
     pub fn number(self) -> u8 {
         self.0
     }
 
     /// The seat's number, for indexing arrays by seat.
     #[must_use]
+    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -45,22 +51,77 @@ impl Seat {
         Self((self.0 + steps % seats) % seats)
     }
 
-    /// All seats of a table of `N` clockwise, beginning with this one.
-    #[must_use]
-    pub fn around<const N: usize>(self) -> [Self; N] {
-        let mut seats = self.round(u8::try_from(N).unwrap_or(0));
-        std::array::from_fn(|_| seats.next().unwrap_or(self))
-    }
-
     /// All seats clockwise, beginning with this one: "viewer first" order.
     pub fn round(self, seats: u8) -> impl Iterator<Item = Self> + Clone {
         (self.0..self.0 + seats).map(move |number| Self(if number < seats { number } else { number - seats }))
     }
 }
 
+impl BorshDeserialize for Seat {
+    fn deserialize_reader<R: std::io::Read>(reader: &mut R) -> std::io::Result<Self> {
+        let number = u8::deserialize_reader(reader)?;
+        if usize::from(number) < MAX_SEATS {
+            return Ok(Self(number));
+        }
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidData, format!("there is no seat {number}")))
+    }
+}
+
 impl std::fmt::Display for Seat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "seat {}", self.0)
+    }
+}
+
+/// One value for each of at most `N` seats, indexed by [`Seat`].
+///
+/// A table may have fewer seats than `N`: what belongs to no seat stays at its default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+pub struct BySeat<T, const N: usize>([T; N]);
+
+impl<T, const N: usize> BySeat<T, N> {
+    /// The values in seat order.
+    pub const fn new(values: [T; N]) -> Self {
+        Self(values)
+    }
+
+    /// The values of the first `seats` seats, in seat order.
+    #[inline]
+    pub fn of(&self, seats: u8) -> &[T] {
+        &self.0[..usize::from(seats)]
+    }
+
+    /// The values of the first `seats` seats, in seat order, to change.
+    #[inline]
+    pub fn of_mut(&mut self, seats: u8) -> &mut [T] {
+        &mut self.0[..usize::from(seats)]
+    }
+
+    /// The values of all `N` seats, those nobody sits at included.
+    pub fn all(&self) -> &[T; N] {
+        &self.0
+    }
+}
+
+impl<T: Copy + Default, const N: usize> Default for BySeat<T, N> {
+    fn default() -> Self {
+        Self([T::default(); N])
+    }
+}
+
+impl<T, const N: usize> std::ops::Index<Seat> for BySeat<T, N> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, seat: Seat) -> &T {
+        &self.0[seat.index()]
+    }
+}
+
+impl<T, const N: usize> std::ops::IndexMut<Seat> for BySeat<T, N> {
+    #[inline]
+    fn index_mut(&mut self, seat: Seat) -> &mut T {
+        &mut self.0[seat.index()]
     }
 }
 
@@ -133,6 +194,19 @@ impl FromIterator<Seat> for SeatSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_seat_that_no_table_has_is_not_read() {
+        assert!(borsh::from_slice::<Seat>(&[7]).is_ok());
+        assert!(borsh::from_slice::<Seat>(&[8]).is_err());
+    }
+
+    #[test]
+    fn values_by_seat_are_written_as_the_array_they_are() {
+        let by_seat = BySeat::new([3u8, 1, 4]);
+        assert_eq!(borsh::to_vec(&by_seat).ok(), borsh::to_vec(&[3u8, 1, 4]).ok());
+        assert_eq!((by_seat[Seat::new(2)], by_seat.of(2)), (4, [3, 1].as_slice()));
+    }
 
     #[test]
     fn a_round_begins_with_the_viewer_and_wraps() {

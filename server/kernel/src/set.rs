@@ -60,7 +60,8 @@ impl<const W: usize> BitSet<W> {
 
     /// The set whose only member is `id`.
     #[must_use]
-    pub fn single(id: u8) -> Self {
+    #[inline]
+    pub fn single(id: impl Into<u8>) -> Self {
         let mut set = Self::EMPTY;
         set.insert(id);
         set
@@ -70,12 +71,16 @@ impl<const W: usize> BitSet<W> {
     ///
     /// # Panics
     /// When `id` is not below `64 * W`.
-    pub fn insert(&mut self, id: u8) {
+    #[inline]
+    pub fn insert(&mut self, id: impl Into<u8>) {
+        let id = id.into();
         self.0[usize::from(id / 64)] |= 1 << (id % 64);
     }
 
     /// Removes `id`; says whether it was a member.
-    pub fn remove(&mut self, id: u8) -> bool {
+    #[inline]
+    pub fn remove(&mut self, id: impl Into<u8>) -> bool {
+        let id = id.into();
         let had = self.contains(id);
         if had {
             self.0[usize::from(id / 64)] &= !(1 << (id % 64));
@@ -85,7 +90,9 @@ impl<const W: usize> BitSet<W> {
 
     /// Whether `id` is a member; an id that does not fit is none.
     #[must_use]
-    pub fn contains(&self, id: u8) -> bool {
+    #[inline]
+    pub fn contains(&self, id: impl Into<u8>) -> bool {
+        let id = id.into();
         self.0.get(usize::from(id / 64)).is_some_and(|word| word >> (id % 64) & 1 == 1)
     }
 
@@ -195,8 +202,8 @@ impl<const W: usize> Default for BitSet<W> {
     }
 }
 
-impl<const W: usize> FromIterator<u8> for BitSet<W> {
-    fn from_iter<I: IntoIterator<Item = u8>>(ids: I) -> Self {
+impl<const W: usize, T: Into<u8>> FromIterator<T> for BitSet<W> {
+    fn from_iter<I: IntoIterator<Item = T>>(ids: I) -> Self {
         let mut set = Self::EMPTY;
         ids.into_iter().for_each(|id| set.insert(id));
         set

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows a game, and no game is exempt from anything here.
 
+mod determinize;
 mod laws;
 mod perft;
 mod playout;
@@ -9,6 +10,7 @@ mod playthrough;
 
 use std::sync::Arc;
 
+pub use determinize::determinized;
 pub use laws::{Shown, law_abiding_game};
 pub use perft::perft;
 pub use playout::random_game;

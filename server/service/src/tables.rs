@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use boardwire_games::{Registry, ReplayFormat, Visitor};
+use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{Digest, GameType, Loaded, Options, Provenance, SetupError, set_up};
 
 use crate::error::ServiceError;
@@ -115,7 +115,7 @@ struct Describe;
 impl Visitor for Describe {
     type Output = Served;
 
-    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
         Served {
             game_type: G::TYPE,
             catalogue: catalogue.digest,
@@ -132,7 +132,7 @@ struct SetUp<'a> {
 impl Visitor for SetUp<'_> {
     type Output = Result<Arc<dyn Rules>, SetupError>;
 
-    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let options = self.options.all().iter().map(|(name, value)| (*name, value.as_str()));
         Ok(Arc::new(set_up::<G>(Arc::clone(catalogue), self.seats, options)?))
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::playout::random_game;
 use crate::{
-    ActionSet, Chance, Episode, Game, MAX_ACTIONS, RESAMPLE_STREAM, Rejection, RngStream, Seat, apply,
+    ActionSet, Chance, Episode, Game, MAX_ACTIONS, MAX_SEATS, RESAMPLE_STREAM, Rejection, RngStream, Seat,
+    Viewer, apply,
 };
 
-/// Everything one seat is shown of a position: two positions that differ only in what the seat may not
+/// Everything a viewer is shown of a position: two positions that differ only in what the viewer may not
 /// know show it the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
@@ -18,16 +19,18 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What `seat` is shown of `state`.
+    /// What `viewer` is shown of `state`.
     ///
     /// # Panics
     /// When the game cannot write to memory.
-    pub fn to<G: Game>(game: &G, state: &G::State, seat: Seat) -> Self {
-        let mut view = vec![0xff; game.info().layout.bytes()];
-        game.view(state, seat, &mut view);
+    pub fn to<G: Game>(game: &G, state: &G::State, viewer: impl Into<Viewer>) -> Self {
+        let viewer = viewer.into();
+        let mut view = vec![0xff; game.info().layout_for(viewer).bytes()];
+        game.view(state, viewer, &mut view);
         let mut text = String::new();
-        game.text(state, seat, &mut text).expect("writing to a string does not fail");
-        Self { view, text, legal: game.legal(state, seat), pending: game.pending(state) }
+        game.text(state, viewer, &mut text).expect("writing to a string does not fail");
+        let legal = viewer.seat().map_or(ActionSet::EMPTY, |seat| game.legal(state, seat));
+        Self { view, text, legal, pending: game.pending(state) }
     }
 }
 
@@ -43,6 +46,7 @@ pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
         digests.push(episode.digest());
         audits_hold(episode);
         only_pending_seats_have_legal_actions(episode);
+        a_single_action_is_as_legal_as_in_the_set(episode);
         refusals_change_nothing(episode);
         views_stay_within_their_maxima(episode);
         resample_keeps_what_its_seat_is_shown(episode, &mut rng, &mut varied);
@@ -89,6 +93,27 @@ fn only_pending_seats_have_legal_actions<G: Game>(episode: &Episode<G>) {
     assert!(episode.outcome().is_none(), "somebody owes a choice, and yet there is an outcome");
 }
 
+fn a_single_action_is_as_legal_as_in_the_set<G: Game>(episode: &Episode<G>) {
+    let game = episode.game();
+    let seats_there_may_be = u8::try_from(MAX_SEATS).unwrap_or(0);
+    for seat in Seat::all(seats_there_may_be) {
+        let legal = if seat.number() < game.info().seats {
+            game.legal(episode.state(), seat)
+        } else {
+            ActionSet::EMPTY
+        };
+        for index in 0..=u8::MAX {
+            let Some(action) = game.decode(index) else { continue };
+            assert_eq!(
+                game.is_legal(episode.state(), seat, action),
+                legal.contains(index),
+                "is_legal and legal differ on {action:?} of {seat} at ply {}",
+                episode.ply()
+            );
+        }
+    }
+}
+
 fn refusals_change_nothing<G: Game>(episode: &Episode<G>) {
     let game = episode.game();
     for seat in seats(episode) {
@@ -97,7 +122,7 @@ fn refusals_change_nothing<G: Game>(episode: &Episode<G>) {
             if u8::try_from(action).is_ok_and(|index| legal.contains(index)) {
                 continue;
             }
-            let mut state = episode.state().clone();
+            let mut state = *episode.state();
             let mut chance = episode.chance().clone();
             let refused = apply(&**game, &mut state, seat, action, &mut chance);
             let space = u32::try_from(game.info().actions.count()).unwrap_or(0);
@@ -116,11 +141,11 @@ fn refusals_change_nothing<G: Game>(episode: &Episode<G>) {
 }
 
 fn views_stay_within_their_maxima<G: Game>(episode: &Episode<G>) {
-    let layout = &episode.game().info().layout;
-    for seat in seats(episode) {
-        let shown = Shown::to(&**episode.game(), episode.state(), seat);
-        if let Err(broken) = layout.check(&shown.view) {
-            panic!("the view of {seat} at ply {}: {broken}", episode.ply());
+    let info = episode.game().info();
+    for viewer in Viewer::all(info.seats) {
+        let shown = Shown::to(&**episode.game(), episode.state(), viewer);
+        if let Err(broken) = info.layout_for(viewer).check(&shown.view) {
+            panic!("the view of {viewer:?} at ply {}: {broken}", episode.ply());
         }
     }
 }
@@ -132,18 +157,20 @@ fn resample_keeps_what_its_seat_is_shown<G: Game>(
 ) {
     let game = episode.game();
     for seat in seats(episode) {
-        let mut world = episode.state().clone();
+        let mut world = *episode.state();
         game.resample(&mut world, seat, rng);
         *varied |= world != *episode.state();
         if let Err(broken) = game.audit(&world) {
             panic!("resample for {seat} at ply {}: {broken}\n{world:?}", episode.ply());
         }
-        assert_eq!(
-            Shown::to(&**game, &world, seat),
-            Shown::to(&**game, episode.state(), seat),
-            "resample changed what {seat} is shown at ply {}",
-            episode.ply()
-        );
+        for viewer in [Viewer::Seat(seat), Viewer::Public] {
+            assert_eq!(
+                Shown::to(&**game, &world, viewer),
+                Shown::to(&**game, episode.state(), viewer),
+                "resample for {seat} changed what {viewer:?} is shown at ply {}",
+                episode.ply()
+            );
+        }
     }
 }
 
@@ -157,7 +184,7 @@ fn commits_commute_and_stay_hidden<G: Game>(episode: &Episode<G>, rng: &mut RngS
     }
     let choose = |seat, rng: &mut RngStream| rng.draw(&mut game.legal(episode.state(), seat));
     let play = |moves: &[(Seat, u8)]| {
-        let (mut state, mut chance): (G::State, Chance) = (episode.state().clone(), episode.chance().clone());
+        let (mut state, mut chance): (G::State, Chance) = (*episode.state(), episode.chance().clone());
         for &(seat, action) in moves {
             apply(game, &mut state, seat, action.into(), &mut chance).expect("commits do not hinder commits");
         }
@@ -173,11 +200,11 @@ fn commits_commute_and_stay_hidden<G: Game>(episode: &Episode<G>, rng: &mut RngS
         if game.pending(&one.0).is_empty() || game.pending(&one.0) != game.pending(&other.0) {
             continue;
         }
-        for watcher in seats(episode).filter(|&watcher| watcher != seat) {
+        for watcher in Viewer::all(game.info().seats).filter(|watcher| !watcher.is(seat)) {
             assert_eq!(
                 Shown::to(game, &one.0, watcher),
                 Shown::to(game, &other.0, watcher),
-                "the hidden choice of {seat} shows to {watcher} at ply {}",
+                "the hidden choice of {seat} shows to {watcher:?} at ply {}",
                 episode.ply()
             );
         }
@@ -216,7 +243,7 @@ fn actions_round_trip<G: Game>(game: &G) {
         assert_eq!(action.is_some(), usize::from(index) < labels.count(), "action {index}");
         if let Some(action) = action {
             assert_eq!(game.encode(action), index, "{action:?}");
-            assert_eq!(labels.get(index).and_then(|label| labels.parse(label)), Some(index), "{action:?}");
+            assert_eq!(labels.label(index).and_then(|label| labels.parse(label)), Some(index), "{action:?}");
         }
     }
 }

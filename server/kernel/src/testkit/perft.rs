@@ -19,7 +19,7 @@ pub fn perft<G: Game>(game: &G, state: &G::State, chance: &Chance, depth: u32) -
     legal
         .iter()
         .map(|action| {
-            let (mut next, mut chance) = (state.clone(), chance.clone());
+            let (mut next, mut chance) = (*state, chance.clone());
             apply(game, &mut next, seat, action.into(), &mut chance).expect("a legal action is accepted");
             perft(game, &next, &chance, depth - 1)
         })

@@ -31,7 +31,7 @@ pub fn playthrough<G: Game>(game: &Arc<G>, seed: u64) -> String {
         owed = now;
         let action = rng.draw(&mut game.legal(episode.state(), seat));
         episode.apply(seat, action.into()).expect("a legal action is accepted");
-        let label = info.actions.get(action).expect("a legal action has a label");
+        let label = info.actions.label(action).expect("a legal action has a label");
         let digest = episode.digest().to_string();
         let _ = writeln!(out, "{:>3} {} {label}  {}", episode.ply(), seat.number(), &digest[..16]);
     }
@@ -60,10 +60,10 @@ fn ending<G: Game>(out: &mut String, episode: &Episode<G>) {
 /// of five seats would be most of the file.
 fn position<G: Game>(out: &mut String, episode: &Episode<G>) {
     let game = episode.game();
-    let _ = game.text(episode.state(), Seat::new(0), out);
+    let _ = game.text(episode.state(), Seat::FIRST.into(), out);
     let mut view = vec![0; game.info().layout.bytes()];
     for seat in Seat::all(game.info().seats) {
-        game.view(episode.state(), seat, &mut view);
+        game.view(episode.state(), seat.into(), &mut view);
         let _ = write!(out, "view {} ", seat.number());
         if seat.number() == 0 {
             for byte in &view {

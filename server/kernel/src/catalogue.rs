@@ -1,0 +1,204 @@
+//! Reading catalogues: JSON into rows, and what rows are checked with.
+//!
+//! A game describes its rows as types that serde reads; [`read`] names the row and field that cannot be read. What
+//! a type cannot say, the functions here check, each with the place at fault.
+
+use std::fmt::Display;
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use thiserror::Error;
+
+use crate::{Digest, Game};
+
+/// What is wrong with a catalogue, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{place}: {problem}")]
+pub struct CatalogueError {
+    /// Section, row and field: `regions[12].quest.points`, or `line 3 column 7` of broken JSON.
+    pub place: String,
+    /// What is wrong there, and what would be right.
+    pub problem: String,
+}
+
+impl CatalogueError {
+    /// Says that `problem` was found at `place`.
+    pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into() }
+    }
+}
+
+/// A value of the catalogue, or what is wrong with it.
+pub type Checked<T = ()> = Result<T, CatalogueError>;
+
+/// Reads JSON as rows.
+///
+/// # Errors
+/// The field that cannot be read, or the line and column of broken JSON.
+pub fn read<T: DeserializeOwned>(json: &str) -> Checked<T> {
+    let mut text = serde_json::Deserializer::from_str(json);
+    let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
+        let (path, cause) = (error.path().to_string(), error.into_inner());
+        let position = format!(" at line {} column {}", cause.line(), cause.column());
+        let problem = cause.to_string();
+        let problem = problem.strip_suffix(&position).unwrap_or(&problem);
+        let place = match (cause.is_data(), path.as_str()) {
+            (true, "." | "") => "catalogue".to_owned(),
+            (true, _) => path,
+            (false, _) => format!("line {} column {}", cause.line(), cause.column()),
+        };
+        CatalogueError::new(place, problem)
+    })?;
+    text.end().map_err(|error| {
+        CatalogueError::new(format!("line {} column {}", error.line(), error.column()), error.to_string())
+    })?;
+    Ok(read)
+}
+
+/// Refuses a catalogue.
+///
+/// # Errors
+/// Always: what is wrong, and where.
+pub fn refuse<T>(place: impl Into<String>, problem: impl Into<String>) -> Checked<T> {
+    Err(CatalogueError::new(place, problem))
+}
+
+/// Refuses a catalogue unless `holds`.
+///
+/// # Errors
+/// What is wrong, and where.
+pub fn require(holds: bool, place: impl Into<String>, problem: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { refuse(place, problem()) }
+}
+
+/// The number, if it lies between `min` and `max`, ends included.
+///
+/// # Errors
+/// What it is, and what would be right.
+pub fn within<T: PartialOrd + Copy + Display>(
+    place: impl Into<String>,
+    value: T,
+    min: T,
+    max: T,
+) -> Checked<T> {
+    require(min <= value && value <= max, place, || format!("is {value}, not {min} to {max}"))?;
+    Ok(value)
+}
+
+/// Refuses a value other than the only one the rules can be played with.
+///
+/// # Errors
+/// What it is, and what it must be.
+pub fn exactly<T: PartialEq + Display + Copy>(place: impl Into<String>, value: T, due: T) -> Checked {
+    require(value == due, place, || format!("is {value}, but the rules need {due}"))
+}
+
+/// The place of a word among those known.
+///
+/// # Errors
+/// The word, and those known.
+pub fn one_of(place: impl Into<String>, word: &str, known: &[&str]) -> Checked<usize> {
+    match known.iter().position(|&name| name == word) {
+        Some(at) => Ok(at),
+        None => refuse(place, format!("is `{word}`, not one of {}", known.join(", "))),
+    }
+}
+
+/// Refuses rows of which two have the same value of a field.
+///
+/// # Errors
+/// The later row's field, and the row it repeats.
+pub fn unique<T, K: PartialEq + Display>(
+    section: &str,
+    field: &str,
+    rows: &[T],
+    key: impl Fn(&T) -> K,
+) -> Checked {
+    for (at, row) in rows.iter().enumerate() {
+        let value = key(row);
+        if let Some(first) = rows[..at].iter().position(|other| key(other) == value) {
+            let place = format!("{section}[{at}].{field}");
+            return refuse(place, format!("is `{value}`, as in {section}[{first}]"));
+        }
+    }
+    Ok(())
+}
+
+/// A number from `MIN` to `MAX`: what a field may hold stands in its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Small<const MIN: u8, const MAX: u8>(u8);
+
+impl<const MIN: u8, const MAX: u8> Small<MIN, MAX> {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl<'de, const MIN: u8, const MAX: u8> Deserialize<'de> for Small<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let number = value.as_u64().and_then(|number| u8::try_from(number).ok());
+        let fits = number.filter(|number| (MIN..=MAX).contains(number));
+        fits.map(Self)
+            .ok_or_else(|| D::Error::custom(format!("is {value}, not a whole number from {MIN} to {MAX}")))
+    }
+}
+
+/// A catalogue with the digest of the text it was read from.
+#[derive(Debug)]
+pub struct Loaded<C> {
+    /// The components.
+    pub value: C,
+    /// The digest of the text.
+    pub digest: Digest,
+}
+
+impl<C> Loaded<C> {
+    /// Reads a game's catalogue from JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read<G: Game<Catalogue = C>>(json: &str) -> Result<Self, CatalogueError> {
+        Ok(Self { value: G::catalogue(json)?, digest: Digest::of_bytes(json.as_bytes()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Row {
+        id: Small<1, 9>,
+    }
+
+    #[derive(Deserialize)]
+    struct File {
+        rows: Vec<Row>,
+    }
+
+    fn refusal(json: &str) -> String {
+        read::<File>(json).err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_by_row_and_field() {
+        assert_eq!(read::<File>(r#"{"rows": [{"id": 9}]}"#).map(|file| file.rows[0].id.get()), Ok(9));
+        assert_eq!(
+            refusal(r#"{"rows": [{"id": 1}, {"id": 10}]}"#),
+            "rows[1].id: is 10, not a whole number from 1 to 9"
+        );
+        assert!(refusal(r#"{"rows": [{"id": 1, "no": 2}]}"#).starts_with("rows[0].no: unknown field"));
+        assert!(refusal("{").starts_with("line 1 column 1: EOF"));
+        assert!(refusal(r#"{"rows": []} x"#).starts_with("line 1 column 14"));
+    }
+
+    #[test]
+    fn a_repeated_value_is_named_with_what_it_repeats() {
+        let twice = unique("rows", "id", &[1, 2, 1], |&id| id);
+        assert_eq!(twice.map_err(|error| error.to_string()), Err("rows[2].id: is `1`, as in rows[0]".into()));
+    }
+}

@@ -1,0 +1,156 @@
+//! Randomness: streams of words under a key.
+//!
+//! All randomness is ChaCha8. An [`RngStream`] is one ChaCha stream under one [`Key`]. Bounded draws and
+//! shuffles are ours, because library ones change between versions; `docs/determinism.md` states them.
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+
+use crate::BitSet;
+
+/// The stream from which a bot at seat 0 draws; seat `s` has this plus `s`.
+pub const BOT_STREAM: u64 = 1 << 32;
+/// The stream from which the hidden part of a state is drawn anew.
+pub const RESAMPLE_STREAM: u64 = 2 << 32;
+/// The stream from which a substitute for an illegal action is drawn.
+pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
+
+/// The 256-bit key that all randomness of an episode follows from.
+///
+/// A seed that somebody gives is 64 bits wide: its 8 bytes, low first, then 24 zero bytes. A key that nobody
+/// may guess has 256 bits of the operating system's randomness.
+#[derive(Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct Key([u8; 32]);
+
+impl Key {
+    /// The 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl From<[u8; 32]> for Key {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<u64> for Key {
+    fn from(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        Self(bytes)
+    }
+}
+
+impl std::fmt::Debug for Key {
+    /// Shows nothing: a key tells every hidden card.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// One stream of random words under one key.
+///
+/// ```
+/// use boardwire_kernel::RngStream;
+///
+/// let mut rng = RngStream::new(7, 0);
+/// let rolls = [rng.below(6), rng.below(6)];
+/// let mut again = RngStream::new(7, 0);
+/// assert_eq!(rolls, [again.below(6), again.below(6)]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct RngStream {
+    rng: ChaCha8Rng,
+    words: u64,
+}
+
+impl RngStream {
+    /// Opens stream `stream` of a seed.
+    #[must_use]
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Self::keyed(seed.into(), stream)
+    }
+
+    /// Opens stream `stream` of a key.
+    #[must_use]
+    pub fn keyed(key: Key, stream: u64) -> Self {
+        let mut rng = ChaCha8Rng::from_seed(key.0);
+        rng.set_stream(stream);
+        Self { rng, words: 0 }
+    }
+
+    /// Opens a stream of which `words` have been used already.
+    #[must_use]
+    pub fn resume(key: Key, stream: u64, words: u64) -> Self {
+        let mut rng = Self::keyed(key, stream);
+        rng.rng.set_word_pos(u128::from(words));
+        rng.words = words;
+        rng
+    }
+
+    /// How many words have been used.
+    #[must_use]
+    pub fn words(&self) -> u64 {
+        self.words
+    }
+
+    fn word(&mut self) -> u32 {
+        self.words += 1;
+        self.rng.next_u32()
+    }
+
+    /// The next two words as one seed, low word first.
+    pub fn seed(&mut self) -> u64 {
+        u64::from(self.word()) | u64::from(self.word()) << 32
+    }
+
+    /// A number in `0..n`, each as likely: Lemire's multiply-shift on one word, with rejection.
+    ///
+    /// # Panics
+    /// When `n` is 0.
+    pub fn below(&mut self, n: u32) -> u32 {
+        assert!(n > 0, "nothing is below 0");
+        let mut product = u64::from(self.word()) * u64::from(n);
+        if low(product) < n {
+            let threshold = n.wrapping_neg() % n;
+            while low(product) < threshold {
+                product = u64::from(self.word()) * u64::from(n);
+            }
+        }
+        high(product)
+    }
+
+    /// Takes a member out of `set`, each as likely: the `below(len)`-th smallest.
+    ///
+    /// # Panics
+    /// When `set` is empty.
+    pub fn draw<const W: usize>(&mut self, set: &mut BitSet<W>) -> u8 {
+        let id = set.nth(self.below(set.len())).expect("below(len) is a rank");
+        set.remove(id);
+        id
+    }
+
+    /// Shuffles `items`: Fisher-Yates from the last element down to the second, `j = below(i + 1)`.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            let bound = u32::try_from(i + 1).expect("what is shuffled is short");
+            items.swap(i, self.below(bound) as usize);
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+fn low(product: u64) -> u32 {
+    product as u32
+}
+
+fn high(product: u64) -> u32 {
+    (product >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests;

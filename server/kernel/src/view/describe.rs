@@ -1,0 +1,286 @@
+//! Fields described once: the layout and the bytes of a view come from the same lines.
+//!
+//! A game lists its fields in one generic function: to a [`FieldSink`] it hands, field by field, a [`FieldSpec`]
+//! and a closure that writes the field from a position `P`. A [`LayoutBuilder`] keeps the descriptions and calls
+//! no closure; a [`ViewWriter`] gives each closure exactly the bytes of its field. So the two cannot drift.
+
+use super::{Axis, Field, FieldKind, ViewLayout};
+
+/// The most dimensions a field has.
+const MAX_AXES: usize = 2;
+
+/// The description of one field, cheap to make, since views are written from it at every ply.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldSpec<'a> {
+    name: &'static str,
+    axes: [Axis; MAX_AXES],
+    rank: usize,
+    kind: Kind<'a>,
+    max: u16,
+    is_own: bool,
+    doc: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind<'a> {
+    Id(&'static str),
+    Count,
+    Flag,
+    Seat,
+    Words(&'static [&'static str]),
+    Names(&'a [String]),
+}
+
+impl<'a> FieldSpec<'a> {
+    #[inline]
+    const fn new(name: &'static str, kind: Kind<'a>, max: u16, doc: &'static str) -> Self {
+        Self { name, axes: [Axis { name: "", size: 1 }; MAX_AXES], rank: 0, kind, max, is_own: false, doc }
+    }
+
+    /// Rows of a table that has `last` of them besides row 0; 0 is none.
+    #[must_use]
+    #[inline]
+    pub const fn id(name: &'static str, table: &'static str, last: u8, doc: &'static str) -> Self {
+        Self::new(name, Kind::Id(table), last as u16, doc)
+    }
+
+    /// Numbers of things.
+    #[must_use]
+    #[inline]
+    pub const fn count(name: &'static str, max: u16, doc: &'static str) -> Self {
+        Self::new(name, Kind::Count, max, doc)
+    }
+
+    /// Zeros and ones.
+    #[must_use]
+    #[inline]
+    pub const fn flag(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, Kind::Flag, 1, doc)
+    }
+
+    /// Seats of a table of `seats`, counted from the viewer; 0 is none.
+    #[must_use]
+    #[inline]
+    pub const fn seat(name: &'static str, seats: u8, doc: &'static str) -> Self {
+        Self::new(name, Kind::Seat, seats as u16, doc)
+    }
+
+    /// One of a few words.
+    ///
+    /// # Panics
+    /// When there are no words.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "words written out in the code are few")]
+    pub const fn category(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Self {
+        Self::new(name, Kind::Words(words), words.len() as u16 - 1, doc)
+    }
+
+    /// One of a few words that follow from the catalogue.
+    ///
+    /// # Panics
+    /// When there are no names, or 65,536.
+    #[must_use]
+    #[inline]
+    pub fn names(name: &'static str, names: &'a [String], doc: &'static str) -> Self {
+        let max = names.len().checked_sub(1).and_then(|max| u16::try_from(max).ok());
+        Self::new(name, Kind::Names(names), max.expect("a category has some names"), doc)
+    }
+
+    /// The next dimension, faster than those before.
+    ///
+    /// # Panics
+    /// When the field has two already.
+    #[must_use]
+    #[inline]
+    pub const fn by(mut self, axis: Axis) -> Self {
+        self.axes[self.rank] = axis;
+        self.rank += 1;
+        self
+    }
+
+    /// What only the viewer may know: the public has no such field.
+    #[must_use]
+    #[inline]
+    pub const fn own(mut self) -> Self {
+        self.is_own = true;
+        self
+    }
+
+    #[inline]
+    fn is_wide(&self) -> bool {
+        self.max > 255
+    }
+
+    #[inline]
+    fn bytes(&self) -> usize {
+        let values = self.axes.iter().map(|axis| usize::from(axis.size)).product::<usize>();
+        if self.is_wide() { 2 * values } else { values }
+    }
+
+    fn field(&self) -> Field {
+        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let kind = match self.kind {
+            Kind::Id(table) => FieldKind::Id { table },
+            Kind::Count => FieldKind::Count,
+            Kind::Flag => FieldKind::Flag,
+            Kind::Seat => FieldKind::Seat,
+            Kind::Words(words) => FieldKind::Category { names: owned(words) },
+            Kind::Names(names) => FieldKind::Category { names: names.to_vec() },
+        };
+        Field { name: self.name, axes: self.axes[..self.rank].to_vec(), max: self.max, kind, doc: self.doc }
+    }
+}
+
+/// Takes the fields of a view one after another.
+pub trait FieldSink<P> {
+    /// Takes the next field, and how it is written from a position.
+    fn field(&mut self, spec: FieldSpec<'_>, write: impl FnOnce(&P, &mut FieldWriter<'_>));
+}
+
+/// Makes the layout of a view; needs no position.
+#[derive(Debug)]
+pub struct LayoutBuilder {
+    is_public: bool,
+    fields: Vec<Field>,
+}
+
+impl LayoutBuilder {
+    /// Begins the layout for seats, which has every field.
+    #[must_use]
+    pub fn for_seats() -> Self {
+        Self { is_public: false, fields: Vec::new() }
+    }
+
+    /// Begins the layout for the public, which leaves out what only a seat may know.
+    #[must_use]
+    pub fn for_public() -> Self {
+        Self { is_public: true, fields: Vec::new() }
+    }
+
+    /// Whether it is the public's.
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        self.is_public
+    }
+
+    /// The layout of the fields taken.
+    ///
+    /// # Panics
+    /// When two fields share a name: a game's mistake.
+    #[must_use]
+    pub fn finish(self) -> ViewLayout {
+        for (at, field) in self.fields.iter().enumerate() {
+            let twice = self.fields[..at].iter().any(|other| other.name == field.name);
+            assert!(!twice, "two fields are called {}", field.name);
+        }
+        ViewLayout { fields: self.fields }
+    }
+}
+
+impl<P> FieldSink<P> for LayoutBuilder {
+    fn field(&mut self, spec: FieldSpec<'_>, _: impl FnOnce(&P, &mut FieldWriter<'_>)) {
+        if !(self.is_public && spec.is_own) {
+            self.fields.push(spec.field());
+        }
+    }
+}
+
+/// Writes a view from a position into memory the caller owns.
+#[derive(Debug)]
+pub struct ViewWriter<'a, P> {
+    position: &'a P,
+    is_public: bool,
+    /// What is still to be written, all zero.
+    rest: &'a mut [u8],
+}
+
+impl<'a, P> ViewWriter<'a, P> {
+    /// Begins at the first byte of `out`.
+    #[must_use]
+    #[inline]
+    pub fn new(position: &'a P, is_public: bool, out: &'a mut [u8]) -> Self {
+        out.fill(0);
+        Self { position, is_public, rest: out }
+    }
+
+    /// Ends the view.
+    ///
+    /// # Panics
+    /// When the memory was longer than the fields.
+    #[inline]
+    pub fn finish(self) {
+        assert!(self.rest.is_empty(), "a view is {} bytes shorter than its memory", self.rest.len());
+    }
+}
+
+impl<P> FieldSink<P> for ViewWriter<'_, P> {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "with the description inlined, only the writing is left of it")]
+    fn field(&mut self, spec: FieldSpec<'_>, write: impl FnOnce(&P, &mut FieldWriter<'_>)) {
+        if self.is_public && spec.is_own {
+            return;
+        }
+        let (bytes, rest) = std::mem::take(&mut self.rest).split_at_mut(spec.bytes());
+        self.rest = rest;
+        write(self.position, &mut FieldWriter { rest: bytes, is_wide: spec.is_wide() });
+    }
+}
+
+/// Writes the values of one field in their order; what is not written is zero.
+///
+/// Every method panics when there are more values than the field has: a game's mistake.
+#[derive(Debug)]
+pub struct FieldWriter<'a> {
+    rest: &'a mut [u8],
+    is_wide: bool,
+}
+
+impl FieldWriter<'_> {
+    /// What is left of the field, for values that are not written in their order.
+    #[inline]
+    pub fn rest(&mut self) -> &mut [u8] {
+        self.rest
+    }
+
+    /// Writes a one-byte value.
+    #[inline]
+    pub fn put(&mut self, value: u8) {
+        self.put_all(&[value]);
+    }
+
+    /// Writes a value in as many bytes as the field's maximum needs.
+    #[inline]
+    pub fn put_number(&mut self, value: u16) {
+        if self.is_wide {
+            self.put_all(&value.to_le_bytes());
+        } else {
+            self.put(u8::try_from(value).expect("a value above 255 in a field of bytes"));
+        }
+    }
+
+    /// Writes one-byte values.
+    #[inline]
+    pub fn put_all(&mut self, values: &[u8]) {
+        let (bytes, rest) = std::mem::take(&mut self.rest).split_at_mut(values.len());
+        bytes.copy_from_slice(values);
+        self.rest = rest;
+    }
+
+    /// Writes ids in their order.
+    #[inline]
+    pub fn put_ids(&mut self, ids: impl IntoIterator<Item = u8>) {
+        let mut written = 0;
+        for id in ids {
+            self.rest[written] = id;
+            written += 1;
+        }
+        self.rest = &mut std::mem::take(&mut self.rest)[written..];
+    }
+
+    /// Writes zeros.
+    #[inline]
+    pub fn skip(&mut self, values: usize) {
+        self.rest = &mut std::mem::take(&mut self.rest)[values..];
+    }
+}

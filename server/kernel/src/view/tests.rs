@@ -1,0 +1,65 @@
+use super::*;
+
+struct Position {
+    round: u8,
+    fame: [u16; 2],
+    hand: Vec<u8>,
+}
+
+fn fields<S: FieldSink<Position>>(sink: &mut S) {
+    sink.field(FieldSpec::count("round", 8, "The round."), |at: &Position, out| out.put(at.round));
+    sink.field(FieldSpec::count("fame", 300, "By seat.").by(Axis::new("seat", 2)), |at, out| {
+        at.fame.iter().for_each(|&fame| out.put_number(fame));
+    });
+    let hand = FieldSpec::id("hand", "cards", 9, "The hand.").by(Axis::new("place", 3)).own();
+    sink.field(hand, |at, out| out.put_ids(at.hand.iter().copied()));
+}
+
+fn layout(mut builder: LayoutBuilder) -> ViewLayout {
+    fields(&mut builder);
+    builder.finish()
+}
+
+fn view(position: &Position, is_public: bool, bytes: usize) -> Vec<u8> {
+    let mut view = vec![9; bytes];
+    let mut writer = ViewWriter::new(position, is_public, &mut view);
+    fields(&mut writer);
+    writer.finish();
+    view
+}
+
+#[test]
+fn wide_values_take_two_bytes_low_first() {
+    let layout = layout(LayoutBuilder::for_seats());
+    let position = Position { round: 8, fame: [258, 0], hand: vec![1] };
+    let view = view(&position, false, layout.bytes());
+    assert_eq!(view, [8, 2, 1, 0, 0, 1, 0, 0]);
+    assert_eq!(layout.check(&view), Ok(()));
+}
+
+#[test]
+fn the_public_has_no_field_of_a_seats_own() {
+    let layout = layout(LayoutBuilder::for_public());
+    let position = Position { round: 1, fame: [1, 2], hand: vec![1, 2, 3] };
+    assert_eq!(view(&position, true, layout.bytes()), [1, 1, 0, 2, 0]);
+}
+
+#[test]
+fn a_value_above_its_maximum_is_named() {
+    let layout = layout(LayoutBuilder::for_public());
+    let wrong = [8, 0, 0, 45, 1];
+    assert_eq!(layout.check(&wrong), Err("fame[1] is 301, above 300".into()));
+    assert!(layout.check(&wrong[1..]).is_err());
+}
+
+#[test]
+#[should_panic(expected = "index out of bounds")]
+fn more_ids_than_places_are_a_mistake() {
+    view(&Position { round: 1, fame: [0; 2], hand: vec![1; 4] }, false, 8);
+}
+
+#[test]
+#[should_panic(expected = "1 bytes shorter")]
+fn memory_that_does_not_fit_is_a_mistake() {
+    view(&Position { round: 1, fame: [0; 2], hand: vec![] }, false, 9);
+}

@@ -1,0 +1,161 @@
+//! Who looks at a position, and how seats are counted from there.
+
+use crate::{MAX_SEATS, Seat};
+
+/// Who a position is shown to: a seat, or everybody.
+///
+/// The public is told what all at the table may know, and no more than any seat is: it is who spectators,
+/// replays and pictures are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Viewer {
+    /// One seat.
+    Seat(Seat),
+    /// Everybody: nobody's seat.
+    Public,
+}
+
+impl Viewer {
+    /// Every seat of a table, then the public.
+    pub fn all(seats: u8) -> impl Iterator<Item = Self> + Clone {
+        Seat::all(seats).map(Self::Seat).chain([Self::Public])
+    }
+
+    /// The seat that looks, unless it is the public.
+    #[must_use]
+    #[inline]
+    pub fn seat(self) -> Option<Seat> {
+        match self {
+            Self::Seat(seat) => Some(seat),
+            Self::Public => None,
+        }
+    }
+
+    /// The seat from which seats are counted: the viewer's own, and seat 0 for the public.
+    #[must_use]
+    #[inline]
+    pub fn first(self) -> Seat {
+        self.seat().unwrap_or(Seat::FIRST)
+    }
+
+    /// Whether this is `seat`.
+    #[must_use]
+    #[inline]
+    pub fn is(self, seat: Seat) -> bool {
+        self == Self::Seat(seat)
+    }
+}
+
+impl From<Seat> for Viewer {
+    fn from(seat: Seat) -> Self {
+        Self::Seat(seat)
+    }
+}
+
+/// All seats of a table of `N` as a viewer counts them: clockwise, its own first.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<const N: usize> {
+    viewer: Viewer,
+    seats: [Seat; N],
+}
+
+impl<const N: usize> Around<N> {
+    #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEATS")]
+    const COUNT: u8 = {
+        assert!(N > 0 && N <= MAX_SEATS);
+        N as u8
+    };
+
+    /// The seats as `viewer` counts them.
+    #[must_use]
+    #[inline]
+    pub fn new(viewer: Viewer) -> Self {
+        let first = viewer.first().number();
+        let seats = std::array::from_fn(|step| {
+            let number = first + u8::try_from(step).unwrap_or(0);
+            Seat::new(if number < Self::COUNT { number } else { number - Self::COUNT })
+        });
+        Self { viewer, seats }
+    }
+
+    /// Who looks.
+    #[must_use]
+    #[inline]
+    pub fn viewer(&self) -> Viewer {
+        self.viewer
+    }
+
+    /// All seats.
+    #[must_use]
+    #[inline]
+    pub fn seats(&self) -> &[Seat; N] {
+        &self.seats
+    }
+
+    /// The seats that do not look: all but the viewer's own, and for the public all.
+    #[must_use]
+    #[inline]
+    pub fn others(&self) -> &[Seat] {
+        match self.viewer {
+            Viewer::Seat(_) => &self.seats[1..],
+            Viewer::Public => &self.seats,
+        }
+    }
+
+    /// The number of `seat` from here: 1 for the first seat, 2 for the next one clockwise, and so on.
+    #[must_use]
+    #[inline]
+    pub fn relative(&self, seat: Seat) -> u8 {
+        let (seat, first) = (seat.number(), self.viewer.first().number());
+        if seat >= first { seat - first + 1 } else { seat + Self::COUNT - first + 1 }
+    }
+
+    /// The same for a seat that there may not be: 0 is none.
+    #[must_use]
+    #[inline]
+    pub fn relative_or_none(&self, seat: Option<Seat>) -> u8 {
+        seat.map_or(0, |seat| self.relative(seat))
+    }
+}
+
+/// Runs `body` with the number of seats as a constant, so that what it does for each seat unrolls.
+///
+/// ```
+/// let doubled = |seats: u8| boardwire_kernel::with_seats!(seats, [2, 3, 4], N => [0; N].len() * 2);
+/// assert_eq!(doubled(3), 6);
+/// ```
+///
+/// # Panics
+/// When the number of seats is not listed.
+#[macro_export]
+macro_rules! with_seats {
+    ($seats:expr, [$($count:literal),+ $(,)?], $name:ident => $body:expr) => {
+        match $seats {
+            $($count => {
+                const $name: usize = $count;
+                $body
+            })+
+            seats => unreachable!("a table of {seats} seats"),
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_viewer_counts_clockwise_from_its_own_seat() {
+        let around = Around::<3>::new(Seat::new(2).into());
+        assert_eq!(around.seats().map(Seat::number), [2, 0, 1]);
+        assert_eq!(around.others(), [Seat::new(0), Seat::new(1)]);
+        assert_eq!(Seat::all(3).map(|seat| around.relative(seat)).collect::<Vec<_>>(), [2, 3, 1]);
+        assert_eq!(around.relative_or_none(None), 0);
+    }
+
+    #[test]
+    fn to_the_public_all_seats_are_others() {
+        let around = Around::<3>::new(Viewer::Public);
+        assert_eq!((around.others().len(), around.relative(Seat::new(2))), (3, 3));
+        assert!(!Viewer::Public.is(Seat::new(0)));
+    }
+}
