@@ -1,0 +1,68 @@
+//! What random games show, summed up: `tests/golden/<game>/shown.txt`, written anew by `make golden`.
+//!
+//! A line is a table with the digest of every view, text and legal set of every seat at every ply of a few random
+//! games. A playthrough shows how one game reads; this notices a byte that differs anywhere else.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use boardwire_games::{Registered, Registry, Visitor};
+use boardwire_kernel::{Digest, Episode, Game, Loaded, Seat, testkit};
+
+/// Random games of every table.
+const GAMES: u64 = 5;
+
+struct Shown;
+
+impl Visitor for Shown {
+    type Output = (PathBuf, String);
+
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+        let mut lines = String::new();
+        for game in testkit::every_table::<G>() {
+            let options: Vec<_> = game.info().options.all().iter().map(|(_, value)| value.as_str()).collect();
+            let games = (1..=GAMES).map(|seed| of_a_game(&game, seed).to_string());
+            let digest = Digest::of_bytes(games.collect::<String>().as_bytes()).to_string();
+            let _ = writeln!(lines, "{} {} {}", game.info().seats, options.join(" "), &digest[..32]);
+        }
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+        (golden.join(G::TYPE.id).join("shown.txt"), lines)
+    }
+}
+
+/// The digest of what all seats are shown in one random game.
+fn of_a_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
+    let mut shown = Vec::new();
+    let mut look = |episode: &Episode<G>| {
+        for seat in Seat::all(game.info().seats) {
+            let mut view = vec![0; game.info().layout.bytes()];
+            game.view(episode.state(), seat.into(), &mut view);
+            let mut text = String::new();
+            game.text(episode.state(), seat.into(), &mut text).expect("writing to a string does not fail");
+            let mut legal = [0; 32];
+            game.legal(episode.state(), seat).write_bits(&mut legal);
+            shown.extend_from_slice(&view);
+            shown.extend_from_slice(text.as_bytes());
+            shown.extend_from_slice(&legal);
+        }
+    };
+    let end = testkit::random_game(game, seed, &mut look);
+    look(&end);
+    Digest::of_bytes(&shown)
+}
+
+#[test]
+fn random_games_show_what_they_showed() {
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let only = std::env::var("GAME").ok();
+    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
+        let (path, shown) = registry.visit(id, Shown).expect("the registry knows its own ids");
+        if std::env::var_os("BOARDWIRE_BLESS").is_some() {
+            std::fs::write(&path, &shown).expect("the golden can be written");
+        }
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(shown, golden, "{}", path.display());
+    }
+}
