@@ -39,15 +39,15 @@ pub fn read<T: DeserializeOwned>(json: &str) -> Checked<T> {
     let mut text = serde_json::Deserializer::from_str(json);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, cause) = (error.path().to_string(), error.into_inner());
-        let position = format!(" at line {} column {}", cause.line(), cause.column());
-        let problem = cause.to_string();
-        let problem = problem.strip_suffix(&position).unwrap_or(&problem);
-        let place = match (cause.is_data(), path.as_str()) {
-            (true, "." | "") => "catalogue".to_owned(),
-            (true, _) => path,
-            (false, _) => format!("line {} column {}", cause.line(), cause.column()),
-        };
-        CatalogueError::new(place, problem)
+        let (place, problem) =
+            (format!("line {} column {}", cause.line(), cause.column()), cause.to_string());
+        let problem = problem.strip_suffix(&format!(" at {place}")).unwrap_or(&problem).to_owned();
+        match (cause.is_data(), path.as_str()) {
+            (true, "." | "?") => CatalogueError::new("catalogue", problem),
+            (true, _) => CatalogueError::new(path, problem),
+            (false, "." | "?") => CatalogueError::new(place, problem),
+            (false, _) => CatalogueError::new(path, format!("{problem} at {place}")),
+        }
     })?;
     text.end().map_err(|error| {
         CatalogueError::new(format!("line {} column {}", error.line(), error.column()), error.to_string())

@@ -54,6 +54,13 @@ macro_rules! ids {
                 }
             }
 
+            /// The rows of ids that there may not be, in their order; 0 for none.
+            #[must_use]
+            #[inline]
+            $vis fn rows<const N: usize>(ids: [Option<Self>; N]) -> [u8; N] {
+                ids.map(Self::row)
+            }
+
             /// The number, from 1.
             #[must_use]
             #[inline]

@@ -1,45 +1,45 @@
 //! Actions: to choose a region or a sanctuary; the phase tells what for.
 
-use boardwire_kernel::ActionLabels;
+use boardwire_kernel::{ActionRange, ActionSpace};
 
+use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
+use super::state::{RegionId, SanctuaryId};
 
 /// A choice of one card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Sets aside, plays or takes the region with this duration.
-    Region(u8),
+    /// Sets aside, explores or takes the region with this duration.
+    Region(RegionId),
     /// Places the sanctuary with this id.
-    Sanctuary(u8),
+    Sanctuary(SanctuaryId),
 }
 
-/// The index of the first sanctuary.
-const FIRST_SANCTUARY: u8 = REGIONS;
+/// The choices of a region.
+pub(super) const REGION: ActionRange = ActionRange::rows("choose", "regions", REGIONS);
+/// The choices of a sanctuary.
+pub(super) const SANCTUARY: ActionRange =
+    ActionRange::rows("place", "sanctuaries", SANCTUARIES).after(&REGION);
 
-impl Action {
-    /// Its index: regions first, then sanctuaries.
-    pub(super) fn index(self) -> u8 {
-        match self {
-            Self::Region(id) => id - 1,
-            Self::Sanctuary(id) => FIRST_SANCTUARY + id - 1,
+/// Every action with its label.
+pub(super) fn actions() -> ActionSpace {
+    ActionSpace::new()
+        .with(REGION, |id| format!("region {id}"))
+        .with(SANCTUARY, |id| format!("sanctuary {id}"))
+}
+
+impl Faraway {
+    #[inline]
+    pub(super) fn encode(action: Action) -> u8 {
+        match action {
+            Action::Region(id) => REGION.index(id.get()),
+            Action::Sanctuary(id) => SANCTUARY.index(id.get()),
         }
     }
 
-    /// The action with this index.
-    pub(super) fn at(index: u8) -> Option<Self> {
-        match index {
-            0..FIRST_SANCTUARY => Some(Self::Region(index + 1)),
-            index if index < FIRST_SANCTUARY + SANCTUARIES => {
-                Some(Self::Sanctuary(index - FIRST_SANCTUARY + 1))
-            }
-            _ => None,
-        }
-    }
-
-    /// The labels of all actions, in index order.
-    pub(super) fn labels() -> ActionLabels {
-        let regions = (1..=REGIONS).map(|id| format!("region {id}"));
-        let sanctuaries = (1..=SANCTUARIES).map(|id| format!("sanctuary {id}"));
-        ActionLabels::new(regions.chain(sanctuaries).collect())
+    #[inline]
+    pub(super) fn decode(index: u8) -> Option<Action> {
+        let region = REGION.number(index).map(|id| Action::Region(RegionId::new(id)));
+        region.or_else(|| SANCTUARY.number(index).map(|id| Action::Sanctuary(SanctuaryId::new(id))))
     }
 }

@@ -1,40 +1,27 @@
 //! What holds in every reachable position; a snapshot from outside is refused for the rest.
 
-use std::collections::VecDeque;
-
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Audit, Conserved, Seat, ensure};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
-use super::state::{Phase, ROUNDS, Regions, SEATS, Sanctuaries, State};
-
-type Checked = Result<(), String>;
-
-fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Checked {
-    if holds { Ok(()) } else { Err(broken()) }
-}
+use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, Sanctuaries, State};
+use super::turn::block_at;
+use super::view::MOST_DEALT;
 
 impl Faraway {
     /// Checks a position.
-    pub(super) fn check(&self, state: &State) -> Checked {
-        self.check_shape(state)?;
-        self.check_regions(state)?;
-        self.check_sizes(state)?;
-        self.check_choices(state)?;
-        self.check_sanctuaries(state)
+    pub(super) fn audit(&self, state: &State) -> Audit {
+        audit_ids(state)?;
+        self.audit_course(state)?;
+        Seat::all(6).try_for_each(|seat| self.audit_seat(state, seat))?;
+        self.audit_regions(state)?;
+        self.audit_sizes(state)?;
+        self.audit_choices(state)?;
+        self.audit_sanctuaries(state)
     }
 
-    /// How many regions stand in every line.
-    fn explored(state: &State) -> u8 {
-        match state.phase {
-            Phase::SetAside | Phase::Explore => state.round - 1,
-            Phase::Take | Phase::Place | Phase::Over => state.round,
-        }
-    }
-
-    /// Rounds, turns, lines of the right length, and nothing beyond the last seat.
-    fn check_shape(&self, state: &State) -> Checked {
-        let in_turn = state.active_turn();
+    /// Round, phase, turn and order belong together.
+    fn audit_course(&self, state: &State) -> Audit {
         ensure((1..=ROUNDS).contains(&state.round), || format!("round {}", state.round))?;
         let fits = match state.phase {
             Phase::SetAside => self.advanced && state.round == 1,
@@ -44,237 +31,201 @@ impl Faraway {
             Phase::Over => state.round == ROUNDS,
         };
         ensure(fits, || format!("{:?} in round {}", state.phase, state.round))?;
-        ensure(state.turn < if in_turn { self.seats } else { 1 }, || format!("turn {}", state.turn))?;
-        for seat in 0..SEATS {
-            let sits = seat < usize::from(self.seats);
-            let explored = if sits { usize::from(Self::explored(state)) } else { 0 };
-            let line = &state.lines[seat];
-            let full = line.iter().take_while(|&&id| (1..=REGIONS).contains(&id)).count();
-            ensure(full == explored && line[full..].iter().all(|&id| id == 0), || {
-                format!("the line {line:?} of seat {seat} after {explored} rounds")
-            })?;
-            let empty = state.hands[seat].is_empty()
-                && state.aside[seat] == [0; 2]
-                && state.chosen[seat] == 0
-                && state.owed[seat] == 0
-                && state.placed[seat] == [0; 7]
-                && state.dealt[seat].iter().all(Sanctuaries::is_empty);
-            ensure(sits || empty, || format!("seat {seat} is nobody's and has something"))?;
-        }
-        let owes = in_turn && state.round > 1;
-        ensure(owes || state.owed == [0; SEATS], || format!("owed {:?} out of turn", state.owed))?;
-        let order = if in_turn { state.order_of(state.round, self.seats) } else { [0; SEATS] };
+        let turns = if state.phase.has_turns() { self.seats } else { 1 };
+        ensure(state.turn < turns, || format!("turn {}", state.turn))?;
+        let order = if state.phase.has_turns() {
+            state.order_of(state.round, self.seats)
+        } else {
+            [Seat::FIRST; SEATS]
+        };
         ensure(state.order == order, || format!("order {:?}, not {order:?}", state.order))
     }
 
+    /// A line is as long as rounds were explored; where nobody sits there is nothing.
+    fn audit_seat(&self, state: &State, seat: Seat) -> Audit {
+        let sits = seat.number() < self.seats;
+        let explored = if sits { usize::from(state.explored()) } else { 0 };
+        let line = &state.lines[seat];
+        let whole =
+            line[..explored].iter().all(Option::is_some) && line[explored..].iter().all(Option::is_none);
+        ensure(whole, || format!("the line {line:?} of {seat} after {explored} rounds"))?;
+        let empty = state.hands[seat].is_empty()
+            && state.set_aside[seat] == [None; 2]
+            && state.chosen[seat].is_none()
+            && state.owed[seat] == 0
+            && state.placed[seat] == [None; 7]
+            && state.dealt[seat].iter().all(Sanctuaries::is_empty);
+        ensure(sits || empty, || format!("{seat} is nobody's and has something"))
+    }
+
     /// FA-7.1: every region is in one place.
-    fn check_regions(&self, state: &State) -> Checked {
-        let mut seen = Regions::EMPTY;
-        let lines = state.lines[..usize::from(self.seats)].iter().flatten().copied();
-        let left_over = state.left_over.iter().copied();
-        let sets = [state.deck, state.display].into_iter().chain(state.hands);
-        let listed = lines.chain(left_over).filter(|&id| id > 0);
-        for id in sets.flat_map(|set| set.iter()).chain(listed) {
-            ensure((1..=REGIONS).contains(&id), || format!("there is no region {id}"))?;
-            ensure(!seen.contains(id), || format!("region {id} is in two places"))?;
-            seen.insert(id);
+    fn audit_regions(&self, state: &State) -> Audit {
+        let mut regions = Conserved::<2>::new("region");
+        regions.found(state.deck)?;
+        regions.found(state.display)?;
+        let left_over = || state.left_over.iter().flatten().map(|id| id.get());
+        regions.found(left_over())?;
+        for seat in Seat::all(self.seats) {
+            regions.found(state.hands[seat])?;
+            regions.found(state.line(seat).map(RegionId::get))?;
         }
-        ensure(seen.len() == u32::from(REGIONS), || format!("{} regions in all", seen.len()))?;
-        let gone: Regions = state.left_over.iter().copied().filter(|&id| id > 0).collect();
-        let open = state.display.union(gone);
+        regions.are_all(&(1..=REGIONS).collect())?;
+        let open = state.display.union(left_over().collect());
         ensure(
-            open.difference(state.shown).is_empty() && state.shown.intersection(state.deck).is_empty(),
-            || "a region is in the display that was never revealed, or in the deck though it was".to_owned(),
+            open.difference(state.revealed).is_empty() && state.revealed.intersection(state.deck).is_empty(),
+            || "a region is in the display that was never revealed, or in the deck though it was",
         )
     }
 
     /// FA-7.2: hands, display and left-overs have the size that phase and round give them.
-    fn check_sizes(&self, state: &State) -> Checked {
+    fn audit_sizes(&self, state: &State) -> Audit {
         let taken = u8::from(state.phase == Phase::Place);
         let display = match (state.phase, state.round) {
             (Phase::SetAside | Phase::Over, _) | (_, ROUNDS) => 0,
-            _ => self.seats + 1 - state.turn - taken,
+            (Phase::Explore | Phase::Take | Phase::Place, _) => self.seats + 1 - state.turn - taken,
         };
         let len = state.display.len();
         ensure(len == u32::from(display), || format!("{len} regions in the display, not {display}"))?;
         let revealed = match state.phase {
             Phase::SetAside => 0,
-            _ => (self.seats + 1) * state.round.min(7),
+            Phase::Explore | Phase::Take | Phase::Place | Phase::Over => {
+                (self.seats + 1) * state.round.min(7)
+            }
         };
-        let len = state.shown.len();
+        let len = state.revealed.len();
         ensure(len == u32::from(revealed), || format!("{len} regions revealed, not {revealed}"))?;
         let rounds = usize::from(state.round - 1);
-        let left: Vec<bool> = state.left_over.iter().map(|&id| id > 0).collect();
-        ensure(left.iter().enumerate().all(|(at, &there)| there == (at < rounds)), || {
-            format!("left over {:?} in round {}", state.left_over, state.round)
-        })?;
-        for (place, seat) in (0..self.seats).zip(state.seats_in_turn(self.seats)) {
-            let (hand, line) = (state.hands[seat], state.line(seat).iter().copied().collect::<Regions>());
+        let whole = state.left_over[..rounds].iter().all(Option::is_some)
+            && state.left_over[rounds..].iter().all(Option::is_none);
+        ensure(whole, || format!("left over {:?} in round {}", state.left_over, state.round))?;
+        for (place, number) in (0..).zip(Seat::all(self.seats)) {
+            let seat = if state.phase.has_turns() { state.order[usize::from(place)] } else { number };
+            let hand = state.hands[seat];
             let dealt = if state.phase == Phase::SetAside { 5 } else { 3 };
             let size = match state.phase {
                 Phase::SetAside | Phase::Explore => dealt,
-                _ if state.round == ROUNDS || place >= state.turn + taken => 2,
-                _ => 3,
+                Phase::Take | Phase::Place | Phase::Over => {
+                    if state.round == ROUNDS || place >= state.turn + taken { 2 } else { 3 }
+                }
             };
-            ensure(hand.len() == size, || format!("seat {seat} holds {} regions, not {size}", hand.len()))?;
-            let kept = hand.union(line).difference(state.shown).len();
-            ensure(kept == dealt, || format!("seat {seat} has {kept} regions of its deal, not {dealt}"))?;
+            ensure(hand.len() == size, || format!("{seat} holds {} regions, not {size}", hand.len()))?;
+            let line: Regions = state.line(seat).collect();
+            let kept = hand.union(line).difference(state.revealed).len();
+            ensure(kept == dealt, || format!("{seat} has {kept} regions of its deal, not {dealt}"))?;
         }
         Ok(())
     }
 
     /// Hidden choices are of the chooser's hand; what was set aside went into the deck.
-    fn check_choices(&self, state: &State) -> Checked {
-        let seats = 0..usize::from(self.seats);
-        let all_chosen = seats.clone().all(|seat| state.chosen[seat] > 0);
-        let mut set_aside = Regions::EMPTY;
-        for seat in seats {
+    fn audit_choices(&self, state: &State) -> Audit {
+        let chosen = state.chosen.of(self.seats);
+        let all_chosen = chosen.iter().all(Option::is_some);
+        let all_set_aside = state.set_aside.of(self.seats).iter().all(|aside| aside[1].is_some());
+        ensure(
+            state.phase != Phase::SetAside || !all_set_aside,
+            || "all have set aside, and yet it goes on",
+        )?;
+        let mut others_set_aside = Regions::EMPTY;
+        for seat in Seat::all(self.seats) {
             let chosen = state.chosen[seat];
-            let may = state.phase == Phase::Explore && !all_chosen && state.hands[seat].contains(chosen);
-            ensure(chosen == 0 || may, || format!("seat {seat} has chosen {chosen}"))?;
-            let [first, second] = state.aside[seat];
-            let ordered = if state.phase == Phase::SetAside {
-                second == 0 || (0 < first && first < second)
-            } else {
-                (self.advanced && 0 < first && first < second)
-                    || (!self.advanced && second == 0 && first == 0)
+            let may_choose = state.phase == Phase::Explore && !all_chosen;
+            let fits = chosen.is_none_or(|id| may_choose && state.hands[seat].contains(id));
+            ensure(fits, || format!("{seat} has chosen {chosen:?}"))?;
+            let aside = state.set_aside[seat];
+            let ordered = match aside {
+                [None, None] => state.phase == Phase::SetAside || !self.advanced,
+                [Some(_), None] => state.phase == Phase::SetAside,
+                [Some(first), Some(second)] => self.advanced && first < second,
+                [None, Some(_)] => false,
             };
             let from = match state.phase {
                 Phase::SetAside => state.hands[seat],
-                _ => state.deck.union(state.shown).difference(set_aside),
+                Phase::Explore | Phase::Take | Phase::Place | Phase::Over => {
+                    state.deck.union(state.revealed).difference(others_set_aside)
+                }
             };
-            let known = [first, second].iter().all(|&id| id == 0 || from.contains(id));
-            ensure(ordered && known, || format!("seat {seat} set {first} and {second} aside"))?;
-            set_aside = set_aside.union([first, second].into_iter().filter(|&id| id > 0).collect());
-        }
-        let owed = state.phase != Phase::SetAside || !self.owing(state).is_empty();
-        ensure(owed, || "all have set aside, and yet it goes on".to_owned())
-    }
-
-    /// FA-7.3: every sanctuary has come to where it is by deals the rules allow.
-    fn check_sanctuaries(&self, state: &State) -> Checked {
-        let mut deck = Deck::new();
-        for round in 2..=ROUNDS {
-            if round <= Self::explored(state) {
-                self.check_round(state, round, &mut deck)?;
-            } else {
-                let at = usize::from(round - 2);
-                let none = state.dealt.iter().all(|dealt| dealt[at].is_empty())
-                    && state.placed.iter().all(|placed| placed[at] == 0);
-                ensure(none, || format!("sanctuaries in round {round}, before it was explored"))?;
-            }
-        }
-        let len = deck.len();
-        ensure(
-            (state.front, state.front_block, u32::from(state.sanctuary_deck))
-                == (deck.front, deck.block, len),
-            || format!("the sanctuary deck is not as the deals left it: {deck:?}"),
-        )
-    }
-
-    fn check_round(&self, state: &State, round: u8, deck: &mut Deck) -> Checked {
-        let at = usize::from(round - 2);
-        let now = round == state.round && state.phase != Phase::Over;
-        let order = state.order_of(round, self.seats);
-        let mut owed = [0; SEATS];
-        let mut earlier = Sanctuaries::EMPTY;
-        for &seat in &order[..usize::from(self.seats)] {
-            let seat = usize::from(seat);
-            let due = if state.found(round, seat) { 1 + self.clues(state, seat, round) } else { 0 };
-            let early = state.dealt[seat][at].difference(earlier);
-            owed[seat] = deck.deal(early, due).ok_or_else(|| wrong_deal(round, seat, early))?;
-            earlier = earlier.union(state.dealt[seat][at]);
-        }
-        earlier = Sanctuaries::EMPTY;
-        for (place, &seat) in (0..).zip(&order[..usize::from(self.seats)]) {
-            let seat = usize::from(seat);
-            let late = state.dealt[seat][at].intersection(earlier);
-            earlier = earlier.union(state.dealt[seat][at]);
-            let passed = !now || place < state.turn;
-            let active = now && place == state.turn && state.phase == Phase::Place;
-            if passed || active {
-                owed[seat] = deck.deal(late, owed[seat]).ok_or_else(|| wrong_deal(round, seat, late))?;
-                owed[seat] = 0;
-            } else {
-                ensure(late.is_empty(), || wrong_deal(round, seat, late))?;
-            }
-            let left = if now { owed[seat] } else { 0 };
-            ensure(round != state.round || state.owed[seat] == left, || {
-                format!("seat {seat} is owed {}, not {left}", state.owed[seat])
-            })?;
-            let placed = state.placed[seat][at];
-            let has_placed = passed && !state.dealt[seat][at].is_empty();
-            ensure(if has_placed { state.dealt[seat][at].contains(placed) } else { placed == 0 }, || {
-                format!("seat {seat} placed sanctuary {placed} in round {round}")
-            })?;
-            ensure(!active || !state.before(seat).is_empty(), || {
-                format!("seat {seat} has nothing to place")
-            })?;
-            if has_placed {
-                deck.put_under(6 * (round - 2) + place + 1, state.returned(round, seat));
-            }
+            let known = aside.iter().flatten().all(|&id| from.contains(id));
+            ensure(ordered && known, || format!("{seat} set {aside:?} aside"))?;
+            others_set_aside = others_set_aside.union(aside.into_iter().flatten().collect());
         }
         Ok(())
     }
-}
 
-impl State {
-    fn active_turn(&self) -> bool {
-        matches!(self.phase, Phase::Take | Phase::Place)
+    /// FA-7.3: every sanctuary is in one place, and where a seat has placed one it had been dealt it.
+    fn audit_sanctuaries(&self, state: &State) -> Audit {
+        let blocks = 6 * (state.explored().max(1) - 1);
+        ensure(state.front_block <= blocks, || format!("block {} in front", state.front_block))?;
+        let mut sanctuaries = Conserved::<1>::new("sanctuary");
+        sanctuaries.found(state.front)?;
+        let whole = match self.block(state, state.front_block) {
+            Some(block) => block,
+            None => (1..=SANCTUARIES).collect(),
+        };
+        ensure(state.front.difference(whole).is_empty(), || "the front block holds what it never did")?;
+        let mut deck = state.front.len();
+        for block in state.front_block + 1..=blocks {
+            let block = self.block(state, block).unwrap_or(Sanctuaries::EMPTY);
+            deck += block.len();
+            sanctuaries.found(block)?;
+        }
+        ensure(deck == u32::from(state.sanctuary_deck), || format!("{deck} sanctuaries in the deck"))?;
+        for seat in Seat::all(self.seats) {
+            sanctuaries.found(state.found(seat))?;
+            sanctuaries.found(state.placed[seat].iter().flatten().map(|id| id.get()))?;
+            self.audit_finds(state, seat)?;
+        }
+        sanctuaries.are_all(&(1..=SANCTUARIES).collect())
     }
 
-    /// The seats by turn; by number while there are no turns.
-    fn seats_in_turn(&self, seats: u8) -> impl Iterator<Item = usize> + use<> {
-        let order = self.order;
-        let ordered = self.active_turn();
-        Seat::all(seats).map(move |seat| if ordered { order[seat.index()].into() } else { seat.index() })
-    }
-}
-
-fn wrong_deal(round: u8, seat: usize, cards: Sanctuaries) -> String {
-    format!("{cards:?} cannot have been dealt to seat {seat} in round {round}")
-}
-
-/// The sanctuary deck, dealt from once more.
-#[derive(Debug)]
-struct Deck {
-    front: Sanctuaries,
-    block: u8,
-    under: VecDeque<(u8, Sanctuaries)>,
-}
-
-impl Deck {
-    fn new() -> Self {
-        Self { front: (1..=SANCTUARIES).collect(), block: 0, under: VecDeque::new() }
-    }
-
-    fn len(&self) -> u32 {
-        self.front.len() + self.under.iter().map(|(_, set)| set.len()).sum::<u32>()
-    }
-
-    /// Deals exactly `cards` of `due`; what is still owed, or none when the deck cannot give that.
-    fn deal(&mut self, mut cards: Sanctuaries, due: u8) -> Option<u8> {
-        let number = u32::from(due).min(self.len());
-        if cards.len() != number {
+    /// What a seat returned as block `number` of the deck; none for the deck as it began.
+    fn block(&self, state: &State, number: u8) -> Option<Sanctuaries> {
+        if number == 0 {
             return None;
         }
-        while !cards.is_empty() {
-            if self.front.is_empty() {
-                (self.block, self.front) = self.under.pop_front()?;
-            }
-            let here = cards.intersection(self.front);
-            self.front = self.front.difference(here);
-            cards = cards.difference(here);
-            if here.is_empty() || !(cards.is_empty() || self.front.is_empty()) {
-                return None;
-            }
+        let (round, place) = block_at(number);
+        if place >= self.seats {
+            return Some(Sanctuaries::EMPTY);
         }
-        Some(due - u8::try_from(number).ok()?)
+        let seat = state.order_of(round, self.seats)[usize::from(place)];
+        Some(state.returned(round, seat))
     }
 
-    fn put_under(&mut self, block: u8, cards: Sanctuaries) {
-        if !cards.is_empty() {
-            self.under.push_back((block, cards));
+    /// What a seat was dealt, is owed and has placed, round by round.
+    fn audit_finds(&self, state: &State, seat: Seat) -> Audit {
+        for round in 2..=ROUNDS {
+            let at = usize::from(round - 2);
+            let (dealt, placed) = (state.dealt[seat][at], state.placed[seat][at]);
+            let finds = round <= state.explored() && state.finds(round, seat);
+            ensure(finds || dealt.is_empty(), || format!("{seat} was dealt {dealt:?} in round {round}"))?;
+            let owed = if round == state.round { state.owed[seat] } else { 0 };
+            let is_due = round == state.round
+                && state.phase.has_turns()
+                && state.order[usize::from(state.turn)..usize::from(self.seats)].contains(&seat);
+            let due = if finds { 1 + self.clues(state, seat, round) } else { 0 };
+            let got = u8::try_from(dealt.len()).unwrap_or(u8::MAX);
+            let fits = due <= MOST_DEALT && got <= due && owed <= due - got && (owed == 0 || is_due);
+            ensure(fits, || format!("{seat} was dealt {got} of {due} in round {round} and is owed {owed}"))?;
+            let right = match placed {
+                Some(id) => dealt.contains(id) && !is_due,
+                None => dealt.is_empty() || is_due,
+            };
+            ensure(right, || format!("{seat} placed {placed:?} of {dealt:?} in round {round}"))?;
         }
+        let idle = state.phase == Phase::Place && state.active() == Some(seat);
+        ensure(!idle || !state.found(seat).is_empty(), || format!("{seat} has nothing to place"))?;
+        ensure(state.phase.has_turns() && state.round > 1 || state.owed[seat] == 0, || {
+            format!("{seat} is owed out of turn")
+        })
     }
+}
+
+/// Every id is one of a card; what follows may look cards up.
+fn audit_ids(state: &State) -> Audit {
+    let regions = state.lines.all().as_flattened().iter().chain(state.set_aside.all().as_flattened());
+    let mut regions = regions.chain(state.chosen.all()).chain(&state.left_over).flatten();
+    let strange = regions.find(|id| id.get() > REGIONS);
+    ensure(strange.is_none(), || format!("there is no region {strange:?}"))?;
+    let mut sanctuaries = state.placed.all().as_flattened().iter().flatten();
+    let strange = sanctuaries.find(|id| id.get() > SANCTUARIES);
+    ensure(strange.is_none(), || format!("there is no sanctuary {strange:?}"))
 }

@@ -1,13 +1,42 @@
-//! What can be remembered of the way of every sanctuary, told as deals.
+//! What can be remembered: of hands, by all; of sanctuaries, by the seat that had them.
 //!
 //! A sanctuary begins in the deck, is dealt, is placed or returned, may be dealt again, and so on: its
 //! [`Path`] is the set of deals it was in. The deals are numbered in the order of rounds and, within a
 //! round, of durations, which is the order in time in which cards could pass from one to the next.
 
+use boardwire_kernel::Seat;
+
 use super::Faraway;
 use super::catalogue::SANCTUARIES;
-use super::state::{Phase, State};
+use super::state::{Regions, Sanctuaries, SanctuaryId, State};
 use super::turn::block_at;
+
+/// What a seat took from the display and still holds: all know it.
+#[inline]
+pub(super) fn public_hand(state: &State, seat: Seat) -> Regions {
+    state.hands[seat].intersection(state.revealed)
+}
+
+/// What a seat was dealt and has not shown: only it knows.
+#[inline]
+pub(super) fn hidden_hand(state: &State, seat: Seat) -> Regions {
+    state.hands[seat].difference(state.revealed)
+}
+
+/// By sanctuary: the last round in which `seat`, one of at most `N`, returned it, for those that it has not met
+/// again. `rounds` is all zero.
+#[inline]
+pub(super) fn last_returned<const N: usize>(state: &State, seat: Seat, rounds: &mut [u8]) {
+    let mut known_elsewhere = state.found(seat);
+    for &id in state.placed.all()[..N].as_flattened() {
+        // Id 0 is none, and no sanctuary's.
+        known_elsewhere.insert(SanctuaryId::row(id));
+    }
+    // What was dealt and is nowhere else has been returned.
+    for (round, dealt) in (2..).zip(&state.dealt[seat]) {
+        dealt.difference(known_elsewhere).iter().for_each(|id| rounds[usize::from(id) - 1] = round);
+    }
+}
 
 /// The deals a sanctuary was in: bit `6 * (round - 2) + place in the order`; the top bit when it was placed.
 pub(super) type Path = u64;
@@ -16,44 +45,46 @@ pub(super) type Path = u64;
 pub(super) const PLACED: Path = 1 << 63;
 
 /// The bit of a deal.
-pub(super) fn deal_bit(round: u8, place: u8) -> Path {
+fn deal_bit(round: u8, place: u8) -> Path {
     1 << (6 * (round - 2) + place)
 }
 
 /// The paths of all sanctuaries, by id - 1.
 pub(super) type Paths = [Path; SANCTUARIES as usize];
 
-impl Faraway {
-    /// The last round whose sanctuaries have been dealt; below 2 when none has.
-    pub(super) fn last_dealt(state: &State) -> u8 {
-        match state.phase {
-            Phase::SetAside | Phase::Explore => state.round - 1,
-            Phase::Take | Phase::Place | Phase::Over => state.round,
-        }
-    }
+/// One deal of sanctuaries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deal {
+    pub(super) round: u8,
+    pub(super) seat: Seat,
+    /// Its bit in a path.
+    pub(super) bit: Path,
+}
 
-    /// The seats of all deals in the order of time, with the bit of each.
-    pub(super) fn deals(&self, state: &State) -> impl Iterator<Item = (u8, usize, Path)> + use<> {
+impl Faraway {
+    /// All deals in the order of time.
+    pub(super) fn deals(&self, state: &State) -> impl Iterator<Item = Deal> + use<> {
         let (state, seats) = (*state, self.seats);
-        (2..=Self::last_dealt(&state)).flat_map(move |round| {
+        (2..=state.explored()).flat_map(move |round| {
             let order = state.order_of(round, seats);
-            (0..seats)
-                .map(move |place| (round, usize::from(order[usize::from(place)]), deal_bit(round, place)))
+            (0..seats).map(move |place| Deal {
+                round,
+                seat: order[usize::from(place)],
+                bit: deal_bit(round, place),
+            })
         })
     }
 
     /// The path of every sanctuary.
     pub(super) fn paths(&self, state: &State) -> Paths {
         let mut paths = [0; SANCTUARIES as usize];
-        for (round, seat, bit) in self.deals(state) {
-            let at = usize::from(round - 2);
-            for id in state.dealt[seat][at] {
-                paths[usize::from(id) - 1] |= bit;
+        for deal in self.deals(state) {
+            let at = usize::from(deal.round - 2);
+            for id in state.dealt[deal.seat][at] {
+                paths[usize::from(id) - 1] |= deal.bit;
             }
-            if let Some(path) =
-                state.placed[seat][at].checked_sub(1).and_then(|id| paths.get_mut(usize::from(id)))
-            {
-                *path |= PLACED;
+            if let Some(id) = state.placed[deal.seat][at] {
+                paths[id.index() - 1] |= PLACED;
             }
         }
         paths
@@ -61,8 +92,8 @@ impl Faraway {
 
     /// Makes what was dealt, and what is left of the front block, as the paths say.
     pub(super) fn follow(&self, state: &mut State, paths: &Paths) {
-        for (round, seat, bit) in self.deals(state) {
-            state.dealt[seat][usize::from(round - 2)] = ids(paths, |path| path & bit != 0);
+        for deal in self.deals(state) {
+            state.dealt[deal.seat][usize::from(deal.round - 2)] = ids(paths, |path| path & deal.bit != 0);
         }
         // What is left of the front block went into no deal since.
         let front = match state.front_block {
@@ -84,6 +115,6 @@ pub(super) fn last_deal(path: Path) -> Path {
     }
 }
 
-fn ids(paths: &Paths, wanted: impl Fn(Path) -> bool) -> super::Sanctuaries {
-    (1..).zip(paths).filter(|(_, path)| wanted(**path)).map(|(id, _)| id).collect()
+fn ids(paths: &Paths, wanted: impl Fn(Path) -> bool) -> Sanctuaries {
+    (1u8..).zip(paths).filter(|(_, path)| wanted(**path)).map(|(id, _)| id).collect()
 }

@@ -5,20 +5,18 @@
 //! region from the display and places one of the sanctuaries it found. At the end a line is scored from
 //! the last region to the first, so that the first region played sees the whole line.
 //!
-//! `turn` holds the course of play, `scoring` the fame, `memory` what can be remembered of the
-//! sanctuary deck, `resample` how the unknown is drawn anew. The rules are restated, clause by clause, in
-//! `docs/rules/faraway.md`; the ids `FA-…` refer to it.
+//! `turn` holds the course of play, `legal` what may be chosen, `scoring` the fame, `memory` what can be
+//! remembered of the sanctuary deck, `resample` how the unknown is drawn anew. The rules are restated, clause by
+//! clause, in `docs/rules/faraway.md`; the ids `FA-…` refer to it.
 
 mod action;
 mod audit;
-mod card;
 mod catalogue;
 mod estimate;
+mod legal;
 mod memory;
 mod record;
-mod replay;
 mod resample;
-mod rows;
 mod scoring;
 mod state;
 mod text;
@@ -28,16 +26,18 @@ mod view;
 use std::fmt;
 use std::sync::Arc;
 
+use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options,
-    Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError,
+    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
+    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
 };
 
 pub use action::Action;
-pub use card::{Card, Kind, Quest, Symbols};
-pub use catalogue::{Catalogue, REGIONS, SANCTUARIES};
+pub use catalogue::{Card, Catalogue, Kind, Quest, REGIONS, SANCTUARIES, Symbol, Symbols};
 pub use scoring::Fame;
-pub use state::{Phase, Regions, Sanctuaries, State};
+pub use state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
+
+use crate::Registered;
 
 /// The stream that draws regions.
 const REGION_STREAM: usize = 0;
@@ -59,19 +59,12 @@ impl Faraway {
         &self.catalogue.value
     }
 
-    fn region(&self, id: u8) -> &Card {
-        &self.cards().regions[usize::from(id)]
+    fn region(&self, id: RegionId) -> &Card {
+        &self.cards().regions[id.index()]
     }
 
-    fn sanctuary(&self, id: u8) -> &Card {
-        &self.cards().sanctuaries[usize::from(id)]
-    }
-
-    /// What each card of a seat pays, as if its line were finished; sanctuaries by round.
-    #[must_use]
-    pub fn fame(&self, state: &State, seat: Seat) -> Fame {
-        let seat = seat.index();
-        scoring::fame(self.cards(), state.line(seat), &state.placed[seat])
+    fn sanctuary(&self, id: SanctuaryId) -> &Card {
+        &self.cards().sanctuaries[id.index()]
     }
 }
 
@@ -105,17 +98,18 @@ impl Game for Faraway {
 
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let advanced = options.word("variant") == "advanced";
-        // 8 regions played, 7 taken, up to 7 sanctuaries placed, 2 regions set aside.
-        let longest = u32::from(seats) * if advanced { 24 } else { 22 };
+        let [layout, public_layout] = Self::layouts(seats);
         let info = GameInfo {
             id: Self::TYPE.id,
             rules_version: Self::TYPE.rules_version,
             catalogue: catalogue.digest,
             seats,
             options: options.clone(),
-            actions: Action::labels(),
-            max_plies: longest,
-            layout: view::layout(seats),
+            actions: action::actions(),
+            // 8 regions played, 7 taken, up to 7 sanctuaries placed, 2 regions set aside.
+            max_plies: u32::from(seats) * if advanced { 24 } else { 22 },
+            layout,
+            public_layout,
             tables: catalogue.value.tables(),
             scores: (0, scoring::most(&catalogue.value)),
         };
@@ -127,77 +121,60 @@ impl Game for Faraway {
     }
 
     fn deal(&self, chance: &mut Chance) -> State {
-        self.opening(chance)
+        Self::deal(self, chance)
     }
 
     fn pending(&self, state: &State) -> SeatSet {
-        self.owing(state)
+        Self::pending(self, state)
     }
 
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        self.choices(state, seat)
+        Self::legal(self, state, seat)
     }
 
-    fn advance(&self, state: &mut State, seat: Seat, action: Action, chance: &mut Chance) {
-        self.carry_out(state, seat, action, chance);
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        Self::is_legal(self, state, seat, action)
     }
 
-    fn view(&self, state: &State, viewer: Seat, out: &mut [u8]) {
-        self.write_view(state, viewer, out);
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+        Self::advance(self, state, choice, chance);
     }
 
-    fn text(&self, state: &State, viewer: Seat, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.describe(state, viewer, out)
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        Self::view(self, state, viewer, out);
+    }
+
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        Self::text(self, state, viewer, out)
     }
 
     fn outcome(&self, state: &State) -> Option<Outcome> {
-        if state.phase != Phase::Over {
-            return None;
-        }
-        let (mut scores, mut shortest) = ([0; state::SEATS], [0; state::SEATS]);
-        for seat in Seat::all(self.seats) {
-            scores[seat.index()] = self.fame(state, seat).total().into();
-            // FA-R11: the shortest region of the line breaks ties.
-            let least = state.lines[seat.index()].iter().min();
-            shortest[seat.index()] = -least.map_or(0, |&id| i32::from(id));
-        }
-        let seats = usize::from(self.seats);
-        Some(Outcome::ranked(&scores[..seats], &shortest[..seats]))
+        Self::outcome(self, state)
     }
 
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        let fame = self.fame(state, seat);
-        let line = |word: &str, id: u8, points: u16| ScoreLine {
-            source: format!("{word} {id}"),
-            points: points.into(),
-        };
-        let regions = state.line(seat.index()).iter().zip(fame.regions);
-        let placed = state.placed[seat.index()].iter().zip(fame.sanctuaries);
-        regions
-            .map(|(&id, points)| line("region", id, points))
-            .chain(placed.filter(|(id, _)| **id > 0).map(|(&id, points)| line("sanctuary", id, points)))
-            .collect()
+        Self::explain(self, state, seat)
     }
 
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        self.redraw(state, viewer, rng);
-    }
-
-    fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        self.worth(state, seat)
+        Self::resample(self, state, viewer, rng);
     }
 
     fn audit(&self, state: &State) -> Result<(), String> {
-        self.check(state)
+        Self::audit(self, state)
     }
 
     fn encode(&self, action: Action) -> u8 {
-        action.index()
+        Self::encode(action)
     }
 
     fn decode(&self, index: u8) -> Option<Action> {
-        Action::at(index)
+        Self::decode(index)
     }
+}
+
+impl Registered for Faraway {
+    const REPLAY: Option<ReplayFormat<Catalogue>> = Some(record::FORMAT);
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use boardwire_kernel::{RngStream, Seat};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
-use super::memory::{PLACED, Path, Paths, last_deal};
-use super::state::{Phase, Regions, State};
-use super::view::{known_hand, unknown_hand};
+use super::memory::{PLACED, Path, Paths, hidden_hand, last_deal, public_hand};
+use super::state::{Phase, RegionId, Regions, State};
 
 /// What a seat knows of a sanctuary: cards it knows alike may change places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,37 +25,35 @@ const FREE_STEPS: u32 = 24;
 
 impl Faraway {
     /// Draws anew everything that `viewer` cannot know.
-    pub(super) fn redraw(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        self.redraw_hands(state, viewer, rng);
-        self.redraw_set_aside(state, viewer, rng);
+    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        self.resample_hands(state, viewer, rng);
+        self.resample_set_aside(state, viewer, rng);
         for seat in self.others(viewer) {
-            let chosen = &mut state.chosen[seat];
-            if *chosen > 0 {
-                *chosen = rng.draw(&mut state.hands[seat].clone());
+            if state.chosen[seat].is_some() {
+                state.chosen[seat] = RegionId::of_row(rng.draw(&mut state.hands[seat].clone()));
             }
         }
-        self.redraw_sanctuaries(state, viewer, rng);
+        self.resample_sanctuaries(state, viewer, rng);
     }
 
-    fn others(&self, viewer: Seat) -> impl Iterator<Item = usize> + use<> {
-        viewer.round(self.seats).skip(1).map(Seat::index)
+    fn others(&self, viewer: Seat) -> impl Iterator<Item = Seat> + use<> {
+        viewer.round(self.seats).skip(1)
     }
 
     /// Hidden hand cards and the deck, but for what the viewer knows it set aside into the deck.
-    fn redraw_hands(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample_hands(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut own = Regions::EMPTY;
-        for id in state.aside[viewer.index()] {
+        for id in state.set_aside[viewer].into_iter().flatten() {
             if state.deck.remove(id) {
                 own.insert(id);
             }
         }
         for seat in self.others(viewer) {
-            let hidden = unknown_hand(state, Seat::new(small(seat)));
-            state.deck = state.deck.union(hidden);
+            state.deck = state.deck.union(hidden_hand(state, seat));
         }
         for seat in self.others(viewer) {
-            let mut hand = known_hand(state, Seat::new(small(seat)));
-            for _ in 0..state.hands[seat].difference(state.shown).len() {
+            let mut hand = public_hand(state, seat);
+            for _ in 0..hidden_hand(state, seat).len() {
                 hand.insert(rng.draw(&mut state.deck));
             }
             state.hands[seat] = hand;
@@ -65,34 +62,34 @@ impl Faraway {
     }
 
     /// What others set aside: of their hands while they do it, later whatever was not kept by anybody.
-    fn redraw_set_aside(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample_set_aside(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if !self.advanced {
             return;
         }
         let mut candidates = (1..=REGIONS).collect::<Regions>();
-        for seat in 0..usize::from(self.seats) {
-            let kept = state.line(seat).iter().copied().chain(state.hands[seat]);
-            for id in kept.filter(|&id| !state.shown.contains(id)) {
+        for seat in Seat::all(self.seats) {
+            let kept = state.line(seat).map(RegionId::get).chain(state.hands[seat]);
+            for id in kept.filter(|&id| !state.revealed.contains(id)) {
                 candidates.remove(id);
             }
         }
-        for id in state.aside[viewer.index()] {
+        for id in state.set_aside[viewer].into_iter().flatten() {
             candidates.remove(id);
         }
         for seat in self.others(viewer) {
             let mut own = state.hands[seat];
             let (from, count) = match state.phase {
-                Phase::SetAside if state.aside[seat][1] > 0 => (&mut own, 2),
+                Phase::SetAside if state.set_aside[seat][1].is_some() => (&mut own, 2),
                 // Nobody sees whether one has been set aside: six cases, none or one of five.
                 Phase::SetAside => (&mut own, u8::from(rng.below(6) > 0)),
-                _ => (&mut candidates, 2),
+                Phase::Explore | Phase::Take | Phase::Place | Phase::Over => (&mut candidates, 2),
             };
-            state.aside[seat] = [0; 2];
+            state.set_aside[seat] = [None; 2];
             for place in 0..usize::from(count) {
-                state.aside[seat][place] = rng.draw(from);
+                state.set_aside[seat][place] = RegionId::of_row(rng.draw(from));
             }
             if count == 2 {
-                state.aside[seat].sort_unstable();
+                state.set_aside[seat].sort_unstable();
             }
         }
     }
@@ -103,23 +100,20 @@ impl Faraway {
     /// returned card has been dealt again. When some have, the paths also take a random walk whose steps
     /// are as likely forth as back, so that in the long run every history the viewer can believe in is as
     /// likely.
-    fn redraw_sanctuaries(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample_sanctuaries(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if state.sanctuary_deck == SANCTUARIES {
             return;
         }
         let mut paths = self.paths(state);
-        let own = self
-            .deals(state)
-            .filter(|(_, seat, _)| *seat == viewer.index())
-            .fold(0, |own, (_, _, bit)| own | bit);
+        let own = self.deals(state).filter(|deal| deal.seat == viewer).fold(0, |own, deal| own | deal.bit);
         let known = paths.map(|path| Known::of(path, own));
         exchange_alike(&mut paths, &known, 0, Path::MAX, rng);
         if paths.iter().any(|path| (path & !PLACED).count_ones() > 1) {
             for _ in 0..ROUNDS_OF_WALK {
-                for (_, _, deal) in self.deals(state) {
-                    let before = deal - 1;
-                    exchange_alike(&mut paths, &known, deal, before, rng);
-                    exchange_alike(&mut paths, &known, deal, !before & !deal, rng);
+                for deal in self.deals(state) {
+                    let earlier = deal.bit - 1;
+                    exchange_alike(&mut paths, &known, deal.bit, earlier, rng);
+                    exchange_alike(&mut paths, &known, deal.bit, !earlier & !deal.bit, rng);
                 }
                 for _ in 0..FREE_STEPS {
                     step(&mut paths, &known, own, rng);
@@ -230,8 +224,4 @@ fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
 
 fn below(bit: u32) -> Path {
     1u64.checked_shl(bit).map_or(Path::MAX, |bit| bit - 1)
-}
-
-fn small(seat: usize) -> u8 {
-    u8::try_from(seat).unwrap_or(0)
 }

@@ -1,8 +1,11 @@
 //! Fame: the line is turned up from its last region to its first, each region seeing what lies to its
 //! right and every sanctuary of its seat.
 
-use super::card::{Card, Symbols, lane};
-use super::catalogue::Catalogue;
+use boardwire_kernel::{Outcome, ScoreLine, Seat};
+
+use super::Faraway;
+use super::catalogue::{Card, Catalogue, Symbols};
+use super::state::{Phase, RegionId, SEATS, SanctuaryId, State};
 
 /// What each card of one seat pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,15 +24,51 @@ impl Fame {
     }
 }
 
+impl Faraway {
+    /// What each card of a seat pays, as if its line were finished; sanctuaries by round.
+    #[must_use]
+    pub fn fame(&self, state: &State, seat: Seat) -> Fame {
+        let line = RegionId::rows(state.lines[seat]);
+        fame(self.cards(), &line, &SanctuaryId::rows(state.placed[seat]))
+    }
+
+    pub(super) fn outcome(&self, state: &State) -> Option<Outcome> {
+        if state.phase != Phase::Over {
+            return None;
+        }
+        let (mut scores, mut shortest) = ([0; SEATS], [0; SEATS]);
+        for seat in Seat::all(self.seats) {
+            scores[seat.index()] = self.fame(state, seat).total().into();
+            // FA-R11: the shortest region of the line breaks ties.
+            let least = state.line(seat).min();
+            shortest[seat.index()] = -i32::from(RegionId::row(least));
+        }
+        let seats = usize::from(self.seats);
+        Some(Outcome::ranked(&scores[..seats], &shortest[..seats]))
+    }
+
+    pub(super) fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+        let fame = self.fame(state, seat);
+        let regions = RegionId::rows(state.lines[seat]).into_iter().zip(fame.regions);
+        let sanctuaries = SanctuaryId::rows(state.placed[seat]).into_iter().zip(fame.sanctuaries);
+        let line = |word: &'static str| {
+            move |(id, points): (u8, u16)| {
+                (id > 0).then(|| ScoreLine { source: format!("{word} {id}"), points: points.into() })
+            }
+        };
+        regions.filter_map(line("region")).chain(sanctuaries.filter_map(line("sanctuary"))).collect()
+    }
+}
+
 /// Scores a line and sanctuaries, at most 8 and 7 ids; id 0 is no card.
 pub(super) fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
     let mut fame = Fame::default();
     let placed = || sanctuaries.iter().map(|&id| &catalogue.sanctuaries[usize::from(id)]);
     // FA-6.1: the sanctuaries are visible from the first step on.
-    let mut visible = placed().fold([0; 9], with);
+    let mut visible = placed().fold(Symbols::default(), |seen, card| seen.with(&card.symbols));
     for (at, &id) in line.iter().enumerate().rev() {
         let card = &catalogue.regions[usize::from(id)];
-        visible = with(visible, card);
+        visible = visible.with(&card.symbols);
         fame.regions[at] = card.pays(&visible);
     }
     for (points, card) in fame.sanctuaries.iter_mut().zip(placed()) {
@@ -38,18 +77,10 @@ pub(super) fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fa
     fame
 }
 
-/// The symbols seen with one more card.
-pub(super) fn with(mut seen: Symbols, card: &Card) -> Symbols {
-    for (count, &more) in seen.iter_mut().zip(&card.symbols) {
-        *count += more;
-    }
-    seen
-}
-
 impl Card {
     /// Whether the wonders its quest asks for are among those visible.
     pub(super) fn is_met(&self, visible: &Symbols) -> bool {
-        self.prerequisite.iter().zip(visible).all(|(need, seen)| need <= seen)
+        self.prerequisite.iter().zip(visible.wonders()).all(|(need, seen)| need <= seen)
     }
 
     /// The fame of the card when this is visible, itself included.
@@ -60,13 +91,9 @@ impl Card {
     /// The fame of its quest, prerequisite aside.
     pub(super) fn quest_pays(&self, visible: &Symbols) -> u16 {
         let quest = &self.quest;
-        let sets = visible[lane::RIVER..].iter().min().copied().unwrap_or(0);
-        quest
-            .per
-            .iter()
-            .zip(visible)
-            .map(|(&points, &count)| u16::from(points) * u16::from(count))
-            .sum::<u16>()
+        let sets = visible.biomes().iter().min().copied().unwrap_or(0);
+        let symbols = quest.per.0.iter().zip(visible.0);
+        symbols.map(|(&points, count)| u16::from(points) * u16::from(count)).sum::<u16>()
             + u16::from(quest.flat)
             + u16::from(quest.per_set) * u16::from(sets)
     }
@@ -77,17 +104,16 @@ impl Card {
 /// Each card is given the most of every symbol that any 15 cards show, and the best 8 and 7 are added.
 pub(super) fn most(catalogue: &Catalogue) -> i32 {
     let parts = [(&catalogue.regions, 8), (&catalogue.sanctuaries, 7)];
-    let mut visible: Symbols = [0; 9];
-    for (at, count) in visible.iter_mut().enumerate() {
-        *count = parts
+    let mut visible = Symbols::default();
+    for (at, count) in visible.0.iter_mut().enumerate() {
+        let most: u16 = parts
             .iter()
-            .map(|(cards, number)| greatest(cards.iter().map(|card| card.symbols[at].into()), *number))
-            .sum::<u16>()
-            .try_into()
-            .unwrap_or(u8::MAX);
+            .map(|(cards, number)| greatest(cards.iter().map(|card| card.symbols.0[at].into()), *number))
+            .sum();
+        *count = u8::try_from(most).expect("15 cards with at most 5 of a symbol each");
     }
     // Fifteen cards hold at most three whole sets.
-    let sets = visible[lane::RIVER..].iter().min().copied().unwrap_or(0);
+    let sets = visible.biomes().iter().min().copied().unwrap_or(0);
     let pays = |card: &Card| {
         card.quest_pays(&visible) - u16::from(card.quest.per_set) * u16::from(sets.saturating_sub(3))
     };

@@ -1,224 +1,205 @@
-//! The view: what a seat may know, with perfect memory, as bytes.
+//! The view: what a viewer may know, with perfect memory, as bytes.
 
-use boardwire_kernel::{Field, Meaning, Seat, ViewLayout, ViewWriter};
+use boardwire_kernel::{
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, ViewLayout, ViewWriter, Viewer, with_seats,
+};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
-use super::state::{Phase, Regions, SEATS, State};
+use super::legal::choosable;
+use super::memory::{hidden_hand, last_returned, public_hand};
+use super::state::{RegionId, SanctuaryId, State};
+use super::turn::count;
 
 /// The most sanctuaries dealt at once: one, and one for each clue of 8 regions and 6 sanctuaries.
-const MOST_DEALT: u8 = 15;
+pub(super) const MOST_DEALT: u8 = 15;
 
 /// The phases in the order in which they are declared.
 const PHASES: [&str; 5] = ["set_aside", "explore", "take", "place", "over"];
 
-/// The fields at a table of `seats`.
-pub(super) fn layout(seats: u8) -> ViewLayout {
-    let fields =
-        situation(seats).into_iter().chain(open_cards(seats)).chain(own_cards()).chain(memory(seats));
-    ViewLayout { fields: fields.collect() }
-}
-
-fn field(name: &'static str, shape: &[u8], max: u8, meaning: Meaning, doc: &'static str) -> Field {
-    Field { name, shape: shape.iter().copied().map(u16::from).collect(), max: max.into(), meaning, doc }
-}
-
-fn regions(name: &'static str, shape: &[u8], doc: &'static str) -> Field {
-    field(name, shape, REGIONS, Meaning::Id { table: "regions" }, doc)
-}
-
-fn sanctuaries(name: &'static str, shape: &[u8], doc: &'static str) -> Field {
-    let meaning = Meaning::Id { table: "sanctuaries" };
-    field(name, shape, SANCTUARIES, meaning, doc)
-}
-
-fn situation(seats: u8) -> [Field; 4] {
-    let names = PHASES.map(str::to_owned).to_vec();
-    [
-        field("round", &[], 8, Meaning::Count, "The round, from 1 to 8."),
-        field("phase", &[], 4, Meaning::Code { names }, "What is being chosen."),
-        field("pending", &[seats], 1, Meaning::Flag, "Whether each seat owes a choice, viewer first."),
-        field(
-            "order",
-            &[seats],
-            seats,
-            Meaning::Seat,
-            "The seats in the order of their turns to take and place; zeros while regions are being chosen.",
-        ),
-    ]
-}
-
-fn open_cards(seats: u8) -> [Field; 4] {
-    [
-        regions("lines", &[seats, 8], "Each seat's regions, viewer first, in the order played."),
-        sanctuaries(
-            "sanctuaries",
-            &[seats, 7],
-            "The sanctuary each seat placed in rounds 2 to 8, viewer first; 0 where none was found.",
-        ),
-        regions("display", &[seats + 1], "The regions that can be taken, ascending."),
-        regions("left_over", &[7], "The region left over in the display of rounds 1 to 7, out of the game."),
-    ]
-}
-
-fn own_cards() -> [Field; 5] {
-    [
-        regions("hand", &[5], "The viewer's hand, ascending, without what it has chosen or set aside."),
-        regions("chosen", &[], "The region the viewer has chosen while others still owe their choice."),
-        regions(
-            "set_aside",
-            &[2],
-            "The regions the viewer has set aside and that have not come to the display since.",
-        ),
-        sanctuaries(
-            "found",
-            &[15],
-            "The sanctuaries before the viewer, of which it will place one, ascending.",
-        ),
-        field(
-            "returned",
-            &[SANCTUARIES],
-            8,
-            Meaning::Count,
-            "By sanctuary id: the last round in which the viewer put it under the deck; 0 when it never did, \
-             or has found it again, or it has been placed.",
-        ),
-    ]
-}
-
-fn memory(seats: u8) -> [Field; 6] {
-    [
-        regions(
-            "known_hands",
-            &[seats - 1, 3],
-            "What each other seat took from the display and has not shown again, clockwise, ascending.",
-        ),
-        field(
-            "unknown_hands",
-            &[seats - 1],
-            5,
-            Meaning::Count,
-            "How many further regions each other seat holds, clockwise.",
-        ),
-        field(
-            "dealt",
-            &[seats],
-            MOST_DEALT,
-            Meaning::Count,
-            "How many sanctuaries lie before each seat, viewer first.",
-        ),
-        field(
-            "owed",
-            &[seats],
-            MOST_DEALT,
-            Meaning::Count,
-            "How many more each seat is due before it places, the deck having run out; viewer first.",
-        ),
-        field("region_deck", &[], REGIONS, Meaning::Count, "How many regions are in the deck."),
-        field("sanctuary_deck", &[], SANCTUARIES, Meaning::Count, "How many sanctuaries are in the deck."),
-    ]
+/// A position as one viewer counts the seats.
+struct Shown<'a, const N: usize> {
+    game: &'a Faraway,
+    state: &'a State,
+    around: Around<N>,
 }
 
 impl Faraway {
+    /// The fields shown to seats, and those shown to the public.
+    pub(super) fn layouts(seats: u8) -> [ViewLayout; 2] {
+        [LayoutBuilder::for_seats(), LayoutBuilder::for_public()].map(|mut builder| {
+            let others = if builder.is_public() { seats } else { seats - 1 };
+            with_seats!(seats, [2, 3, 4, 5, 6], N => fields::<N, _>(others, &mut builder));
+            builder.finish()
+        })
+    }
+
     /// Writes the view in the order of the layout.
-    pub(super) fn write_view(&self, state: &State, viewer: Seat, out: &mut [u8]) {
-        // A view is written at every decision: with the number of seats known, all of this unrolls.
-        match self.seats {
-            2 => self.write_for::<2>(state, viewer, out),
-            3 => self.write_for::<3>(state, viewer, out),
-            4 => self.write_for::<4>(state, viewer, out),
-            5 => self.write_for::<5>(state, viewer, out),
-            _ => self.write_for::<SEATS>(state, viewer, out),
-        }
+    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        with_seats!(self.seats, [2, 3, 4, 5, 6], N => {
+            let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
+            let others = shown.around.others().len();
+            let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
+            fields(u8::try_from(others).expect("at most 6 seats"), &mut writer);
+            writer.finish();
+        });
     }
+}
 
-    fn write_for<const N: usize>(&self, state: &State, viewer: Seat, out: &mut [u8]) {
-        let mut out = ViewWriter::new(out);
-        let seats: [Seat; N] = viewer.around();
-        let others = &seats[1..];
-        let before = seats.map(|seat| state.before(seat.index()));
-        out.put(state.round);
-        out.put(state.phase as u8);
-        let pending = self.owing(state);
-        for &seat in &seats {
-            out.put(pending.contains(seat).into());
+fn regions(name: &'static str, doc: &'static str) -> FieldSpec<'static> {
+    FieldSpec::id(name, "regions", REGIONS, doc)
+}
+
+fn sanctuaries(name: &'static str, doc: &'static str) -> FieldSpec<'static> {
+    FieldSpec::id(name, "sanctuaries", SANCTUARIES, doc)
+}
+
+/// Every field: what it is, and how it is written.
+#[inline]
+fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(others: u8, sink: &mut S) {
+    let seats = u8::try_from(N).expect("at most 6 seats");
+    let seat = Axis::new("seat", seats);
+    let other = Axis::new("other seat", others);
+    situation(seats, sink);
+    open_cards(seat, sink);
+    own_cards(sink);
+    hands(other, sink);
+    decks(seat, sink);
+}
+
+#[inline]
+fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
+    let seat = Axis::new("seat", seats);
+    let round = FieldSpec::count("round", 8, "The round, from 1 to 8.");
+    sink.field(round, |shown, out| out.put(shown.state.round));
+    let phase = FieldSpec::category("phase", &PHASES, "What is being chosen.");
+    sink.field(phase, |shown, out| out.put(shown.state.phase as u8));
+    let pending = FieldSpec::flag("pending", "Whether each seat owes a choice, viewer first.").by(seat);
+    sink.field(pending, |shown, out| {
+        let pending = shown.game.pending(shown.state);
+        out.put_all(&shown.around.seats().map(|seat| pending.contains(seat).into()));
+    });
+    let order = FieldSpec::seat(
+        "order",
+        seats,
+        "The seats in the order of their turns to take and place; zeros while regions are being chosen.",
+    );
+    sink.field(order.by(Axis { name: "turn", ..seat }), |shown, out| {
+        if shown.state.phase.has_turns() {
+            let order = shown.state.order.first_chunk::<N>().expect("a table has at most 6 seats");
+            out.put_all(&order.map(|seat| shown.around.relative(seat)));
         }
-        let turns = out.zeros(N);
-        if state.active().is_some() {
-            for (turn, &seat) in turns.iter_mut().zip(&state.order) {
-                let around = if seat < viewer.number() { self.seats } else { 0 };
-                *turn = seat + around - viewer.number() + 1;
+    });
+}
+
+#[inline]
+fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: &mut S) {
+    let lines = regions("lines", "Each seat's regions, viewer first, in the order played.");
+    sink.field(lines.by(seat).by(Axis::new("round", 8)), |shown, out| {
+        for &seat in shown.around.seats() {
+            out.put_all(&RegionId::rows(shown.state.lines[seat]));
+        }
+    });
+    let placed = sanctuaries(
+        "sanctuaries",
+        "The sanctuary each seat placed in rounds 2 to 8, viewer first; 0 where none was found.",
+    );
+    sink.field(placed.by(seat).by(Axis::new("round from 2", 7)), |shown, out| {
+        for &seat in shown.around.seats() {
+            out.put_all(&SanctuaryId::rows(shown.state.placed[seat]));
+        }
+    });
+    let display = regions("display", "The regions that can be taken, ascending.");
+    sink.field(display.by(Axis { name: "card", size: seat.size + 1 }), |shown, out| {
+        out.put_ids(shown.state.display);
+    });
+    let left_over =
+        regions("left_over", "The region left over in the display of rounds 1 to 7, out of the game.");
+    sink.field(left_over.by(Axis::new("round", 7)), |shown, out| {
+        out.put_all(&RegionId::rows(shown.state.left_over));
+    });
+}
+
+/// What the viewer alone knows: written for a seat only.
+#[inline]
+fn own_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
+    let hand = regions("hand", "The viewer's hand, ascending, without what it has chosen or set aside.");
+    sink.field(hand.by(Axis::new("card", 5)).own(), |shown, out| {
+        let viewer = shown.around.viewer().first();
+        let mut hand = choosable(shown.state, viewer);
+        hand.remove(RegionId::row(shown.state.chosen[viewer]));
+        out.put_ids(hand);
+    });
+    let chosen = regions("chosen", "The region the viewer has chosen while others still owe their choice.");
+    sink.field(chosen.own(), |shown, out| {
+        out.put(RegionId::row(shown.state.chosen[shown.around.viewer().first()]));
+    });
+    let set_aside = regions(
+        "set_aside",
+        "The regions the viewer has set aside and that have not come to the display since.",
+    );
+    sink.field(set_aside.by(Axis::new("card", 2)).own(), |shown, out| {
+        let aside = RegionId::rows(shown.state.set_aside[shown.around.viewer().first()]);
+        out.put_all(&aside.map(|id| if shown.state.revealed.contains(id) { 0 } else { id }));
+    });
+    let found =
+        sanctuaries("found", "The sanctuaries before the viewer, of which it will place one, ascending.");
+    sink.field(found.by(Axis::new("card", MOST_DEALT)).own(), |shown, out| {
+        out.put_ids(shown.state.found(shown.around.viewer().first()));
+    });
+    let returned = FieldSpec::count(
+        "returned",
+        8,
+        "By sanctuary id: the last round in which the viewer put it under the deck; 0 when it never did, or has \
+         found it again, or it has been placed.",
+    );
+    sink.field(returned.by(Axis::new("sanctuary", SANCTUARIES)).own(), |shown, out| {
+        last_returned::<N>(shown.state, shown.around.viewer().first(), out.rest());
+    });
+}
+
+#[inline]
+fn hands<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(other: Axis, sink: &mut S) {
+    let known = regions(
+        "known_hands",
+        "What each other seat took from the display and has not shown again, clockwise, ascending.",
+    );
+    sink.field(known.by(other).by(Axis::new("card", 3)), |shown, out| {
+        for &seat in shown.around.others() {
+            let mut row = [0; 3];
+            for (place, id) in row.iter_mut().zip(public_hand(shown.state, seat)) {
+                *place = id;
             }
+            out.put_all(&row);
         }
-        for &seat in &seats {
-            out.put_all(&state.lines[seat.index()]);
+    });
+    let unknown =
+        FieldSpec::count("unknown_hands", 5, "How many further regions each other seat holds, clockwise.");
+    sink.field(unknown.by(other), |shown, out| {
+        for &seat in shown.around.others() {
+            out.put(count(hidden_hand(shown.state, seat)));
         }
-        for &seat in &seats {
-            out.put_all(&state.placed[seat.index()]);
-        }
-        out.put_ids(state.display, N + 1);
-        out.put_all(&state.left_over);
-        write_own_hand(state, viewer.index(), &mut out);
-        out.put_ids(before[0], MOST_DEALT.into());
-        write_returned(state, N, viewer.index(), out.zeros(SANCTUARIES.into()));
-        for &seat in others {
-            out.put_ids(known_hand(state, seat), 3);
-        }
-        for &seat in others {
-            out.put(small(unknown_hand(state, seat).len()));
-        }
-        for found in &before {
-            out.put(small(found.len()));
-        }
-        for &seat in &seats {
-            out.put(state.owed[seat.index()]);
-        }
-        out.put(small(state.deck.len()));
-        out.put(state.sanctuary_deck);
-        out.finish();
-    }
+    });
 }
 
-/// The viewer's regions that have not been played: its hand, what it has chosen, what it has set aside.
-fn write_own_hand(state: &State, at: usize, out: &mut ViewWriter) {
-    let mut hand = state.hands[at];
-    hand.remove(state.chosen[at]);
-    if state.phase == Phase::SetAside {
-        for id in state.aside[at] {
-            hand.remove(id);
-        }
-    }
-    out.put_ids(hand, 5);
-    out.put(state.chosen[at]);
-    for id in state.aside[at] {
-        out.put(if state.shown.contains(id) { 0 } else { id });
-    }
-}
-
-/// By sanctuary: the last round in which a seat returned it, for those it has not met again. `rounds` is all
-/// zero.
-pub(super) fn write_returned(state: &State, seats: usize, at: usize, rounds: &mut [u8]) {
-    let mut gone = state.before(at);
-    // Id 0 is none, and no sanctuary's.
-    for &id in state.placed[..seats].as_flattened() {
-        gone.insert(id);
-    }
-    // What was dealt and is not gone has been returned.
-    for (round, dealt) in (2..).zip(&state.dealt[at]) {
-        dealt.difference(gone).iter().for_each(|id| rounds[usize::from(id) - 1] = round);
-    }
-}
-
-/// What a seat took from the display and still holds: all know it.
-pub(super) fn known_hand(state: &State, seat: Seat) -> Regions {
-    state.hands[seat.index()].intersection(state.shown)
-}
-
-/// What a seat was dealt and has not shown: only it knows.
-pub(super) fn unknown_hand(state: &State, seat: Seat) -> Regions {
-    state.hands[seat.index()].difference(state.shown)
-}
-
-fn small(count: u32) -> u8 {
-    u8::try_from(count).unwrap_or(u8::MAX)
+#[inline]
+fn decks<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: &mut S) {
+    let most = MOST_DEALT.into();
+    let dealt = FieldSpec::count("dealt", most, "How many sanctuaries lie before each seat, viewer first.");
+    sink.field(dealt.by(seat), |shown, out| {
+        out.put_all(&shown.around.seats().map(|seat| count(shown.state.found(seat))));
+    });
+    let owed = FieldSpec::count(
+        "owed",
+        most,
+        "How many more each seat is due before it places, the deck having run out; viewer first.",
+    );
+    sink.field(owed.by(seat), |shown, out| {
+        out.put_all(&shown.around.seats().map(|seat| shown.state.owed[seat]));
+    });
+    let deck = FieldSpec::count("region_deck", REGIONS.into(), "How many regions are in the deck.");
+    sink.field(deck, |shown, out| out.put(count(shown.state.deck)));
+    let deck =
+        FieldSpec::count("sanctuary_deck", SANCTUARIES.into(), "How many sanctuaries are in the deck.");
+    sink.field(deck, |shown, out| out.put(shown.state.sanctuary_deck));
 }

@@ -1,9 +1,9 @@
 //! The three phases of a round.
 
-use boardwire_kernel::{Episode, Game};
+use boardwire_kernel::Episode;
 
-use super::{explore, play, play_on, scripted, seat};
-use crate::faraway::{Action, Faraway, Phase, Regions, Sanctuaries, State};
+use super::{explore, line, placed, play, play_on, region, sanctuary, scripted, seat};
+use crate::faraway::{Faraway, Phase, Regions, Sanctuaries, State};
 
 fn set(ids: &[u8]) -> Regions {
     ids.iter().copied().collect()
@@ -20,7 +20,7 @@ fn game() -> Episode<Faraway> {
 }
 
 fn take(game: &mut Episode<Faraway>, number: u8, id: u8) {
-    play(game, number, Action::Region(id));
+    play(game, number, region(id));
 }
 
 /// The first round, to the choice of the second.
@@ -36,16 +36,16 @@ fn second_round() -> Episode<Faraway> {
 fn all_turn_up_together_what_they_chose_in_secret() {
     // FA-3.1
     let mut game = game();
-    play(&mut game, 1, Action::Region(3));
-    let lines = |game: &Episode<Faraway>| game.state().lines[..2].concat();
-    assert!(lines(&game).iter().all(|&id| id == 0));
+    play(&mut game, 1, region(3));
+    let lines = |game: &Episode<Faraway>| [0, 1].map(|number| line(game.state(), number));
+    assert!(lines(&game).iter().all(Vec::is_empty));
     assert_eq!(game.pending().lowest(), Some(seat(0)));
-    play(&mut game, 0, Action::Region(15));
-    assert_eq!((game.state().line(0), game.state().line(1)), (&[15][..], &[3][..]));
-    assert_eq!(game.state().hands[0], set(&[6, 49]));
+    play(&mut game, 0, region(15));
+    assert_eq!(lines(&game), [[15], [3]]);
+    assert_eq!(game.state().hands[seat(0)], set(&[6, 49]));
     play_on(&mut game, |state| state.round == 2);
     explore(&mut game, &[49, 2]);
-    assert_eq!((game.state().line(0), game.state().line(1)), (&[15, 49][..], &[3, 2][..]));
+    assert_eq!(lines(&game), [[15, 49], [3, 2]]);
 }
 
 #[test]
@@ -62,13 +62,13 @@ fn nobody_finds_a_sanctuary_in_the_first_round() {
 fn only_a_region_longer_than_the_one_just_before_finds() {
     // FA-3.3: 40, 5, 21: 21 is shorter than 40 and finds, since 5 came before it.
     let mut game = scripted(2, "basic", &[40, 5, 21, 68, 67, 66], &[]);
-    let dealt = |state: &State, round: usize| state.dealt.map(|cards| cards[round - 2].len());
+    let dealt = |state: &State, round: usize| [0, 1].map(|number| state.dealt[seat(number)][round - 2].len());
     for (round, regions) in (1..).zip([[40, 68], [5, 67], [21, 66]]) {
         play_on(&mut game, |state| state.round == round);
         explore(&mut game, &regions);
     }
-    assert_eq!(dealt(game.state(), 2)[..2], [0, 0]);
-    assert_eq!(dealt(game.state(), 3)[..2], [1, 0]);
+    assert_eq!(dealt(game.state(), 2), [0, 0]);
+    assert_eq!(dealt(game.state(), 3), [1, 0]);
 }
 
 #[test]
@@ -76,11 +76,11 @@ fn as_many_are_dealt_as_there_are_clues_and_one_more() {
     // FA-3.4: the rulebook's example: 49 after 15, three clues in the area, 4 cards.
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
-    assert_eq!(game.state().before(0).len(), 1 + 2, "6 and the 15 just played show a clue");
+    assert_eq!(game.state().found(seat(0)).len(), 1 + 2, "6 and the 15 just played show a clue");
     play_on(&mut game, |state| state.phase == Phase::Place && state.active() == Some(seat(0)));
-    play(&mut game, 0, Action::Sanctuary(11));
+    play(&mut game, 0, sanctuary(11));
     explore(&mut game, &[49, 3]);
-    assert_eq!(game.state().before(0).len(), 4);
+    assert_eq!(game.state().found(seat(0)).len(), 4);
 }
 
 #[test]
@@ -89,12 +89,12 @@ fn r12_the_sanctuary_being_placed_does_not_change_the_deal() {
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
     take(&mut game, 1, 40);
-    play(&mut game, 1, Action::Sanctuary(20));
+    play(&mut game, 1, sanctuary(20));
     take(&mut game, 0, 50);
-    play(&mut game, 0, Action::Sanctuary(7));
-    assert_eq!(game.state().dealt[0][0].len(), 3);
+    play(&mut game, 0, sanctuary(7));
+    assert_eq!(game.state().dealt[seat(0)][0].len(), 3);
     explore(&mut game, &[49, 3]);
-    assert_eq!(game.state().before(0).len(), 1 + 4);
+    assert_eq!(game.state().found(seat(0)).len(), 1 + 4);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn durations_give_the_order_and_a_turn_is_whole() {
     // FA-4.1
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
-    assert_eq!(game.state().order[..2], [1, 0]);
+    assert_eq!(game.state().order[..2], [1, 0].map(seat));
     let mut turns = vec![];
     for _ in 0..4 {
         let active = game.pending().lowest().expect("somebody's turn");
@@ -126,8 +126,8 @@ fn a_region_is_taken_from_a_display_that_is_not_refilled() {
     assert_eq!(legal(&game, 1).iter().collect::<Vec<_>>(), [29, 39, 49]);
     let deck = game.state().deck;
     take(&mut game, 1, 40);
-    assert_eq!(game.state().hands[1], set(&[3, 40, 60]));
-    play(&mut game, 1, Action::Sanctuary(20));
+    assert_eq!(game.state().hands[seat(1)], set(&[3, 40, 60]));
+    play(&mut game, 1, sanctuary(20));
     assert_eq!((game.state().display, game.state().deck), (set(&[30, 50]), deck));
     assert_eq!(legal(&game, 0).iter().collect::<Vec<_>>(), [29, 49]);
 }
@@ -137,15 +137,17 @@ fn exactly_one_of_the_sanctuaries_dealt_is_placed() {
     // FA-4.4
     let mut game = second_round();
     explore(&mut game, &[15, 2]);
-    assert_eq!((game.state().before(1), game.state().before(0)), (cards(&[20]), cards(&[7, 11, 12])));
+    assert_eq!(
+        (game.state().found(seat(1)), game.state().found(seat(0))),
+        (cards(&[20]), cards(&[7, 11, 12]))
+    );
     take(&mut game, 1, 40);
-    play(&mut game, 1, Action::Sanctuary(20));
+    play(&mut game, 1, sanctuary(20));
     take(&mut game, 0, 50);
     let legal = game.game().legal(game.state(), seat(0));
     assert_eq!(legal.iter().collect::<Vec<_>>(), [68 + 6, 68 + 10, 68 + 11]);
-    play(&mut game, 0, Action::Sanctuary(11));
-    assert_eq!(game.state().placed[0], [11, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(game.state().placed[1], [20, 0, 0, 0, 0, 0, 0]);
+    play(&mut game, 0, sanctuary(11));
+    assert_eq!([0, 1].map(|number| placed(game.state(), number)), [[11], [20]]);
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn the_other_sanctuaries_go_under_the_deck() {
     play_on(&mut game, |state| state.round == 3);
     let state = game.state();
     assert_eq!((state.sanctuary_deck, state.front.len()), (43, 41));
-    assert_eq!(state.returned(2, 0), cards(&[11, 12]), "the lowest, 7, was placed");
+    assert_eq!(state.returned(2, seat(0)), cards(&[11, 12]), "the lowest, 7, was placed");
     assert!(state.front.intersection(cards(&[7, 11, 12, 20])).is_empty());
 }
 
@@ -168,7 +170,7 @@ fn who_found_nothing_places_nothing() {
     explore(&mut game, &[15, 60]);
     play_on(&mut game, |state| state.round == 3);
     explore(&mut game, &[61, 2]);
-    assert_eq!(game.state().before(1), Sanctuaries::EMPTY);
+    assert_eq!(game.state().found(seat(1)), Sanctuaries::EMPTY);
     let display = game.state().display.lowest().expect("a display");
     take(&mut game, 1, display);
     assert_eq!(game.state().active(), Some(seat(0)));

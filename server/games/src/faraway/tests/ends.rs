@@ -2,8 +2,8 @@
 
 use boardwire_kernel::{Episode, Game, testkit};
 
-use super::{VARIANTS, climbing_game, fame, play_on, seat, table};
-use crate::faraway::{Faraway, Phase, Regions, State};
+use super::{VARIANTS, climbing_game, fame, line, placed, play_on, seat, table};
+use crate::faraway::{Faraway, Phase, RegionId, Regions, SanctuaryId, State};
 
 #[test]
 fn the_left_over_leaves_the_game_and_a_new_display_is_revealed() {
@@ -14,16 +14,16 @@ fn the_left_over_leaves_the_game_and_a_new_display_is_revealed() {
             let state = episode.state();
             let round = usize::from(state.round);
             if state.phase == Phase::Explore && round > 1 {
-                gone.insert(state.left_over[round - 2]);
+                gone.insert(state.left_over[round - 2].expect("a round has ended"));
                 assert_eq!(gone.len() as usize, round - 1);
                 let revealed = if round < 8 { u32::from(seats) + 1 } else { 0 };
                 assert_eq!(state.display.len(), revealed);
             }
             let elsewhere =
-                state.hands.iter().fold(state.deck.union(state.display), |all, &hand| all.union(hand));
+                state.hands.all().iter().fold(state.deck.union(state.display), |all, &hand| all.union(hand));
             assert!(gone.intersection(elsewhere).is_empty());
         });
-        assert!(end.state().left_over.iter().all(|&id| gone.contains(id)));
+        assert!(end.state().left_over.iter().flatten().all(|&id| gone.contains(id)));
     }
 }
 
@@ -56,11 +56,10 @@ fn after_eight_rounds_every_line_is_full_and_two_regions_are_worth_nothing() {
     let end = testkit::random_game(&table(3, "advanced"), 2, |_| {});
     let state = end.state();
     for number in 0..3 {
-        assert_eq!((state.line(number).len(), state.hands[number].len()), (8, 2));
+        assert_eq!((line(state, number).len(), state.hands[seat(number)].len()), (8, 2));
         let mut other = *state;
-        other.hands[number] = Regions::EMPTY;
-        let one = seat(u8::try_from(number).expect("a seat"));
-        assert_eq!(end.game().fame(state, one), end.game().fame(&other, one));
+        other.hands[seat(number)] = Regions::EMPTY;
+        assert_eq!(end.game().fame(state, seat(number)), end.game().fame(&other, seat(number)));
     }
 }
 
@@ -72,11 +71,11 @@ fn a_sanctuary_is_placed_for_every_climb_and_the_scores_are_the_sums() {
         let end = climbing_game(&game, seed, |_| {});
         let outcome = end.outcome().expect("over");
         for number in 0..5 {
-            let line = end.state().line(number);
+            let line = line(end.state(), number);
             let climbs = line.windows(2).filter(|pair| pair[1] > pair[0]).count();
-            let placed: Vec<u8> = end.state().placed[number].iter().copied().filter(|&id| id > 0).collect();
+            let placed = placed(end.state(), number);
             assert_eq!(placed.len(), climbs);
-            assert_eq!(outcome.scores()[number], i32::from(fame(line, &placed).total()));
+            assert_eq!(outcome.scores()[usize::from(number)], i32::from(fame(&line, &placed).total()));
         }
         let best = outcome.scores().iter().max().expect("five scores");
         let winner = (0..5).find(|&at| outcome.ranks()[at] == 1).expect("a winner");
@@ -89,7 +88,10 @@ fn finished(lines: &[[u8; 8]]) -> State {
     let seats = u8::try_from(lines.len()).expect("few");
     let mut state = *Episode::seeded(table(seats, "basic"), 1).state();
     state.phase = Phase::Over;
-    state.lines[..lines.len()].copy_from_slice(lines);
+    state
+        .lines
+        .of_mut(seats)
+        .copy_from_slice(&lines.iter().map(|line| line.map(RegionId::of_row)).collect::<Vec<_>>());
     state
 }
 
@@ -104,7 +106,7 @@ fn r11_the_shortest_region_of_the_line_breaks_ties() {
     let game = table(3, "basic");
     let mut state = finished(&lines);
     // A shorter region in hand is no help.
-    state.hands[0].insert(1);
+    state.hands[seat(0)].insert(1);
     let outcome = game.outcome(&state).expect("over");
     assert_eq!(outcome.scores(), [0, 0, 0]);
     assert_eq!(outcome.ranks(), [2, 1, 3], "all places go by the same comparison");
@@ -137,20 +139,20 @@ fn tampered(state: &State) -> Vec<State> {
         change(|state| state.round = 0),
         change(|state| state.round = 200),
         change(|state| state.turn = 250),
-        change(|state| state.order[0] = 9),
-        change(|state| state.lines[0][7] = 77),
-        change(|state| state.lines[0][0] = state.lines[1][0].max(1)),
-        change(|state| state.hands[0].insert(100)),
-        change(|state| state.deck.insert(0)),
-        change(|state| state.shown.insert(70)),
+        change(|state| state.order[0] = seat(7)),
+        change(|state| state.lines[seat(0)][7] = RegionId::of_row(77)),
+        change(|state| state.lines[seat(0)][0] = state.lines[seat(1)][0].max(RegionId::of_row(1))),
+        change(|state| state.hands[seat(0)].insert(100u8)),
+        change(|state| state.deck.insert(0u8)),
+        change(|state| state.revealed.insert(70u8)),
         change(|state| state.display.insert(state.deck.lowest().unwrap_or(0))),
-        change(|state| state.left_over[6] = 255),
-        change(|state| state.aside[1] = [200, 3]),
-        change(|state| state.chosen[0] = 99),
-        change(|state| state.placed[1][6] = 99),
-        change(|state| state.dealt[0][6].insert(60)),
-        change(|state| state.owed[0] = 40),
-        change(|state| state.front.insert(63)),
+        change(|state| state.left_over[6] = RegionId::of_row(255)),
+        change(|state| state.set_aside[seat(1)] = [200, 3].map(RegionId::of_row)),
+        change(|state| state.chosen[seat(0)] = RegionId::of_row(99)),
+        change(|state| state.placed[seat(1)][6] = SanctuaryId::of_row(99)),
+        change(|state| state.dealt[seat(0)][6].insert(60u8)),
+        change(|state| state.owed[seat(0)] = 40),
+        change(|state| state.front.insert(63u8)),
         change(|state| state.front_block = 77),
         change(|state| state.sanctuary_deck += 1),
     ]
@@ -161,7 +163,7 @@ fn hands_and_display_have_their_sizes() {
     // FA-7.2
     testkit::random_game(&table(4, "basic"), 8, |episode| {
         let state: &State = episode.state();
-        let hands = [0, 1, 2, 3].map(|at: usize| state.hands[at].len());
+        let hands = [0, 1, 2, 3].map(|at| state.hands[seat(at)].len());
         match state.phase {
             Phase::Explore => assert_eq!(hands, [3; 4]),
             _ if state.round == 8 => assert_eq!(hands, [2; 4]),
@@ -178,7 +180,8 @@ fn a_game_is_never_longer_than_said_and_no_score_above_the_bound() {
             let game: std::sync::Arc<Faraway> = table(seats, variant);
             let end = climbing_game(&game, 11, |_| {});
             let info = game.info();
-            let placed: u32 = end.state().placed.iter().flatten().map(|&id| u32::from(id > 0)).sum();
+            let placed: u32 =
+                end.state().placed.all().iter().flatten().map(|id| u32::from(id.is_some())).sum();
             assert_eq!(end.ply(), u32::from(seats) * (8 + 7 + set_aside) + placed);
             assert_eq!(info.max_plies, u32::from(seats) * (8 + 7 + 7 + set_aside));
             assert!(info.scores.0 == 0 && info.scores.1 >= 199, "{:?}", info.scores);

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use boardwire_kernel::{Episode, Game, RngStream, testkit, testkit::Shown};
 
-use super::{VARIANTS, climbing_game, explore, play, scripted, seat, table};
-use crate::faraway::{Action, Faraway, Phase, State};
+use super::{VARIANTS, climbing_game, explore, play, region, scripted, seat, table};
+use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
 
 /// One field of a seat's view.
 fn field(game: &Faraway, state: &State, number: u8, name: &str) -> Vec<u8> {
     let layout = &game.info().layout;
     let mut view = vec![0; layout.bytes()];
-    game.view(state, seat(number), &mut view);
+    game.view(state, seat(number).into(), &mut view);
     let found = layout.with_offsets().find(|(_, field)| field.name == name);
     let (offset, field) = found.expect("a known field");
     view[offset..offset + field.bytes()].to_vec()
@@ -46,18 +46,18 @@ fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
     let (game, state) =
         middle_of("basic", |state| state.round == 6 && state.phase == Phase::Place && state.turn < 2);
     for number in 0..3u8 {
-        let seats = [number, (number + 1) % 3, (number + 2) % 3].map(usize::from);
+        let seats = [number, (number + 1) % 3, (number + 2) % 3].map(seat);
         let of = |name| field(&game, &state, number, name);
-        assert_eq!(of("lines"), seats.map(|at| state.lines[at]).concat());
-        assert_eq!(of("sanctuaries"), seats.map(|at| state.placed[at]).concat());
+        assert_eq!(of("lines"), seats.map(|seat| RegionId::rows(state.lines[seat])).concat());
+        assert_eq!(of("sanctuaries"), seats.map(|seat| SanctuaryId::rows(state.placed[seat])).concat());
         let display: Vec<u8> = state.display.iter().collect();
         assert_eq!(of("display")[..display.len()], display);
-        assert_eq!(of("left_over"), state.left_over);
-        let dealt = seats.map(|at| u8::try_from(state.before(at).len()).expect("few"));
+        assert_eq!(of("left_over"), RegionId::rows(state.left_over));
+        let dealt = seats.map(|seat| u8::try_from(state.found(seat).len()).expect("few"));
         assert_eq!(of("dealt"), dealt);
         assert_eq!(of("region_deck"), [u8::try_from(state.deck.len()).expect("few")]);
         assert_eq!(of("sanctuary_deck"), [state.sanctuary_deck]);
-        let order = state.order[..3].iter().map(|&other| (other + 3 - number) % 3 + 1);
+        let order = state.order[..3].iter().map(|other| (other.number() + 3 - number) % 3 + 1);
         assert_eq!(of("order"), order.collect::<Vec<_>>());
     }
 }
@@ -67,15 +67,15 @@ fn a_hand_is_its_owners_but_for_what_was_taken_from_the_display() {
     // FA-5.2
     let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[]);
     explore(&mut game, &[6, 1]);
-    play(&mut game, 1, Action::Region(60));
+    play(&mut game, 1, region(60));
     let (rules, state) = (Arc::clone(game.game()), *game.state());
     assert_eq!(field(&rules, &state, 0, "known_hands"), [60, 0, 0]);
     assert_eq!(field(&rules, &state, 0, "unknown_hands"), [2]);
     assert_eq!(field(&rules, &state, 1, "hand"), [2, 3, 60, 0, 0]);
     let mut other = state;
-    assert!(other.hands[1].remove(2) && other.deck.remove(40));
-    other.hands[1].insert(40);
-    other.deck.insert(2);
+    assert!(other.hands[seat(1)].remove(2u8) && other.deck.remove(40u8));
+    other.hands[seat(1)].insert(40u8);
+    other.deck.insert(2u8);
     only_known_to(&rules, 1, &state, &other);
 }
 
@@ -84,7 +84,7 @@ fn a_choice_is_hidden_until_all_have_chosen() {
     // FA-5.3
     let [one, other] = [15, 49].map(|id| {
         let mut game = scripted(3, "basic", &[6, 15, 49, 1, 2, 3], &[]);
-        play(&mut game, 0, Action::Region(id));
+        play(&mut game, 0, region(id));
         game
     });
     only_known_to(one.game(), 0, one.state(), other.state());
@@ -98,15 +98,15 @@ fn sanctuaries_dealt_and_returned_are_their_owners() {
     // FA-5.4
     let mut game = scripted(2, "basic", &[6, 15, 49, 1, 2, 3, 60, 61, 62], &[20, 7, 11, 12]);
     explore(&mut game, &[6, 1]);
-    play(&mut game, 1, Action::Region(60));
-    play(&mut game, 0, Action::Region(61));
+    play(&mut game, 1, region(60));
+    play(&mut game, 0, region(61));
     explore(&mut game, &[15, 2]);
     let rules = Arc::clone(game.game());
     let swapped = |state: &State| {
         let mut other = *state;
-        assert!(other.dealt[0][0].remove(12) && other.front.remove(44));
-        other.dealt[0][0].insert(44);
-        other.front.insert(12);
+        assert!(other.dealt[seat(0)][0].remove(12u8) && other.front.remove(44u8));
+        other.dealt[seat(0)][0].insert(44u8);
+        other.front.insert(12u8);
         other
     };
     let state = *game.state();
@@ -127,15 +127,15 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
     let [one, other] = [[4, 5], [2, 5]].map(|aside| {
         let mut game = scripted(2, "advanced", &[&deal[..], &[5, 50, 60]].concat(), &[]);
         for id in aside {
-            play(&mut game, 0, Action::Region(id));
+            play(&mut game, 0, region(id));
         }
         game
     });
     only_known_to(one.game(), 0, one.state(), other.state());
     let mut game = one;
     assert_eq!(field(game.game(), game.state(), 0, "set_aside"), [4, 5]);
-    play(&mut game, 1, Action::Region(11));
-    play(&mut game, 1, Action::Region(12));
+    play(&mut game, 1, region(11));
+    play(&mut game, 1, region(12));
     let (rules, state) = (Arc::clone(game.game()), *game.state());
     assert_eq!(field(&rules, &state, 0, "set_aside"), [4, 0], "5 lies in the display");
     assert_eq!(field(&rules, &state, 1, "set_aside"), [11, 12]);
@@ -143,8 +143,8 @@ fn what_was_set_aside_is_known_to_its_owner_until_it_is_seen_again() {
     for _ in 0..200 {
         let mut world = state;
         rules.resample(&mut world, seat(0), &mut rng);
-        assert!(world.deck.contains(4), "seat 0 knows that nobody holds what it set aside");
-        assert!(!world.aside[1].iter().any(|id| [1, 2, 3, 4, 5].contains(id)));
+        assert!(world.deck.contains(4u8), "seat 0 knows that nobody holds what it set aside");
+        assert!(!world.set_aside[seat(1)].iter().flatten().any(|id| [1, 2, 3, 4, 5].contains(&id.get())));
     }
 }
 
@@ -171,27 +171,27 @@ fn the_order_of_the_decks_is_nobodys() {
 }
 
 /// Everything in a position that is hidden from some seat, or known to one, by name.
-fn things(state: &State, viewer: usize, seats: usize) -> Vec<(&'static str, bool, String)> {
+fn things(state: &State, viewer: u8, seats: u8) -> Vec<(&'static str, bool, String)> {
     let mut things = vec![
         ("deck of regions", true, format!("{:?}", state.deck)),
         ("front of the sanctuary deck", true, format!("{:?}", state.front)),
         ("display", false, format!("{:?}", state.display)),
-        ("shown", false, format!("{:?}", state.shown)),
+        ("revealed", false, format!("{:?}", state.revealed)),
         ("lines", false, format!("{:?}", state.lines)),
         ("placed", false, format!("{:?}", state.placed)),
-        ("own returned or dealt", false, format!("{:?}", state.dealt[viewer])),
-        ("own hand", false, format!("{:?}", state.hands[viewer])),
-        ("own choice", false, format!("{:?}", (state.chosen[viewer], state.aside[viewer]))),
+        ("own returned or dealt", false, format!("{:?}", state.dealt[seat(viewer)])),
+        ("own hand", false, format!("{:?}", state.hands[seat(viewer)])),
+        ("own choice", false, format!("{:?}", (state.chosen[seat(viewer)], state.set_aside[seat(viewer)]))),
     ];
     for at in (0..seats).filter(|&at| at != viewer) {
-        let hand = state.hands[at];
+        let hand = state.hands[seat(at)];
         things.extend([
-            ("hidden hand", true, format!("{:?}", hand.difference(state.shown))),
-            ("known hand", false, format!("{:?}", hand.intersection(state.shown))),
-            ("choice", true, format!("{:?}", state.chosen[at])),
-            ("set aside", true, format!("{:?}", state.aside[at])),
-            ("before others", true, format!("{:?}", state.before(at))),
-            ("returned by others", true, format!("{:?}", state.dealt[at])),
+            ("hidden hand", true, format!("{:?}", hand.difference(state.revealed))),
+            ("known hand", false, format!("{:?}", hand.intersection(state.revealed))),
+            ("choice", true, format!("{:?}", state.chosen[seat(at)])),
+            ("set aside", true, format!("{:?}", state.set_aside[seat(at)])),
+            ("before others", true, format!("{:?}", state.found(seat(at)))),
+            ("returned by others", true, format!("{:?}", state.dealt[seat(at)])),
         ]);
     }
     things
@@ -210,7 +210,7 @@ fn resample_varies_what_is_hidden_and_never_what_is_known() {
                 for viewer in 0..4u8 {
                     let mut world = *state;
                     game.resample(&mut world, seat(viewer), &mut rng);
-                    let [is, drawn] = [state, &world].map(|state| things(state, viewer.into(), 4));
+                    let [is, drawn] = [state, &world].map(|state| things(state, viewer, 4));
                     for ((name, hidden, is), (_, _, drawn)) in is.iter().zip(&drawn) {
                         assert!(is == drawn || *hidden, "{name} is known to seat {viewer}");
                         *varied.entry(name).or_default() += u32::from(is != drawn);
@@ -234,9 +234,9 @@ fn hidden_hands_are_drawn_evenly() {
     for _ in 0..6_200 {
         let mut world = state;
         game.resample(&mut world, seat(0), &mut rng);
-        world.hands[1].iter().for_each(|id| counts[usize::from(id)] += 1);
+        world.hands[seat(1)].iter().for_each(|id| counts[usize::from(id)] += 1);
     }
-    let unseen = state.deck.union(state.hands[1]);
+    let unseen = state.deck.union(state.hands[seat(1)]);
     assert_eq!(unseen.len(), 62);
     for (id, count) in (0..).zip(counts) {
         let even = (210..390).contains(&count);
@@ -250,7 +250,7 @@ fn deals(game: &Faraway, state: &State, rng: &mut RngStream, times: u32) -> Vec<
     for _ in 0..times {
         let mut world = *state;
         game.resample(&mut world, seat(0), rng);
-        for (at, cards) in world.dealt.iter().flatten().enumerate() {
+        for (at, cards) in world.dealt.all().iter().flatten().enumerate() {
             cards.iter().for_each(|id| counts[at * 46 + usize::from(id)] += 1);
         }
     }

@@ -1,6 +1,6 @@
 //! The clauses of `docs/rules/faraway.md`, each cited by the test that holds it.
 
-mod cards;
+mod catalogue;
 mod course;
 mod ends;
 mod knowledge;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use boardwire_kernel::{Chance, Episode, Game, RngStream, Seat, testkit};
 
-use super::{Action, Catalogue, Faraway, Phase, State};
+use super::{Action, Catalogue, Faraway, Phase, RegionId, SanctuaryId, State};
 
 const VARIANTS: [&str; 2] = ["basic", "advanced"];
 
@@ -29,6 +29,24 @@ fn seat(number: u8) -> Seat {
     Seat::new(number)
 }
 
+fn region(id: u8) -> Action {
+    Action::Region(RegionId::new(id))
+}
+
+fn sanctuary(id: u8) -> Action {
+    Action::Sanctuary(SanctuaryId::new(id))
+}
+
+/// The regions of a seat's line.
+fn line(state: &State, number: u8) -> Vec<u8> {
+    state.line(seat(number)).map(RegionId::get).collect()
+}
+
+/// The sanctuaries a seat has placed.
+fn placed(state: &State, number: u8) -> Vec<u8> {
+    state.placed[seat(number)].iter().flatten().map(|id| id.get()).collect()
+}
+
 /// A game whose decks begin with these cards and go on in ascending order.
 fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Episode<Faraway> {
     let whole = |first: &[u8], last: u8| -> Vec<u8> {
@@ -41,13 +59,13 @@ fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Epi
 
 fn play(episode: &mut Episode<Faraway>, number: u8, action: Action) {
     let label = format!("seat {number} {action:?}\n{:?}", episode.state());
-    episode.apply(seat(number), action.index().into()).expect(&label);
+    episode.apply(seat(number), Faraway::encode(action).into()).expect(&label);
 }
 
 /// All seats explore these regions, in seat order.
 fn explore(episode: &mut Episode<Faraway>, regions: &[u8]) {
     for (number, &id) in (0..).zip(regions) {
-        play(episode, number, Action::Region(id));
+        play(episode, number, region(id));
     }
 }
 
@@ -62,13 +80,12 @@ fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
 
 /// What a seat of the climbing table chooses: regions just longer than its last, and clues before all.
 fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
-    let at = number.index();
-    let last = state.line(at).last().copied().unwrap_or(0);
+    let last = state.line(number).next_back();
     let legal = game.legal(state, number);
-    let rank = |index: &u8| match Action::at(*index).expect("legal actions exist") {
-        Action::Region(id) if id > last => (0, 1 - game.region(id).clues().min(1), id),
-        Action::Region(id) => (1, 0, if state.phase == Phase::Take { 69 - id } else { id }),
-        Action::Sanctuary(id) => (0, 1 - game.sanctuary(id).clues(), id),
+    let rank = |index: &u8| match Faraway::decode(*index).expect("legal actions exist") {
+        Action::Region(id) if Some(id) > last => (0, 1 - game.region(id).clues().min(1), id.get()),
+        Action::Region(id) => (1, 0, if state.phase == Phase::Take { 69 - id.get() } else { id.get() }),
+        Action::Sanctuary(id) => (0, 1 - game.sanctuary(id).clues(), id.get()),
     };
     legal.iter().min_by_key(rank).expect("a pending seat has an action")
 }

@@ -48,16 +48,16 @@ fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
     assert_eq!(fame(&[17], &[12, 17]).regions[0], 3);
     let cards = catalogue();
     let helps = |card: &&crate::faraway::Card| {
-        card.prerequisite.iter().zip(&card.symbols).any(|(need, own)| *need > 0 && own > &0)
+        card.prerequisite.iter().zip(&card.symbols.0).any(|(need, own)| *need > 0 && own > &0)
     };
     for card in cards.regions.iter().filter(helps) {
-        let at = (0..3).find(|&at| card.prerequisite[at] > 0 && card.symbols[at] > 0);
+        let at = (0..3).find(|&at| card.prerequisite[at] > 0 && card.symbols.0[at] > 0);
         let mut visible = card.symbols;
-        for (seen, need) in visible.iter_mut().zip(card.prerequisite) {
+        for (seen, need) in visible.0.iter_mut().zip(card.prerequisite) {
             *seen = (*seen).max(need);
         }
         assert!(card.is_met(&visible), "{card}");
-        visible[at.expect("found")] = 0;
+        visible.0[at.expect("found")] = 0;
         assert!(!card.is_met(&visible), "{card}");
     }
 }

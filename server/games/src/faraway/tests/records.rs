@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use boardwire_kernel::record::{LineError, Replayed};
 use boardwire_kernel::{Game, Loaded, RngStream};
 use serde_json::Value;
 
+use crate::faraway::record::FORMAT;
 use crate::faraway::{Catalogue, Faraway};
-use crate::{ReplayFormat, Replayed};
 
 const EXAMPLES: &str = include_str!("../../../../../tests/data/faraway_examples.jsonl");
 const GAMES: &str = include_str!("../../../../../tests/data/faraway_games.jsonl");
@@ -15,8 +16,8 @@ fn catalogue() -> Arc<Loaded<Catalogue>> {
     Arc::new(Loaded::read::<Faraway>(Faraway::TYPE.catalogue).expect("the catalogue is valid"))
 }
 
-fn score(line: &str) -> Result<String, crate::LineError> {
-    Faraway::SCORER.expect("faraway scores")(&catalogue().value, line)
+fn score(line: &str) -> Result<String, LineError> {
+    FORMAT.score.expect("faraway scores")(&catalogue().value, line)
 }
 
 fn json(line: &str) -> Value {
@@ -38,7 +39,7 @@ fn every_example_scores_as_stated() {
 fn every_recorded_game_plays_as_stated() {
     for line in GAMES.lines() {
         let scores = serde_json::from_value(json(line)["scores"].clone()).expect("scores");
-        assert_eq!(Faraway::replay(&catalogue(), line), Ok(Replayed::Same { scores }));
+        assert_eq!((FORMAT.replay)(&catalogue(), line), Ok(Replayed::Same { scores }));
     }
     assert_eq!(GAMES.lines().count(), 5);
 }
@@ -74,10 +75,10 @@ fn basic_game() -> Value {
 }
 
 /// Replays it with one value changed.
-fn replay_with(path: &str, value: Value) -> Result<Replayed, crate::LineError> {
+fn replay_with(path: &str, value: Value) -> Result<Replayed, LineError> {
     let mut game = basic_game();
     *game.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
-    Faraway::replay(&catalogue(), &game.to_string())
+    (FORMAT.replay)(&catalogue(), &game.to_string())
 }
 
 /// The path and the name of its first turn like this.
@@ -176,8 +177,8 @@ fn no_line_makes_it_panic() {
                 }
             }
             let text = String::from_utf8_lossy(&bytes);
-            let _ = Faraway::SCORER.map(|score| score(&catalogue.value, &text));
-            let _ = Faraway::replay(&catalogue, &text);
+            let _ = FORMAT.score.map(|score| score(&catalogue.value, &text));
+            let _ = (FORMAT.replay)(&catalogue, &text);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The deal, and the advanced variant.
 
-use boardwire_kernel::{Episode, Game, RngStream, testkit::Shown};
+use boardwire_kernel::{Episode, RngStream, testkit::Shown};
 
-use super::{VARIANTS, explore, play, play_on, scripted, seat, table};
-use crate::faraway::{Action, Phase, Regions, Sanctuaries};
+use super::{VARIANTS, explore, play, play_on, region, scripted, seat, table};
+use crate::faraway::{Phase, Regions, Sanctuaries};
 
 fn set(ids: &[u8]) -> Regions {
     ids.iter().copied().collect()
@@ -14,7 +14,7 @@ fn three_regions_are_dealt_to_each_seat_one_hand_after_the_other() {
     // FA-2.1
     let game = scripted(3, "basic", &[9, 8, 7, 1, 2, 3, 30, 20, 10], &[]);
     let state = game.state();
-    assert_eq!(state.hands[..4], [set(&[7, 8, 9]), set(&[1, 2, 3]), set(&[10, 20, 30]), set(&[])]);
+    assert_eq!(state.hands.of(4), [set(&[7, 8, 9]), set(&[1, 2, 3]), set(&[10, 20, 30]), set(&[])]);
     assert_eq!(state.deck.len(), 68 - 9 - 4);
 }
 
@@ -24,7 +24,7 @@ fn one_region_more_than_there_are_seats_is_revealed() {
     for seats in 2..=6 {
         let state = *Episode::seeded(table(seats, "basic"), 1).state();
         assert_eq!(state.display.len(), u32::from(seats) + 1);
-        assert_eq!(state.display, state.shown);
+        assert_eq!(state.display, state.revealed);
     }
     let game = scripted(2, "basic", &[1, 2, 3, 4, 5, 6, 50, 60, 40], &[]);
     assert_eq!(game.state().display, set(&[40, 50, 60]));
@@ -45,7 +45,7 @@ fn the_deal_is_what_the_seed_says() {
     let mut deck: Regions = (1..=68).collect();
     let mut draw = |count| (0..count).map(|_| rng.draw(&mut deck)).collect::<Regions>();
     let state = *Episode::seeded(table(4, "basic"), 2024).state();
-    for hand in &state.hands[..4] {
+    for hand in state.hands.of(4) {
         assert_eq!(*hand, draw(3));
     }
     assert_eq!(state.display, draw(5));
@@ -64,7 +64,7 @@ fn two_of_five_are_set_aside_and_go_back_before_the_display_is_revealed() {
     let state = *game.state();
     assert_eq!(game.chance().fault(), None, "what was set aside can be drawn again at once");
     assert_eq!((state.phase, state.round), (Phase::Explore, 1));
-    assert_eq!(state.hands[..2], [set(&[1, 3, 4]), set(&[12, 13, 15])]);
+    assert_eq!(state.hands.of(2), [set(&[1, 3, 4]), set(&[12, 13, 15])]);
     assert_eq!(state.display, set(&[2, 14, 60]));
     assert!(state.deck.contains(5) && state.deck.contains(11));
 }
@@ -76,11 +76,11 @@ fn the_two_may_be_set_aside_in_either_order() {
     let ends = [[5, 2], [2, 5]].map(|[first, second]| {
         let mut game = scripted(2, "advanced", &deal, &[]);
         assert_eq!(game.game().legal(game.state(), seat(0)).len(), 5);
-        play(&mut game, 0, Action::Region(first));
+        play(&mut game, 0, region(first));
         let legal = game.game().legal(game.state(), seat(0));
         assert_eq!(legal.len(), 4);
         assert!(!legal.contains(first - 1), "the same card twice");
-        play(&mut game, 0, Action::Region(second));
+        play(&mut game, 0, region(second));
         assert!(!game.pending().contains(seat(0)) && game.pending().contains(seat(1)));
         *game.state()
     });
@@ -106,7 +106,7 @@ fn the_basic_game_sets_nothing_aside() {
     for variant in VARIANTS {
         let mut game = Episode::seeded(table(2, variant), 3);
         play_on(&mut game, |state| state.phase == Phase::Over);
-        let aside = game.state().aside[..2].concat();
-        assert_eq!(aside.iter().all(|&id| id == 0), variant == "basic");
+        let aside = game.state().set_aside.of(2).concat();
+        assert_eq!(aside.iter().all(Option::is_none), variant == "basic");
     }
 }

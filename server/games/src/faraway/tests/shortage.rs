@@ -38,7 +38,7 @@ fn deals_evenly_from_a_returned_block(episode: &Episode<Faraway>) -> bool {
         }
         let (round, place) = block_at(after.front_block);
         let owner = before.order_of(round, game.info().seats)[usize::from(place)];
-        block = before.returned(round, owner.into());
+        block = before.returned(round, owner);
         let drawn = block.difference(after.front);
         numbers.insert(drawn.len());
         came = came.union(drawn);
@@ -63,22 +63,22 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
     let game = table(6, "basic");
     let (mut short, mut filled) = (0, 0);
     for seed in 0..60 {
-        let mut owed = [0; 6];
+        let mut owed = boardwire_kernel::BySeat::<u8, 6>::default();
         climbing_game(&game, seed, |episode| {
             let state = episode.state();
             if let (Phase::Take, 0) = (state.phase, state.turn) {
                 owed = state.owed;
-                short += owed.iter().map(|&owed| u32::from(owed)).sum::<u32>();
+                short += owed.all().iter().map(|&owed| u32::from(owed)).sum::<u32>();
                 for place in 0..6 {
                     in_order(state, place);
                 }
             }
             if state.phase == Phase::Place && state.round < 8 {
-                let active = state.active().expect("a turn").index();
-                assert!(!state.before(active).is_empty());
+                let active = state.active().expect("a turn");
+                assert!(!state.found(active).is_empty());
                 assert_eq!(state.owed[active], 0);
                 let due = 1 + game.clues(state, active, state.round);
-                let got = state.before(active).len();
+                let got = state.found(active).len();
                 assert!(got == u32::from(due) || state.sanctuary_deck == 0);
                 filled += u32::from(owed[active] > 0);
             }
@@ -89,10 +89,9 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
 
 /// Who comes later in the order is only dealt once those before have all they are due.
 fn in_order(state: &State, place: usize) {
-    let at = usize::from(state.order[place]);
-    let later = || state.order[place + 1..].iter().map(|&other| usize::from(other));
-    if state.owed[at] > 0 {
-        assert!(later().all(|other| state.before(other).is_empty()));
+    let later = &state.order[place + 1..];
+    if state.owed[state.order[place]] > 0 {
+        assert!(later.iter().all(|&other| state.found(other).is_empty()));
         assert_eq!(state.sanctuary_deck, 0);
     }
 }
@@ -109,9 +108,11 @@ fn positions_of_a_deck_that_ran_round_obey_the_law_of_resampling() {
                     let mut world = *episode.state();
                     game.resample(&mut world, seat(number), &mut rng);
                     assert_eq!(game.audit(&world), Ok(()), "seat {number} at ply {}", episode.ply());
-                    let at = usize::from(number);
                     for round in 0..7 {
-                        assert_eq!(world.dealt[at][round], episode.state().dealt[at][round]);
+                        assert_eq!(
+                            world.dealt[seat(number)][round],
+                            episode.state().dealt[seat(number)][round]
+                        );
                     }
                 }
             });

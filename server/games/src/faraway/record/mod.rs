@@ -1,27 +1,23 @@
 //! Scoring cases, and recorded games as they are read.
 
-use std::sync::Arc;
+mod play;
 
-use boardwire_kernel::Loaded;
+use boardwire_kernel::record::{LineError, ReplayFormat};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::Faraway;
 use super::catalogue::{Catalogue, REGIONS, SANCTUARIES};
-use super::replay::replay;
 use super::scoring::fame;
-use crate::{LineError, ReplayFormat, Replayed, Scorer};
 
-impl ReplayFormat for Faraway {
-    const SCORER: Option<Scorer<Catalogue>> = Some(score);
-
-    fn replay(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<Replayed, LineError> {
+/// How scoring cases and recorded games are written.
+pub(super) const FORMAT: ReplayFormat<Catalogue> = ReplayFormat {
+    score: Some(score),
+    replay: |catalogue, line| {
         let record: Record = serde_json::from_str(line)?;
         record.validate()?;
-        replay(catalogue, &record)
-    }
-}
-
+        play::replay(catalogue, &record)
+    },
+};
 /// A line of 8 regions and the sanctuaries placed beside it. The answer may stand in it; it is not read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,42 +79,42 @@ fn ids(field: &str, given: &[i64], last: u8) -> Result<Vec<u8>, LineError> {
 /// A whole game with its decks fixed and every choice given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Record {
-    pub(super) players: u8,
-    pub(super) variant: String,
-    pub(super) hands: Vec<Vec<u8>>,
-    pub(super) kept: Option<Vec<Vec<u8>>>,
-    pub(super) region_deck: Vec<u8>,
-    pub(super) sanctuary_deck: Vec<u8>,
-    pub(super) rounds: Vec<Round>,
-    pub(super) scores: Vec<i32>,
+struct Record {
+    players: u8,
+    variant: String,
+    hands: Vec<Vec<u8>>,
+    kept: Option<Vec<Vec<u8>>>,
+    region_deck: Vec<u8>,
+    sanctuary_deck: Vec<u8>,
+    rounds: Vec<Round>,
+    scores: Vec<i32>,
 }
 
 /// One round of a recorded game.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Round {
-    pub(super) plays: Vec<u8>,
-    pub(super) dealt: Vec<Vec<u8>>,
-    pub(super) turns: Vec<Turn>,
+struct Round {
+    plays: Vec<u8>,
+    dealt: Vec<Vec<u8>>,
+    turns: Vec<Turn>,
 }
 
 /// One turn of the third phase.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Turn {
-    pub(super) seat: u8,
+struct Turn {
+    seat: u8,
     #[serde(deserialize_with = "Option::deserialize")]
-    pub(super) take: Option<u8>,
-    pub(super) topup: Vec<u8>,
+    take: Option<u8>,
+    topup: Vec<u8>,
     #[serde(deserialize_with = "Option::deserialize")]
-    pub(super) sanctuary: Option<u8>,
-    pub(super) returned: Vec<u8>,
+    sanctuary: Option<u8>,
+    returned: Vec<u8>,
 }
 
 impl Record {
     /// Whether the five-card deal is played.
-    pub(super) fn is_advanced(&self) -> bool {
+    fn is_advanced(&self) -> bool {
         self.variant == "advanced"
     }
 

@@ -1,25 +1,83 @@
 //! What a card shows and pays, as numbers.
 
 use std::fmt;
+use std::ops::{Index, IndexMut};
 
-/// Where each symbol is counted.
-pub(super) mod lane {
-    /// Clue symbols.
-    pub(in super::super) const CLUE: usize = 3;
-    /// Night symbols.
-    pub(in super::super) const NIGHT: usize = 4;
-    /// Cards of the first biome; the other three follow.
-    pub(in super::super) const RIVER: usize = 5;
+use serde::Deserialize;
+
+/// What is printed on cards and counted when they are scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symbol {
+    /// The first wonder.
+    Stone,
+    /// The second wonder.
+    Chimera,
+    /// The third wonder.
+    Thistle,
+    /// A clue.
+    Clue,
+    /// Night.
+    Night,
+    /// The first biome, as are the three that follow.
+    River,
+    /// A biome.
+    City,
+    /// A biome.
+    Forest,
+    /// A biome.
+    Desert,
 }
 
-/// The names of the symbols, in the order in which [`Symbols`] counts them.
-pub(super) const LANES: [&str; 9] =
+/// The names of the symbols, in their order.
+pub(in super::super) const SYMBOLS: [&str; 9] =
     ["stone", "chimera", "thistle", "clue", "night", "river", "city", "forest", "desert"];
 /// The names of the wonders: the first three symbols.
-pub(super) const WONDERS: [&str; 3] = ["stone", "chimera", "thistle"];
+pub(in super::super) const WONDERS: [&str; 3] = ["stone", "chimera", "thistle"];
+/// The names of the biomes: the last four symbols.
+pub(in super::super) const BIOMES: [&str; 4] = ["river", "city", "forest", "desert"];
 
-/// How many of each symbol are visible: three wonders, clues, nights, four biomes.
-pub type Symbols = [u8; 9];
+/// One number for each symbol: how many are visible, or what each pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Symbols(pub [u8; 9]);
+
+impl Symbols {
+    /// The numbers of the three wonders.
+    #[must_use]
+    pub fn wonders(&self) -> &[u8] {
+        &self.0[..WONDERS.len()]
+    }
+
+    /// The numbers of the four biomes.
+    #[must_use]
+    pub fn biomes(&self) -> &[u8] {
+        &self.0[Symbol::River as usize..]
+    }
+
+    /// The symbols seen with those of one more card.
+    #[must_use]
+    #[inline]
+    pub fn with(mut self, more: &Self) -> Self {
+        for (count, more) in self.0.iter_mut().zip(more.0) {
+            *count += more;
+        }
+        self
+    }
+}
+
+impl Index<Symbol> for Symbols {
+    type Output = u8;
+
+    #[inline]
+    fn index(&self, symbol: Symbol) -> &u8 {
+        &self.0[symbol as usize]
+    }
+}
+
+impl IndexMut<Symbol> for Symbols {
+    fn index_mut(&mut self, symbol: Symbol) -> &mut u8 {
+        &mut self.0[symbol as usize]
+    }
+}
 
 /// A region or a sanctuary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +106,8 @@ pub struct Quest {
 }
 
 /// The kinds of quest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// No quest.
     #[default]
@@ -67,42 +126,21 @@ pub enum Kind {
     PerBiomeSet,
 }
 
-/// Every kind of quest.
-pub(super) const KINDS: [Kind; 7] = [
-    Kind::None,
-    Kind::Flat,
-    Kind::PerWonder,
-    Kind::PerClue,
-    Kind::PerNight,
-    Kind::PerBiome,
-    Kind::PerBiomeSet,
-];
-
-impl Kind {
-    /// The kind's word in the catalogue.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Flat => "flat",
-            Self::PerWonder => "per_wonder",
-            Self::PerClue => "per_clue",
-            Self::PerNight => "per_night",
-            Self::PerBiome => "per_biome",
-            Self::PerBiomeSet => "per_biome_set",
-        }
-    }
-}
+/// The words of the catalogue for the kinds of quest, in their order.
+pub(super) const KINDS: [&str; 7] =
+    ["none", "flat", "per_wonder", "per_clue", "per_night", "per_biome", "per_biome_set"];
 
 impl Card {
     /// The name of the card's biome; none for a grey sanctuary.
-    pub(super) fn biome(&self) -> Option<&'static str> {
-        let at = self.symbols[lane::RIVER..].iter().position(|&count| count > 0)?;
-        Some(LANES[lane::RIVER + at])
+    pub(in super::super) fn biome(&self) -> Option<&'static str> {
+        let at = self.symbols.biomes().iter().position(|&count| count > 0)?;
+        Some(BIOMES[at])
     }
 
     /// The clues on the card.
-    pub(super) fn clues(&self) -> u8 {
-        self.symbols[lane::CLUE]
+    #[inline]
+    pub(in super::super) fn clues(&self) -> u8 {
+        self.symbols[Symbol::Clue]
     }
 }
 
@@ -110,10 +148,10 @@ impl Card {
 impl fmt::Display for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.biome().unwrap_or("grey"))?;
-        if self.symbols[lane::NIGHT] > 0 {
+        if self.symbols[Symbol::Night] > 0 {
             f.write_str(" night")?;
         }
-        for (name, &count) in LANES.iter().zip(&self.symbols).take(lane::NIGHT) {
+        for (name, count) in SYMBOLS.iter().zip(self.symbols.0).take(Symbol::Night as usize) {
             match count {
                 0 => {}
                 1 => write!(f, ", {name}")?,
@@ -142,7 +180,7 @@ impl fmt::Display for Quest {
             Kind::PerWonder | Kind::PerClue | Kind::PerNight | Kind::PerBiome => {}
         }
         let mut first = true;
-        for (name, &points) in LANES.iter().zip(&self.per) {
+        for (name, points) in SYMBOLS.iter().zip(self.per.0) {
             if points > 0 && first {
                 write!(f, "{points} per {name}")?;
                 first = false;

@@ -1,0 +1,211 @@
+//! The rows of the catalogue as they stand in its JSON, and the cards they describe.
+
+use std::collections::BTreeMap;
+
+use boardwire_kernel::catalogue::{Checked, Small, exactly, refuse, within};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::card::{Card, KINDS, Kind, Quest, Symbol, Symbols};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) schema_version: u32,
+    #[serde(rename = "game")]
+    _game: IgnoredAny,
+    #[serde(rename = "schema")]
+    _schema: IgnoredAny,
+    #[serde(rename = "biome_colours")]
+    _biome_colours: IgnoredAny,
+    pub(super) provenance: String,
+    pub(super) counts: BTreeMap<String, Value>,
+    pub(super) regions: Vec<RegionRow>,
+    pub(super) sanctuaries: Vec<SanctuaryRow>,
+}
+
+/// The words for the biomes, each with the symbol it counts as.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Biome {
+    River,
+    City,
+    Forest,
+    Desert,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Wonder {
+    Stone,
+    Chimera,
+    Thistle,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Time {
+    Day,
+    Night,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wonders {
+    stone: Small<0, 5>,
+    chimera: Small<0, 5>,
+    thistle: Small<0, 5>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RegionRow {
+    duration: u8,
+    biome: Biome,
+    time: Time,
+    // A deal is at most 1 + 8 + 6 sanctuaries: views and records rest on one clue a card at most.
+    clues: Small<0, 1>,
+    wonders: Wonders,
+    prerequisite: Option<Wonders>,
+    quest: QuestRow,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SanctuaryRow {
+    id: u8,
+    #[serde(deserialize_with = "present")]
+    biome: Option<Biome>,
+    night: bool,
+    clues: Small<0, 1>,
+    wonders: Wonders,
+    quest: QuestRow,
+}
+
+/// A quest with the fields of every kind; each kind has its own.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuestRow {
+    kind: Kind,
+    points: Option<Small<1, 60>>,
+    wonder: Option<Wonder>,
+    biomes: Option<Vec<Biome>>,
+}
+
+/// Reads a value that may be null but may not be missing.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Biome>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+impl Biome {
+    fn symbol(self) -> Symbol {
+        match self {
+            Self::River => Symbol::River,
+            Self::City => Symbol::City,
+            Self::Forest => Symbol::Forest,
+            Self::Desert => Symbol::Desert,
+        }
+    }
+}
+
+impl Wonder {
+    fn symbol(self) -> Symbol {
+        match self {
+            Self::Stone => Symbol::Stone,
+            Self::Chimera => Symbol::Chimera,
+            Self::Thistle => Symbol::Thistle,
+        }
+    }
+}
+
+impl Wonders {
+    fn counts(&self) -> [u8; 3] {
+        [self.stone.get(), self.chimera.get(), self.thistle.get()]
+    }
+}
+
+/// Reads the rows of a section, behind a blank card, so that ids are indices.
+pub(super) fn cards<R>(
+    section: &str,
+    rows: &[R],
+    count: u8,
+    card: impl Fn(&R, &str) -> Checked<(&'static str, Card)>,
+) -> Checked<Vec<Card>> {
+    exactly(format!("{section} (their number)"), rows.len(), count.into())?;
+    let mut cards = vec![Card::default()];
+    for (id, row) in (1..=count).zip(rows) {
+        let place = format!("{section}[{}]", id - 1);
+        let (field, card) = card(row, &place)?;
+        exactly(format!("{place}.{field}"), card.id, id)?;
+        cards.push(card);
+    }
+    Ok(cards)
+}
+
+impl RegionRow {
+    pub(super) fn card(&self, place: &str) -> Checked<(&'static str, Card)> {
+        let biome = Some(self.biome);
+        let symbols = symbols(biome, self.time == Time::Night, self.clues.get(), &self.wonders);
+        let prerequisite = self.prerequisite.as_ref().map_or([0; 3], Wonders::counts);
+        if self.prerequisite.is_some() && prerequisite == [0; 3] {
+            return refuse(format!("{place}.prerequisite"), "asks for no wonder; leave it out");
+        }
+        Ok(("duration", Card { id: self.duration, symbols, prerequisite, quest: self.quest.read(place)? }))
+    }
+}
+
+impl SanctuaryRow {
+    pub(super) fn card(&self, place: &str) -> Checked<(&'static str, Card)> {
+        let symbols = symbols(self.biome, self.night, self.clues.get(), &self.wonders);
+        Ok(("id", Card { id: self.id, symbols, prerequisite: [0; 3], quest: self.quest.read(place)? }))
+    }
+}
+
+fn symbols(biome: Option<Biome>, night: bool, clues: u8, wonders: &Wonders) -> Symbols {
+    let mut symbols = Symbols::default();
+    symbols.0[..3].copy_from_slice(&wonders.counts());
+    symbols[Symbol::Clue] = clues;
+    symbols[Symbol::Night] = night.into();
+    if let Some(biome) = biome {
+        symbols[biome.symbol()] = 1;
+    }
+    symbols
+}
+
+impl QuestRow {
+    fn read(&self, place: &str) -> Checked<Quest> {
+        let mut quest = Quest { kind: self.kind, ..Quest::default() };
+        let points = self.points.map(Small::get);
+        match (self.kind, points, self.wonder, &self.biomes) {
+            (Kind::None, None, None, None) => {}
+            (Kind::Flat, Some(points), None, None) => quest.flat = points,
+            (Kind::PerWonder, Some(points), Some(wonder), None) => quest.per[wonder.symbol()] = points,
+            (Kind::PerClue, Some(points), None, None) => quest.per[Symbol::Clue] = points,
+            (Kind::PerNight, Some(points), None, None) => quest.per[Symbol::Night] = points,
+            (Kind::PerBiome, Some(points), None, Some(biomes)) => {
+                let place = format!("{place}.quest.biomes");
+                within(format!("{place} (their number)"), biomes.len(), 1, 2)?;
+                for biome in biomes {
+                    let per = &mut quest.per[biome.symbol()];
+                    if *per > 0 {
+                        return refuse(place, "names a biome twice");
+                    }
+                    *per = points;
+                }
+            }
+            (Kind::PerBiomeSet, Some(points), None, None) => quest.per_set = points,
+            (kind, ..) => {
+                let word = KINDS[kind as usize];
+                let fields = match kind {
+                    Kind::None => "no further field",
+                    Kind::PerWonder => "points and a wonder",
+                    Kind::PerBiome => "points and biomes",
+                    Kind::Flat | Kind::PerClue | Kind::PerNight | Kind::PerBiomeSet => "points",
+                };
+                return refuse(format!("{place}.quest"), format!("a quest `{word}` has {fields}"));
+            }
+        }
+        Ok(quest)
+    }
+}

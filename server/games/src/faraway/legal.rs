@@ -1,0 +1,58 @@
+//! What a seat may choose.
+
+use boardwire_kernel::{ActionSet, Seat};
+
+use super::Faraway;
+use super::action::{Action, REGION, SANCTUARY};
+use super::state::{Phase, RegionId, Regions, State};
+
+impl Faraway {
+    /// Whether a seat, of this table or not, owes a choice.
+    #[inline]
+    fn owes(&self, state: &State, seat: Seat) -> bool {
+        seat.number() < self.seats
+            && match state.phase {
+                Phase::SetAside => state.set_aside[seat][1].is_none(),
+                Phase::Explore => state.chosen[seat].is_none(),
+                Phase::Take | Phase::Place => state.active() == Some(seat),
+                Phase::Over => false,
+            }
+    }
+
+    /// What a seat may choose now.
+    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        if !self.owes(state, seat) {
+            return ActionSet::EMPTY;
+        }
+        match state.phase {
+            Phase::SetAside | Phase::Explore => REGION.on(choosable(state, seat)),
+            Phase::Take => REGION.on(state.display),
+            Phase::Place => SANCTUARY.on(state.found(seat)),
+            Phase::Over => ActionSet::EMPTY,
+        }
+    }
+
+    /// Whether a seat may choose this now.
+    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        self.owes(state, seat)
+            && match (state.phase, action) {
+                (Phase::SetAside | Phase::Explore, Action::Region(id)) => choosable(state, seat).contains(id),
+                (Phase::Take, Action::Region(id)) => state.display.contains(id),
+                (Phase::Place, Action::Sanctuary(id)) => state.found(seat).contains(id),
+                (Phase::SetAside | Phase::Explore | Phase::Take, Action::Sanctuary(_))
+                | (Phase::Place, Action::Region(_))
+                | (Phase::Over, _) => false,
+            }
+    }
+}
+
+/// A seat's hand, but for what it is setting aside.
+pub(super) fn choosable(state: &State, seat: Seat) -> Regions {
+    let mut hand = state.hands[seat];
+    if state.phase == Phase::SetAside {
+        for id in state.set_aside[seat] {
+            hand.remove(RegionId::row(id));
+        }
+    }
+    hand
+}
