@@ -1,0 +1,81 @@
+//! How many decisions a second greedy bots make on one core.
+//!
+//! Greedy plays every seat of every game of the registry at its fewest seats. A row is the median of several runs;
+//! `--json` prints a row a line, for `bench/run`. An argument that is the id of a game measures that game alone.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a measurement reads a clock and its arguments; the bots it measures do not"
+)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
+use boardwire_games::{Registered, Registry, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, set_up};
+
+/// How long one run plays, at least.
+const RUN: Duration = Duration::from_millis(800);
+/// The runs of a row, an odd number.
+const RUNS: usize = 5;
+
+fn main() {
+    let json = std::env::args().any(|argument| argument == "--json");
+    let only: Vec<String> =
+        std::env::args().filter(|argument| Registry::IDS.contains(&argument.as_str())).collect();
+    let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
+    for id in Registry::IDS.iter().filter(|id| only.is_empty() || only.iter().any(|only| only == *id)) {
+        let mut runs = registry.visit(id, Measure).expect("the registry knows its ids");
+        runs.sort_unstable();
+        let (low, figure, high) = (runs[RUNS / 4], runs[RUNS / 2], runs[RUNS * 3 / 4]);
+        let row = format!("greedy {id} 2 seats");
+        if json {
+            let unit = "decisions/s";
+            println!(
+                "{}",
+                serde_json::json!({"row": row, "figure": figure, "quartiles": [low, high], "unit": unit})
+            );
+        } else {
+            println!("{row:36} {figure:9} decisions/s ({low} to {high})");
+        }
+    }
+}
+
+/// Measures a game at its fewest seats: decisions a second, run by run.
+struct Measure;
+
+impl Visitor for Measure {
+    type Output = Vec<u64>;
+
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<u64> {
+        let seats = *G::TYPE.seats.start();
+        let game =
+            set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
+        let game = Arc::new(game);
+        let mut seeds = 0..;
+        // The first run warms up and is not counted.
+        let runs = (0..=RUNS).map(|_| {
+            let (mut decisions, start) = (0, Instant::now());
+            while start.elapsed() < RUN {
+                decisions += u128::from(play(&game, seeds.next().expect("there are seeds enough")));
+            }
+            u64::try_from(decisions * 1_000_000_000 / start.elapsed().as_nanos().max(1)).unwrap_or(0)
+        });
+        runs.skip(1).collect()
+    }
+}
+
+/// Plays one game between greedy bots; gives the decisions it took.
+fn play<G: Registered>(game: &Arc<G>, seed: u64) -> u32 {
+    let mut episode = Episode::seeded(Arc::clone(game), seed);
+    let mut rng: Vec<RngStream> =
+        (0..u64::from(game.info().seats)).map(|seat| RngStream::new(seed, BOT_STREAM + seat)).collect();
+    while let Some(seat) = episode.pending().lowest() {
+        let greedy = Bot::Greedy { worlds: DEFAULT_WORLDS };
+        let choice = Thought::new(greedy, episode.knowledge(seat), rng[seat.index()].clone()).finish();
+        episode.apply(seat, choice.action.into()).expect("a bot's choice is legal");
+        rng[seat.index()] = choice.rng;
+    }
+    episode.ply()
+}
