@@ -11,12 +11,14 @@ pub(crate) struct Greedy {
     left: u32,
     /// The estimates of each action, summed.
     worth: Box<[i64; MAX_ACTIONS]>,
+    /// What actions meet within one world, in memory that is used again.
+    chance: Chance,
 }
 
 impl Greedy {
     /// Looks at so many worlds.
     pub(crate) fn new(worlds: u32) -> Self {
-        Self { left: worlds, worth: Box::new([0; MAX_ACTIONS]) }
+        Self { left: worlds, worth: Box::new([0; MAX_ACTIONS]), chance: Chance::seeded(0, 0) }
     }
 
     /// Looks at one more world; the choice, once all have been looked at.
@@ -40,8 +42,9 @@ impl Greedy {
         let seed = rng.seed();
         for action in legal {
             let mut state = world;
-            let mut chance = Chance::seeded(seed, G::TYPE.streams.len());
-            apply(game, &mut state, seat, action.into(), &mut chance).expect("a world keeps the legal set");
+            self.chance.reseed(seed, G::TYPE.streams.len());
+            apply(game, &mut state, seat, action.into(), &mut self.chance)
+                .expect("a world keeps the legal set");
             self.worth[usize::from(action)] += i64::from(game.estimate(&state, seat));
         }
     }

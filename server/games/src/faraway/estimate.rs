@@ -6,7 +6,7 @@ use boardwire_kernel::{Estimate, Seat};
 use super::Faraway;
 use super::catalogue::{Card, Catalogue, Symbol};
 use super::legal::choosable;
-use super::state::{RegionId, Regions, State};
+use super::state::{RegionId, Regions, SanctuaryId, State};
 
 /// Symbols, sanctuaries and fame are counted in 64ths.
 const ONE: i32 = 64;
@@ -14,136 +14,230 @@ const ONE: i32 = 64;
 /// Half as much again as the average card shows: a seat chooses what suits it.
 const CHOSEN: i32 = 96;
 
-/// What one card is expected to show, in 64ths.
-type Expected = [i32; 9];
+/// Symbols in 64ths, in lanes for words of many numbers; the lanes beyond the nine symbols are 0.
+///
+/// Fifteen cards with at most five of a symbol stay far below the limits. Arithmetic on lanes wraps, since a check
+/// of every lane would keep them from being added and multiplied at once.
+type Lanes = [i16; 16];
 
-/// The symbols expected of a card that is not known yet.
+/// What estimates need of the cards, computed once.
 #[derive(Debug, Clone)]
-pub(super) struct Rates {
-    region: Expected,
-    sanctuary: Expected,
+pub(super) struct Forecast {
+    /// The symbols expected of a region that is not known yet, and of a sanctuary.
+    region: [i32; 9],
+    sanctuary: [i32; 9],
+    sanctuary_lanes: Lanes,
+    /// The regions by duration, the sanctuaries by id.
+    regions: Vec<Prospect>,
+    sanctuaries: Vec<Prospect>,
 }
 
-impl Rates {
-    /// The rates of a catalogue.
+/// One card as numbers in lanes.
+#[derive(Debug, Clone, Copy)]
+struct Prospect {
+    shows: Lanes,
+    /// The one or two symbols it pays for, with the fame for each; a quest names no more.
+    pays: [(usize, i32); 2],
+    flat: i32,
+    per_set: i32,
+    prerequisite: [u8; 3],
+}
+
+impl Forecast {
+    /// The forecast of a catalogue.
     pub(super) fn of(catalogue: &Catalogue) -> Self {
         let rate = |cards: &[Card]| {
-            let number = i32::try_from(cards.len()).unwrap_or(1);
+            let number = i32::try_from(cards.len()).expect("at most 68 cards");
             std::array::from_fn(|at| {
                 cards.iter().map(|card| i32::from(card.symbols.0[at])).sum::<i32>() * CHOSEN / number
             })
         };
-        Self { region: rate(&catalogue.regions[1..]), sanctuary: rate(&catalogue.sanctuaries[1..]) }
+        let sanctuary: [i32; 9] = rate(&catalogue.sanctuaries[1..]);
+        let mut sanctuary_lanes = [0; 16];
+        for (lane, &rate) in sanctuary_lanes.iter_mut().zip(&sanctuary) {
+            *lane = i16::try_from(rate).expect("a card shows few symbols");
+        }
+        Self {
+            region: rate(&catalogue.regions[1..]),
+            sanctuary,
+            sanctuary_lanes,
+            regions: catalogue.regions.iter().map(Prospect::of).collect(),
+            sanctuaries: catalogue.sanctuaries.iter().map(Prospect::of).collect(),
+        }
     }
 }
 
-/// A line in the making.
+impl Prospect {
+    fn of(card: &Card) -> Self {
+        let quest = &card.quest;
+        let mut prospect = Self {
+            shows: [0; 16],
+            pays: [(0, 0); 2],
+            flat: i32::from(quest.flat) * ONE,
+            per_set: quest.per_set.into(),
+            prerequisite: card.prerequisite,
+        };
+        for at in 0..card.symbols.0.len() {
+            prospect.shows[at] = i16::from(card.symbols.0[at]) * 64;
+        }
+        let paid = quest.per.0.iter().enumerate().filter(|(_, points)| **points > 0);
+        for (pays, (symbol, &points)) in prospect.pays.iter_mut().zip(paid) {
+            *pays = (symbol, points.into());
+        }
+        prospect
+    }
+
+    /// What its quest pays for the symbols expected, in 64ths.
+    #[inline]
+    fn fame(&self, visible: &Lanes) -> i32 {
+        let [first, second] = self.pays.map(|(symbol, points)| points * i32::from(visible[symbol]));
+        let biomes = &visible[Symbol::River as usize..=Symbol::Desert as usize];
+        let sets = if self.per_set > 0 { biomes.iter().min().copied().unwrap_or(0) } else { 0 };
+        first + second + self.flat + self.per_set * i32::from(sets)
+    }
+
+    /// How likely its prerequisite will be met, in 64ths: by what is expected of what is still missing.
+    #[inline]
+    fn likelihood(&self, expected: &Lanes, visible: &Lanes) -> i32 {
+        if self.prerequisite == [0; 3] {
+            return ONE;
+        }
+        let mut likely = ONE;
+        for (wonder, &need) in self.prerequisite.iter().enumerate() {
+            let coming = i32::from(expected[wonder]);
+            let missing = i32::from(need) - (i32::from(visible[wonder]) - coming) / ONE;
+            if missing > 0 {
+                likely = likely * (coming / missing).min(ONE) / ONE;
+            }
+        }
+        likely
+    }
+}
+
+#[inline]
+fn see(visible: &mut Lanes, card: &Prospect) {
+    for (count, more) in visible.iter_mut().zip(card.shows) {
+        *count = count.wrapping_add(more);
+    }
+}
+
+/// What is the same for every order in which a seat may play on.
+struct Outlook<'a> {
+    forecast: &'a Forecast,
+    /// The regions that stand in the line.
+    explored: &'a [u8],
+    placed: [&'a Prospect; 7],
+    /// The symbols expected of cards not known yet, but for sanctuaries found, and with those placed.
+    expected: Lanes,
+    visible: Lanes,
+    /// Regions of the line not planned yet.
+    open: i32,
+    /// What the regions that stand and the sanctuaries are worth, by the number of sanctuaries found: the order of
+    /// what is planned makes no difference to them. None where different regions may be planned.
+    standing: Option<[Option<i32>; 16]>,
+}
+
+/// Regions to play on with, in order.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    line: [u8; 8],
+    regions: [u8; 3],
     len: usize,
+    last: u8,
+    /// Sanctuaries that will have been found for the line and are not placed yet.
+    found: u8,
 }
 
 impl Plan {
-    fn line(&self) -> &[u8] {
-        &self.line[..self.len]
-    }
-
-    fn push(&mut self, id: u8) {
-        self.line[self.len] = id;
+    /// The plan with one more region.
+    fn with(mut self, id: u8) -> Self {
+        self.found += u8::from(self.last > 0 && id > self.last);
+        self.last = id;
+        self.regions[self.len] = id;
         self.len += 1;
+        self
     }
 }
 
 impl Estimate for Faraway {
     /// In 64ths of fame.
     fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        let mut plan = Plan { line: RegionId::rows(state.lines[seat]), len: state.line(seat).count() };
+        let explored = usize::from(state.explored());
+        let line = RegionId::rows(state.lines[seat]);
+        let last = if explored == 0 { 0 } else { line[explored - 1] };
+        let found = u8::from(!state.found(seat).is_empty());
+        let mut plan = Plan { regions: [0; 3], len: 0, last, found };
         let mut hand = choosable(state, seat);
-        let chosen = state.chosen[seat];
         // A hidden choice counts as played.
-        if let Some(id) = chosen {
-            plan.push(id.get());
+        if let Some(id) = state.chosen[seat] {
+            plan = plan.with(id.get());
             hand.remove(id);
         }
-        let found = i32::from(!state.found(seat).is_empty() || chosen.is_some() && climbs(plan.line()));
-        self.best_order(state, seat, plan, hand, found)
+        let choices = plan.len + hand.len() as usize;
+        let length = choices.min(3).min(8 - explored);
+        let placed = SanctuaryId::rows(state.placed[seat]);
+        let mut outlook = self.forecast.outlook(&line[..explored], placed, length);
+        outlook.standing = (choices == length).then_some([None; 16]);
+        outlook.best_order(plan, hand, length)
     }
 }
 
-impl Faraway {
-    /// The worth of the best order in which the first cards of the hand can follow the plan.
-    fn best_order(&self, state: &State, seat: Seat, plan: Plan, hand: Regions, found: i32) -> i32 {
-        let planned = plan.len - state.line(seat).count();
-        if plan.len == 8 || hand.is_empty() || planned >= 3 {
-            return self.prospect(state, seat, &plan, found);
+impl Forecast {
+    /// The outlook of a line that will be planned for so many more regions.
+    fn outlook<'a>(&'a self, explored: &'a [u8], placed: [u8; 7], length: usize) -> Outlook<'a> {
+        let open = i32::try_from(8 - explored.len() - length).expect("a line has 8 places");
+        let mut expected = [0; 16];
+        for (at, count) in expected.iter_mut().take(self.region.len()).enumerate() {
+            // Every second region not planned yet will climb.
+            let coming = open * self.region[at] + open * ONE / 2 * self.sanctuary[at] / ONE;
+            *count = i16::try_from(coming).expect("15 cards show few symbols");
         }
-        hand.iter()
-            .map(|id| {
-                let (mut next, mut rest) = (plan, hand);
-                next.push(id);
-                rest.remove(id);
-                let found = found + i32::from(climbs(next.line()));
-                self.best_order(state, seat, next, rest, found)
-            })
-            .max()
-            .unwrap_or(0)
+        let placed = placed.map(|id| &self.sanctuaries[usize::from(id)]);
+        let mut visible = expected;
+        placed.iter().for_each(|card| see(&mut visible, card));
+        Outlook { forecast: self, explored, placed, expected, visible, open, standing: None }
     }
+}
 
-    /// The fame to be expected of a planned line with `found` sanctuaries still to be placed for it.
-    fn prospect(&self, state: &State, seat: Seat, plan: &Plan, found: i32) -> i32 {
-        let open = i32::try_from(8 - plan.len).unwrap_or(0);
-        // Every second region not planned yet will climb.
-        let finds = found * ONE + open * ONE / 2;
-        let mut visible: Expected =
-            std::array::from_fn(|at| open * self.rates.region[at] + finds * self.rates.sanctuary[at] / ONE);
-        let mut sure = [0; 3];
-        let placed = || state.placed[seat].iter().flatten().map(|&id| self.sanctuary(id));
-        for card in placed() {
-            see(&mut visible, &mut sure, card);
+impl Outlook<'_> {
+    /// The worth of the best order in which cards of the hand can complete the plan.
+    fn best_order(&mut self, plan: Plan, hand: Regions, length: usize) -> i32 {
+        if plan.len == length {
+            return self.worth(&plan);
         }
-        let mut worth = 0;
-        for &id in plan.line().iter().rev() {
-            let card = &self.cards().regions[usize::from(id)];
-            see(&mut visible, &mut sure, card);
-            worth += likelihood(card, sure, &visible) * expected_fame(card, &visible) / ONE;
+        let mut best = i32::MIN;
+        for id in hand {
+            let mut rest = hand;
+            rest.remove(id);
+            best = best.max(self.best_order(plan.with(id), rest, length));
         }
-        worth += placed().map(|card| expected_fame(card, &visible)).sum::<i32>();
-        worth + finds * (4 + visible[Symbol::Clue as usize] / ONE / 2)
+        best
     }
-}
 
-/// Whether the last region of a line lasts longer than the one before.
-fn climbs(line: &[u8]) -> bool {
-    matches!(line, [.., previous, last] if last > previous)
-}
-
-fn see(visible: &mut Expected, sure: &mut [u8; 3], card: &Card) {
-    for (count, more) in visible.iter_mut().zip(card.symbols.0) {
-        *count += i32::from(more) * ONE;
-    }
-    for (count, more) in sure.iter_mut().zip(card.symbols.0) {
-        *count += more;
-    }
-}
-
-/// How likely a prerequisite will be met, in 64ths: by what is expected of what is still missing.
-fn likelihood(card: &Card, sure: [u8; 3], visible: &Expected) -> i32 {
-    let mut likely = ONE;
-    for ((&need, sure), &visible) in card.prerequisite.iter().zip(sure).zip(visible) {
-        if need > sure {
-            let (missing, coming) = (i32::from(need - sure), visible - i32::from(sure) * ONE);
-            likely = likely * (coming / missing).min(ONE) / ONE;
+    /// The fame to be expected of a planned line.
+    fn worth(&mut self, plan: &Plan) -> i32 {
+        let (mut expected, mut visible) = (self.expected, self.visible);
+        for (at, shown) in self.forecast.sanctuary_lanes.iter().enumerate() {
+            let more = shown.wrapping_mul(plan.found.into());
+            expected[at] = expected[at].wrapping_add(more);
+            visible[at] = visible[at].wrapping_add(more);
         }
+        let forecast = self.forecast;
+        let mut pay = |id: &u8| {
+            let card = &forecast.regions[usize::from(*id)];
+            see(&mut visible, card);
+            card.likelihood(&expected, &visible) * card.fame(&visible) / ONE
+        };
+        let planned: i32 = plan.regions[..plan.len].iter().rev().map(&mut pay).sum();
+        if let Some(standing) = self.standing.and_then(|standing| standing[usize::from(plan.found)]) {
+            return planned + standing;
+        }
+        let mut worth: i32 = self.explored.iter().rev().map(&mut pay).sum();
+        worth += self.placed.iter().map(|card| card.fame(&visible)).sum::<i32>();
+        let finds = i32::from(plan.found) * ONE + self.open * ONE / 2;
+        worth += finds * (4 + i32::from(visible[Symbol::Clue as usize]) / ONE / 2);
+        if let Some(standing) = &mut self.standing {
+            standing[usize::from(plan.found)] = Some(worth);
+        }
+        planned + worth
     }
-    likely
-}
-
-/// What a quest pays for the symbols expected, in 64ths.
-fn expected_fame(card: &Card, visible: &Expected) -> i32 {
-    let quest = &card.quest;
-    let sets = visible[Symbol::River as usize..].iter().min().copied().unwrap_or(0);
-    let symbols: i32 =
-        quest.per.0.iter().zip(visible).map(|(&points, &count)| i32::from(points) * count).sum();
-    symbols + i32::from(quest.flat) * ONE + i32::from(quest.per_set) * sets
 }

@@ -49,7 +49,7 @@ const SANCTUARY_STREAM: usize = 1;
 pub struct Faraway {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
-    rates: estimate::Rates,
+    forecast: estimate::Forecast,
     seats: u8,
     advanced: bool,
 }
@@ -113,7 +113,7 @@ impl Game for Faraway {
             tables: catalogue.value.tables(),
             scores: (0, scoring::most(&catalogue.value)),
         };
-        Ok(Self { rates: estimate::Rates::of(&catalogue.value), catalogue, info, seats, advanced })
+        Ok(Self { forecast: estimate::Forecast::of(&catalogue.value), catalogue, info, seats, advanced })
     }
 
     fn info(&self) -> &GameInfo {

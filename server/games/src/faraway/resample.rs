@@ -5,7 +5,7 @@ use boardwire_kernel::{RngStream, Seat};
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::memory::{PLACED, Path, Paths, hidden_hand, last_deal, public_hand};
-use super::state::{Phase, RegionId, Regions, State};
+use super::state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
 /// What a seat knows of a sanctuary: cards it knows alike may change places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +104,9 @@ impl Faraway {
         if state.sanctuary_deck == SANCTUARIES {
             return;
         }
+        if state.front_block == 0 {
+            return self.resample_first_deals(state, viewer, rng);
+        }
         let mut paths = self.paths(state);
         let own = self.deals(state).filter(|deal| deal.seat == viewer).fold(0, |own, deal| own | deal.bit);
         let known = paths.map(|path| Known::of(path, own));
@@ -125,7 +128,81 @@ impl Faraway {
     }
 }
 
+impl Faraway {
+    /// The same while nobody has been dealt a returned card, without paths: every card was in one deal at most.
+    ///
+    /// Draws what [`exchange_alike`] would draw, word for word.
+    fn resample_first_deals(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        /// The place of what is left of the deck.
+        const DECK: u8 = u8::MAX;
+        let rounds = state.explored() - 1;
+        // By card less one: the deal it was in, as seat and round; cards the viewer never saw change places.
+        let mut place = [DECK; SANCTUARIES as usize];
+        let mut unseen = state.front;
+        for seat in self.others(viewer) {
+            for round in 0..rounds {
+                let at = usize::from(round);
+                let rest = without(state.dealt[seat][at], state.placed[seat][at]);
+                rest.iter().for_each(|id| place[usize::from(id) - 1] = 8 * seat.number() + round);
+                unseen = unseen.union(rest);
+                state.dealt[seat][at] =
+                    state.placed[seat][at].map_or(Sanctuaries::EMPTY, Sanctuaries::single);
+            }
+        }
+        // Cards that the viewer had in one deal are alike as well: changing places changes nothing.
+        let mut own = [0; 7];
+        let mut own_round = [7; SANCTUARIES as usize];
+        for (at, (&dealt, &placed)) in state.dealt[viewer].iter().zip(&state.placed[viewer]).enumerate() {
+            let rest = without(dealt, placed);
+            own[at] = rest.len();
+            rest.iter().for_each(|id| own_round[usize::from(id) - 1] = at);
+        }
+        let mut cards = [0; SANCTUARIES as usize];
+        for (card, id) in cards.iter_mut().zip(unseen) {
+            *card = usize::from(id) - 1;
+        }
+        let mut left = &cards[..unseen.len() as usize];
+        for card in 0..place.len() {
+            if let [first, rest @ ..] = left
+                && *first == card
+            {
+                if !rest.is_empty() {
+                    let count = u32::try_from(left.len()).expect("there are 45 cards");
+                    place.swap(card, left[rng.below(count) as usize]);
+                }
+                left = rest;
+            } else if let Some(alike) = own.get_mut(own_round[card]) {
+                if *alike > 1 {
+                    rng.below(*alike);
+                }
+                *alike -= 1;
+            }
+        }
+        state.front = Sanctuaries::EMPTY;
+        for id in unseen {
+            match place[usize::from(id) - 1] {
+                DECK => state.front.insert(id),
+                place => state.dealt[Seat::new(place / 8)][usize::from(place % 8)].insert(id),
+            }
+        }
+    }
+}
+
+/// What was dealt, but for what was placed.
+fn without(dealt: Sanctuaries, placed: Option<SanctuaryId>) -> Sanctuaries {
+    placed.map_or(dealt, |id| dealt.difference(Sanctuaries::single(id)))
+}
+
 impl Known {
+    /// Of a card the viewer has never seen.
+    const NOTHING: Self = Self { own: 0, late: 0, placed: 0 };
+
+    /// What of it concerns one part of a path, and whether the card came late to the deals of `late`.
+    fn within(&self, part: Path, late: Path) -> Self {
+        let placed = if part & PLACED == 0 { 0 } else { self.placed };
+        Self { own: self.own & part, late: self.late & late, placed }
+    }
+
     fn of(path: Path, own: Path) -> Self {
         let seen = path & own;
         Self {
@@ -154,31 +231,38 @@ fn late(path: Path, seen: Path) -> Path {
 /// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
 /// deal which the viewer knows alike in that part; without a deal, whole paths among all cards.
 fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rng: &mut RngStream) {
-    let mut members = [0; SANCTUARIES as usize];
-    let mut count = 0;
-    for (at, path) in paths.iter().enumerate() {
-        if path & deal == deal {
-            members[count] = at;
-            count += 1;
-        }
-    }
     // Whether a card came late to a deal is decided before it.
     let late = if part < deal { part | deal } else { part };
-    let key = |at: usize| {
-        let known = &known[at];
-        (known.own & part, known.late & late, if part & PLACED == 0 { 0 } else { known.placed })
-    };
-    let members = &members[..count];
-    for (from, &one) in members.iter().enumerate() {
-        let wanted = key(one);
-        let alike = members[from..].iter().filter(|&&at| key(at) == wanted);
-        let count = u32::try_from(alike.clone().count()).unwrap_or(1);
-        if count > 1 {
-            let other = alike.clone().nth(rng.below(count) as usize).copied().unwrap_or(one);
+    // Cards known alike form a class; a path's index stands for its card.
+    let mut classes = [(Known::NOTHING, Sanctuaries::EMPTY); SANCTUARIES as usize];
+    let mut class_of = [0; SANCTUARIES as usize];
+    let mut count = 0;
+    let mut members = Sanctuaries::EMPTY;
+    for (at, index) in (0u8..).zip(0..paths.len()) {
+        if paths[index] & deal != deal {
+            continue;
+        }
+        let seen = known[index].within(part, late);
+        let class = classes[..count].iter().position(|class| class.0 == seen).unwrap_or(count);
+        if class == count {
+            classes[class] = (seen, Sanctuaries::EMPTY);
+            count += 1;
+        }
+        classes[class].1.insert(at);
+        class_of[index] = class;
+        members.insert(at);
+    }
+    for at in members {
+        let one = usize::from(at);
+        let alike = &mut classes[class_of[one]].1;
+        let left = alike.len();
+        if left > 1 {
+            let other = usize::from(alike.nth(rng.below(left)).expect("below(len) is a rank"));
             let swapped = (paths[one] ^ paths[other]) & part;
             paths[one] ^= swapped;
             paths[other] ^= swapped;
         }
+        alike.remove(at);
     }
 }
 

@@ -53,12 +53,13 @@ impl Symbols {
         &self.0[Symbol::River as usize..]
     }
 
-    /// The symbols seen with those of one more card.
+    /// The symbols seen with those of one more card, of at most 15.
     #[must_use]
     #[inline]
     pub fn with(mut self, more: &Self) -> Self {
         for (count, more) in self.0.iter_mut().zip(more.0) {
-            *count += more;
+            // No card shows more than five of a symbol. A check of every count would keep them from being added at once.
+            *count = count.wrapping_add(more);
         }
         self
     }
