@@ -9,12 +9,12 @@ use crate::greedy::Greedy;
 pub struct Thought<G: Estimate> {
     knowledge: Knowledge<G>,
     rng: RngStream,
-    method: Method,
+    method: Method<G>,
 }
 
-enum Method {
+enum Method<G: Estimate> {
     Random,
-    Greedy(Greedy),
+    Greedy(Greedy<G>),
 }
 
 /// The action that a bot has chosen, with its randomness as far as it has been used.

@@ -107,11 +107,19 @@ pub trait Game: Sized + Send + Sync + 'static {
 }
 
 /// A rough worth of positions, for bots that look ahead.
+///
+/// It comes in two steps, so that whoever looks at many worlds estimates once what is alike in all of them.
 pub trait Estimate: Game {
-    /// What the position is worth to `seat`, greater is better, comparable only within one game.
+    /// What of a position the worth to a seat depends on.
+    type Outlook: Copy + Eq + Send + 'static;
+
+    /// What `seat` has before it in this position.
     ///
     /// It may read all of `state`, which bots only have after [`resample`](Game::resample).
-    fn estimate(&self, state: &Self::State, seat: Seat) -> i32;
+    fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook;
+
+    /// What that is worth, greater is better, comparable only within one game.
+    fn estimate(&self, outlook: &Self::Outlook) -> i32;
 }
 
 /// A choice that [`apply`] has found legal; nobody else can make one.

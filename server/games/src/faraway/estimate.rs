@@ -121,8 +121,8 @@ fn see(visible: &mut Lanes, card: &Prospect) {
     }
 }
 
-/// What is the same for every order in which a seat may play on.
-struct Outlook<'a> {
+/// A seat's area, as far as it is the same for every order in which the seat may play on.
+struct Area<'a> {
     forecast: &'a Forecast,
     /// The regions that stand in the line.
     explored: &'a [u8],
@@ -158,32 +158,57 @@ impl Plan {
     }
 }
 
+/// What the worth of a position to a seat depends on: what it has laid, and what it can lay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outlook {
+    line: [Option<RegionId>; 8],
+    placed: [Option<SanctuaryId>; 7],
+    /// The regions in hand that are neither chosen nor set aside.
+    hand: Regions,
+    /// A hidden choice, which counts as played.
+    chosen: Option<RegionId>,
+    /// Whether sanctuaries lie before the seat.
+    has_found: bool,
+    explored: u8,
+}
+
 impl Estimate for Faraway {
-    /// In 64ths of fame.
-    fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        let explored = usize::from(state.explored());
-        let line = RegionId::rows(state.lines[seat]);
-        let last = if explored == 0 { 0 } else { line[explored - 1] };
-        let found = u8::from(!state.found(seat).is_empty());
-        let mut plan = Plan { regions: [0; 3], len: 0, last, found };
+    type Outlook = Outlook;
+
+    fn outlook(&self, state: &State, seat: Seat) -> Outlook {
+        let chosen = state.chosen[seat];
         let mut hand = choosable(state, seat);
-        // A hidden choice counts as played.
-        if let Some(id) = state.chosen[seat] {
-            plan = plan.with(id.get());
-            hand.remove(id);
+        hand.remove(RegionId::row(chosen));
+        Outlook {
+            line: state.lines[seat],
+            placed: state.placed[seat],
+            hand,
+            chosen,
+            has_found: !state.found(seat).is_empty(),
+            explored: state.explored(),
         }
-        let choices = plan.len + hand.len() as usize;
+    }
+
+    /// In 64ths of fame.
+    fn estimate(&self, outlook: &Outlook) -> i32 {
+        let explored = usize::from(outlook.explored);
+        let line = RegionId::rows(outlook.line);
+        let last = if explored == 0 { 0 } else { line[explored - 1] };
+        let mut plan = Plan { regions: [0; 3], len: 0, last, found: outlook.has_found.into() };
+        if let Some(id) = outlook.chosen {
+            plan = plan.with(id.get());
+        }
+        let choices = plan.len + outlook.hand.len() as usize;
         let length = choices.min(3).min(8 - explored);
-        let placed = SanctuaryId::rows(state.placed[seat]);
-        let mut outlook = self.forecast.outlook(&line[..explored], placed, length);
-        outlook.standing = (choices == length).then_some([None; 16]);
-        outlook.best_order(plan, hand, length)
+        let mut area = self.forecast.area(&line[..explored], SanctuaryId::rows(outlook.placed), length);
+        area.standing = (choices == length).then_some([None; 16]);
+        area.best_order(plan, outlook.hand, length)
     }
 }
 
 impl Forecast {
-    /// The outlook of a line that will be planned for so many more regions.
-    fn outlook<'a>(&'a self, explored: &'a [u8], placed: [u8; 7], length: usize) -> Outlook<'a> {
+    /// The area of a line that will be planned for so many more regions.
+    fn area<'a>(&'a self, explored: &'a [u8], placed: [u8; 7], length: usize) -> Area<'a> {
         let open = i32::try_from(8 - explored.len() - length).expect("a line has 8 places");
         let mut expected = [0; 16];
         for (at, count) in expected.iter_mut().take(self.region.len()).enumerate() {
@@ -194,11 +219,11 @@ impl Forecast {
         let placed = placed.map(|id| &self.sanctuaries[usize::from(id)]);
         let mut visible = expected;
         placed.iter().for_each(|card| see(&mut visible, card));
-        Outlook { forecast: self, explored, placed, expected, visible, open, standing: None }
+        Area { forecast: self, explored, placed, expected, visible, open, standing: None }
     }
 }
 
-impl Outlook<'_> {
+impl Area<'_> {
     /// The worth of the best order in which cards of the hand can complete the plan.
     fn best_order(&mut self, plan: Plan, hand: Regions, length: usize) -> i32 {
         if plan.len == length {
