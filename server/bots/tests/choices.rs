@@ -1,6 +1,7 @@
 //! What greedy bots choose: `tests/golden/<game>/greedy.txt`, written anew by `make golden`.
 //!
 //! Whoever makes estimates or drawn worlds faster must not change a choice without noticing.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

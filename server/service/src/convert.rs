@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use boardwire_api::v1;
-use boardwire_kernel::{GameInfo, Meaning, OptionKind, OptionSpec, ScoreLine, SeatSet, ViewLayout};
+use boardwire_kernel::{FieldKind, GameInfo, OptionKind, OptionSpec, ScoreLine, SeatSet, ViewLayout};
 
 use crate::arbiter::{Arbiter, Ending, Extras, IllegalActions, Observation, Opened, Player, SeedSource};
 use crate::batch::{Autoreset, Batch, Columns, Step};
@@ -64,7 +64,7 @@ pub(crate) fn spec(served: &Served, table: &Table) -> v1::GameSpec {
         game: Some(game(served)),
         seats: info.seats.into(),
         options: options(info),
-        actions: info.actions.all().to_vec(),
+        actions: info.actions.labels().map(str::to_owned).collect(),
         fields: fields(&info.layout),
         view_bytes: count(info.layout.bytes()),
         mask_bytes: count(info.actions.mask_bytes()),
@@ -79,17 +79,17 @@ pub(crate) fn spec(served: &Served, table: &Table) -> v1::GameSpec {
 
 fn fields(layout: &ViewLayout) -> Vec<v1::Field> {
     let field = |(offset, field): (usize, &boardwire_kernel::Field)| {
-        let (kind, table, names) = match &field.meaning {
-            Meaning::Id { table } => (v1::FieldKind::Id, *table, vec![]),
-            Meaning::Count => (v1::FieldKind::Count, "", vec![]),
-            Meaning::Flag => (v1::FieldKind::Flag, "", vec![]),
-            Meaning::Seat => (v1::FieldKind::Seat, "", vec![]),
-            Meaning::Code { names } => (v1::FieldKind::Code, "", names.clone()),
+        let (kind, table, names) = match &field.kind {
+            FieldKind::Id { table } => (v1::FieldKind::Id, *table, vec![]),
+            FieldKind::Count => (v1::FieldKind::Count, "", vec![]),
+            FieldKind::Flag => (v1::FieldKind::Flag, "", vec![]),
+            FieldKind::Seat => (v1::FieldKind::Seat, "", vec![]),
+            FieldKind::Category { names } => (v1::FieldKind::Code, "", names.clone()),
         };
         v1::Field {
             name: field.name.to_owned(),
             offset: count(offset),
-            shape: field.shape.iter().map(|&size| size.into()).collect(),
+            shape: field.shape().map(u32::from).collect(),
             max: field.max.into(),
             kind: kind.into(),
             table: table.to_owned(),
@@ -103,7 +103,7 @@ fn fields(layout: &ViewLayout) -> Vec<v1::Field> {
 fn matrix(table: &boardwire_kernel::Table) -> v1::Table {
     v1::Table {
         name: table.name.to_owned(),
-        columns: table.columns.clone(),
+        columns: table.column_names().map(str::to_owned).collect(),
         rows: count(table.rows.len()),
         values: table.rows.iter().flatten().map(|&value| value.into()).collect(),
     }

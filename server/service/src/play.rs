@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use boardwire_bots::{Bot, Choice};
 use boardwire_kernel::{
-    ActionSet, Digest, Episode, Game, GameInfo, Key, Outcome, Rejection, RngStream, ScoreLine, Seat, SeatSet,
+    ActionSet, Digest, Episode, Estimate, Game, GameInfo, Key, Outcome, Rejection, RngStream, ScoreLine,
+    Seat, SeatSet, Viewer,
 };
 
 use crate::batch::{Block, Environments, Plan};
@@ -21,7 +22,7 @@ pub trait Rules: Send + Sync {
     fn environments(self: Arc<Self>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Box<dyn Block>;
 }
 
-impl<G: Game> Rules for G {
+impl<G: Estimate> Rules for G {
     fn info(&self) -> &GameInfo {
         Game::info(self)
     }
@@ -47,7 +48,7 @@ pub trait Round: Send {
     fn choices(self: Box<Self>) -> Vec<Choice>;
 }
 
-impl<G: Game> Round for boardwire_bots::Round<G> {
+impl<G: Estimate> Round for boardwire_bots::Round<G> {
     fn seat(&self) -> Option<Seat> {
         Self::seat(self)
     }
@@ -67,10 +68,10 @@ pub trait Play: Send {
     fn pending(&self) -> SeatSet;
     /// What `seat` may choose now.
     fn legal(&self, seat: Seat) -> ActionSet;
-    /// Writes what `seat` may know.
-    fn view(&self, seat: Seat, out: &mut [u8]);
+    /// Writes what `viewer` may know.
+    fn view(&self, viewer: Viewer, out: &mut [u8]);
     /// The same as text.
-    fn text(&self, seat: Seat) -> String;
+    fn text(&self, viewer: Viewer) -> String;
     /// How many actions have been applied.
     fn ply(&self) -> u32;
     /// Whether it was cut at its greatest length.
@@ -95,7 +96,7 @@ pub trait Play: Send {
     fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play>;
 }
 
-impl<G: Game> Play for Episode<G> {
+impl<G: Estimate> Play for Episode<G> {
     fn pending(&self) -> SeatSet {
         Self::pending(self)
     }
@@ -104,13 +105,13 @@ impl<G: Game> Play for Episode<G> {
         if self.pending().contains(seat) { self.game().legal(self.state(), seat) } else { ActionSet::EMPTY }
     }
 
-    fn view(&self, seat: Seat, out: &mut [u8]) {
-        self.game().view(self.state(), seat, out);
+    fn view(&self, viewer: Viewer, out: &mut [u8]) {
+        self.game().view(self.state(), viewer, out);
     }
 
-    fn text(&self, seat: Seat) -> String {
+    fn text(&self, viewer: Viewer) -> String {
         let mut text = String::new();
-        self.game().text(self.state(), seat, &mut text).expect("writing to a string does not fail");
+        self.game().text(self.state(), viewer, &mut text).expect("writing to a string does not fail");
         text
     }
 
@@ -148,6 +149,6 @@ impl<G: Game> Play for Episode<G> {
 
     #[cfg(test)]
     fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play> {
-        Box::new(Self::determinized(self, seat, rng))
+        Box::new(boardwire_kernel::testkit::determinized(self, seat, rng))
     }
 }

@@ -218,7 +218,9 @@ impl Forecast {
         }
         let placed = placed.map(|id| &self.sanctuaries[usize::from(id)]);
         let mut visible = expected;
-        placed.iter().for_each(|card| see(&mut visible, card));
+        for card in placed {
+            see(&mut visible, card);
+        }
         Area { forecast: self, explored, placed, expected, visible, open, standing: None }
     }
 }

@@ -162,7 +162,7 @@ impl Faraway {
             *card = usize::from(id) - 1;
         }
         let mut left = &cards[..unseen.len() as usize];
-        for card in 0..place.len() {
+        for (card, &round) in own_round.iter().enumerate() {
             if let [first, rest @ ..] = left
                 && *first == card
             {
@@ -171,7 +171,7 @@ impl Faraway {
                     place.swap(card, left[rng.below(count) as usize]);
                 }
                 left = rest;
-            } else if let Some(alike) = own.get_mut(own_round[card]) {
+            } else if let Some(alike) = own.get_mut(round) {
                 if *alike > 1 {
                     rng.below(*alike);
                 }

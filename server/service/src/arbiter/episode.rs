@@ -175,7 +175,7 @@ impl Standing {
             _ => None,
         };
         let Some(substitute) = substitute else {
-            let label = u8::try_from(action).ok().and_then(|index| table.rules.info().actions.get(index));
+            let label = u8::try_from(action).ok().and_then(|index| table.rules.info().actions.label(index));
             let label = label.unwrap_or_default();
             return Err(ServiceError::rejected(rejection, self.episode, self.pending(), label));
         };

@@ -70,7 +70,7 @@ impl Standing {
     ) -> Observation {
         let info = table.rules.info();
         let mut view = vec![0; info.layout.bytes()];
-        self.play.view(seat, &mut view);
+        self.play.view(seat.into(), &mut view);
         let mut mask = vec![0; info.actions.mask_bytes()];
         let legal = if self.forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
         legal.write_bits(&mut mask);
@@ -93,7 +93,7 @@ impl Standing {
             truncated,
             substituted: place.substituted,
             ending,
-            text: extras.text.then(|| self.play.text(seat)),
+            text: extras.text.then(|| self.play.text(seat.into())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Game, Seat};
+use boardwire_kernel::{Estimate, Seat};
 use bytes::Bytes;
 
 use super::columns::{Ends, Rows};
@@ -94,7 +94,7 @@ pub trait Block: Send {
 }
 
 /// The environments of one game.
-pub(crate) struct Environments<G: Game> {
+pub(crate) struct Environments<G: Estimate> {
     game: Arc<G>,
     plan: Arc<Plan>,
     seed: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Environments<G: Game> {
     dues: Vec<Due>,
 }
 
-impl<G: Game> Environments<G> {
+impl<G: Estimate> Environments<G> {
     /// Room for `count` environments, numbered from `first`, that are still to be opened.
     pub(crate) fn new(game: Arc<G>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Self {
         Self { game, plan, seed, first, all: Vec::new(), dues: vec![Due::OVER; count] }
@@ -247,7 +247,7 @@ impl<G: Game> Environments<G> {
     }
 }
 
-impl<G: Game> Block for Environments<G> {
+impl<G: Estimate> Block for Environments<G> {
     fn dues(&self) -> &[Due] {
         &self.dues
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_bots::{Choice, Round};
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, Episode, Game, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet,
+    ActionSet, BOT_STREAM, Episode, Estimate, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet,
 };
 
 use super::snapshot::Saved;
@@ -31,7 +31,7 @@ pub(super) enum End {
     Truncated,
 }
 
-pub(super) struct Environment<G: Game> {
+pub(super) struct Environment<G: Estimate> {
     episode: Episode<G>,
     /// The batch's seed and the environment's number: what later episodes' seeds follow from.
     seed: u64,
@@ -54,7 +54,7 @@ fn episode_seed(seed: u64, number: u64, index: u32) -> u64 {
     RngStream::resume(seed.into(), number, 2 * u64::from(index)).seed()
 }
 
-impl<G: Game> Environment<G> {
+impl<G: Estimate> Environment<G> {
     /// At the deal of episode 0.
     pub(super) fn open(game: &Arc<G>, plan: &Plan, seed: u64, number: u64) -> Self {
         let own = episode_seed(seed, number, 0);
@@ -222,7 +222,7 @@ impl<G: Game> Environment<G> {
     }
 
     pub(super) fn view(&self, seat: Seat, out: &mut [u8]) {
-        self.episode.game().view(self.episode.state(), seat, out);
+        self.episode.game().view(self.episode.state(), seat.into(), out);
     }
 
     pub(super) fn save(&self) -> Saved {

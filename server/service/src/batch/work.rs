@@ -71,7 +71,7 @@ impl Taken {
     /// Refuses actions that may not be chosen, naming the first environment.
     pub(super) fn check(&self, actions: &[u8]) -> Result<(), ServiceError> {
         let (batch, plan) = (&*self.batch, &*self.batch.plan);
-        let labels = &batch.table.rules.info().actions;
+        let space = &batch.table.rules.info().actions;
         let mut actions = actions.iter();
         for piece in &self.pieces {
             let within = self.within(piece);
@@ -84,9 +84,9 @@ impl Taken {
                     }
                     None => {}
                     Some(_) if due.legal.contains(action) => {}
-                    Some(seat) => match labels.get(action) {
+                    Some(seat) => match space.label(action) {
                         None => {
-                            let (action, actions) = (action, labels.count());
+                            let (action, actions) = (action, space.count());
                             return Err(ServiceError::BatchActionOutOfRange { environment, action, actions });
                         }
                         Some(label) if plan.illegal_actions == IllegalActions::Reject => {

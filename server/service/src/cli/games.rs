@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use boardwire_games::Registry;
-use boardwire_kernel::{GameInfo, Meaning};
+use boardwire_kernel::{ActionSpec, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -89,35 +89,62 @@ fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
     for row in &served.provenance {
         let _ = writeln!(out, "    {:<24} {}", row.section, row.source);
     }
-    let _ = writeln!(out, "\na view, {} bytes", info.layout.bytes());
-    for (offset, field) in info.layout.with_offsets() {
+    layout_text(out, "a seat's view", &info.layout);
+    layout_text(out, "the public's view", &info.public_layout);
+    let _ = writeln!(out, "\ntables");
+    for table in &info.tables {
+        let _ = writeln!(
+            out,
+            "    {}, {} rows: {}",
+            table.name,
+            table.rows.len(),
+            table.columns.iter().map(column).collect::<Vec<_>>().join(", ")
+        );
+    }
+    let _ = writeln!(out, "\nactions, {} of them", info.actions.count());
+    for (index, action) in info.actions.all().iter().enumerate() {
+        let on = action.table.map_or_else(String::new, |table| format!(" (row {} of {table})", action.row));
+        let _ = writeln!(out, "    {index:>4} {}: {}{on}", action.label, action.verb);
+    }
+}
+
+fn layout_text(out: &mut String, whose: &str, layout: &ViewLayout) {
+    let _ = writeln!(out, "\n{whose}, {} bytes", layout.bytes());
+    for (offset, field) in layout.with_offsets() {
         let _ = writeln!(
             out,
             "    {offset:>4} {:<24} {:<10} 0..={:<5} {}. {}",
             field.name,
-            format!("{:?}", field.shape),
+            shape(field),
             field.max,
-            meaning(&field.meaning),
+            kind(&field.kind),
             field.doc
         );
     }
-    let _ = writeln!(out, "\ntables");
-    for table in &info.tables {
-        let _ = writeln!(out, "    {}, {} rows: {}", table.name, table.rows.len(), table.columns.join(", "));
-    }
-    let _ = writeln!(out, "\nactions, {} of them", info.actions.count());
-    for (index, label) in info.actions.all().iter().enumerate() {
-        let _ = writeln!(out, "    {index:>4} {label}");
+}
+
+/// `[2 seat, 8 round]`
+fn shape(field: &Field) -> String {
+    let axes = field.axes.iter().map(|axis| format!("{} {}", axis.size, axis.name));
+    format!("[{}]", axes.collect::<Vec<_>>().join(", "))
+}
+
+fn kind(kind: &FieldKind) -> String {
+    match kind {
+        FieldKind::Id { table } => format!("row of {table}"),
+        FieldKind::Count => "count".to_owned(),
+        FieldKind::Flag => "flag".to_owned(),
+        FieldKind::Seat => "seat".to_owned(),
+        FieldKind::Category { names } => format!("one of {}", names.join(", ")),
     }
 }
 
-fn meaning(meaning: &Meaning) -> String {
-    match meaning {
-        Meaning::Id { table } => format!("row of {table}"),
-        Meaning::Count => "count".to_owned(),
-        Meaning::Flag => "flag".to_owned(),
-        Meaning::Seat => "seat".to_owned(),
-        Meaning::Code { names } => format!("one of {}", names.join(", ")),
+fn column(column: &Column) -> String {
+    match &column.kind {
+        ColumnKind::Id { table } => format!("{} (row of {table})", column.name),
+        ColumnKind::Count => column.name.clone(),
+        ColumnKind::Flag => format!("{} (flag)", column.name),
+        ColumnKind::Category { names } => format!("{} (one of {})", column.name, names.join(", ")),
     }
 }
 
@@ -140,18 +167,27 @@ fn type_json(served: &Served) -> Value {
     })
 }
 
-fn table_json(info: &GameInfo, digest: &str) -> Value {
-    let field = |(offset, field): (usize, &boardwire_kernel::Field)| {
+fn layout_json(layout: &ViewLayout) -> Value {
+    let field = |(offset, field): (usize, &Field)| {
         json!({
             "name": field.name,
             "offset": offset,
-            "shape": field.shape,
+            "shape": field.shape().collect::<Vec<_>>(),
+            "axes": field.axes.iter().map(|axis| axis.name).collect::<Vec<_>>(),
             "max": field.max,
-            "meaning": meaning(&field.meaning),
+            "kind": kind(&field.kind),
             "doc": field.doc,
         })
     };
-    let matrix = |table: &boardwire_kernel::Table| json!({"name": table.name, "columns": table.columns, "rows": table.rows});
+    layout.with_offsets().map(field).collect()
+}
+
+fn table_json(info: &GameInfo, digest: &str) -> Value {
+    let matrix = |table: &boardwire_kernel::Table| {
+        let columns = table.columns.iter().map(column).collect::<Vec<_>>();
+        json!({"name": table.name, "columns": columns, "rows": table.rows})
+    };
+    let action = |action: &ActionSpec| json!({"label": action.label, "verb": action.verb, "table": action.table, "row": action.row});
     json!({
         "seats": info.seats,
         "options": info.options.all().iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
@@ -159,8 +195,9 @@ fn table_json(info: &GameInfo, digest: &str) -> Value {
         "max_plies": info.max_plies,
         "scores": [info.scores.0, info.scores.1],
         "view_bytes": info.layout.bytes(),
-        "fields": info.layout.with_offsets().map(field).collect::<Value>(),
+        "fields": layout_json(&info.layout),
+        "public_fields": layout_json(&info.public_layout),
         "tables": info.tables.iter().map(matrix).collect::<Value>(),
-        "actions": info.actions.all(),
+        "actions": info.actions.all().iter().map(action).collect::<Value>(),
     })
 }

@@ -4,8 +4,9 @@ use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use boardwire_games::{LineError, Registry, ReplayFormat, Replayed, Visitor};
+use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::Loaded;
+use boardwire_kernel::record::{LineError, Replayed};
 use clap::Args;
 use serde_json::json;
 
@@ -62,8 +63,8 @@ struct Scoring;
 impl Visitor for Scoring {
     type Output = anyhow::Result<ExitCode>;
 
-    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
-        let Some(score) = G::SCORER else {
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+        let Some(score) = G::REPLAY.and_then(|format| format.score) else {
             anyhow::bail!("{} has no scoring cases; `boardwire replay --script` checks it", G::TYPE.id);
         };
         each_line(|_, case| Ok(Answer { line: score(&catalogue.value, case)?, good: true }))
@@ -75,9 +76,12 @@ struct Replaying;
 impl Visitor for Replaying {
     type Output = anyhow::Result<ExitCode>;
 
-    fn visit<G: ReplayFormat>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+        let Some(format) = G::REPLAY else {
+            anyhow::bail!("{} has no format of recorded games", G::TYPE.id);
+        };
         each_line(|number, script| {
-            let (good, answer) = match G::replay(catalogue, script)? {
+            let (good, answer) = match (format.replay)(catalogue, script)? {
                 Replayed::Same { scores } => (true, json!({"line": number, "ok": true, "scores": scores})),
                 Replayed::Differs(differs) => {
                     let (expected, got) = (differs.expected, differs.got);

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Seat, Viewer};
 use clap::Args;
 
 use super::{BotTable, bot_match};
@@ -27,13 +27,13 @@ impl PlayOne {
         let end = bot_match(&table, bots, self.table.seed, |episode, seat, action| {
             let now = episode.pending().len();
             if now > owed.max(1) || episode.ply() == 0 {
-                write!(out, "\n{}", episode.text(Seat::new(0)))?;
+                write!(out, "\n{}", episode.text(Viewer::Public))?;
             }
             owed = now;
-            let label = info.actions.get(action).unwrap_or_default();
+            let label = info.actions.label(action).unwrap_or_default();
             writeln!(out, "{:>4}  {} ({}): {label}", episode.ply() + 1, seat, bots[seat.index()])
         })?;
-        write!(out, "\n{}", end.text(Seat::new(0)))?;
+        write!(out, "\n{}", end.text(Viewer::Public))?;
         match end.outcome() {
             None => writeln!(out, "\nThe match was cut after {} plies.", end.ply())?,
             Some(outcome) => {

@@ -1,7 +1,7 @@
 //! What bots do, and what becomes of a match when they do wrong.
 
 use boardwire_bots::Choice;
-use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine};
+use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
 use crate::play::{Play, Round};
@@ -143,12 +143,12 @@ impl Play for Faulty {
         self.0.legal(seat)
     }
 
-    fn view(&self, seat: Seat, out: &mut [u8]) {
-        self.0.view(seat, out);
+    fn view(&self, viewer: Viewer, out: &mut [u8]) {
+        self.0.view(viewer, out);
     }
 
-    fn text(&self, seat: Seat) -> String {
-        self.0.text(seat)
+    fn text(&self, viewer: Viewer) -> String {
+        self.0.text(viewer)
     }
 
     fn ply(&self) -> u32 {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use boardwire_games::faraway::{Catalogue, Faraway};
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, Options, Outcome, Provenance,
-    RngStream, ScoreLine, Seat, SeatSet, SetupError, set_up,
+    ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, Options, Outcome,
+    Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer, set_up,
 };
 
 use super::*;
@@ -54,16 +54,20 @@ impl Game for Short {
         self.whole.legal(state, seat)
     }
 
-    fn advance(&self, state: &mut Self::State, seat: Seat, action: Self::Action, chance: &mut Chance) {
-        self.whole.advance(state, seat, action, chance);
+    fn is_legal(&self, state: &Self::State, seat: Seat, action: Self::Action) -> bool {
+        Game::is_legal(&self.whole, state, seat, action)
     }
 
-    fn view(&self, state: &Self::State, viewer: Seat, out: &mut [u8]) {
-        self.whole.view(state, viewer, out);
+    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance) {
+        Game::advance(&self.whole, state, choice, chance);
     }
 
-    fn text(&self, state: &Self::State, viewer: Seat, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.whole.text(state, viewer, out)
+    fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]) {
+        Game::view(&self.whole, state, viewer, out);
+    }
+
+    fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        Game::text(&self.whole, state, viewer, out)
     }
 
     fn outcome(&self, state: &Self::State) -> Option<Outcome> {
@@ -78,10 +82,6 @@ impl Game for Short {
         self.whole.resample(state, viewer, rng);
     }
 
-    fn estimate(&self, state: &Self::State, seat: Seat) -> i32 {
-        self.whole.estimate(state, seat)
-    }
-
     fn audit(&self, state: &Self::State) -> Result<(), String> {
         self.whole.audit(state)
     }
@@ -92,6 +92,18 @@ impl Game for Short {
 
     fn decode(&self, index: u8) -> Option<Self::Action> {
         self.whole.decode(index)
+    }
+}
+
+impl Estimate for Short {
+    type Outlook = <Faraway as Estimate>::Outlook;
+
+    fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook {
+        self.whole.outlook(state, seat)
+    }
+
+    fn estimate(&self, outlook: &Self::Outlook) -> i32 {
+        self.whole.estimate(outlook)
     }
 }
 
