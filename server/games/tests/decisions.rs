@@ -1,0 +1,98 @@
+//! Every kind of decision as it is first shown: `tests/golden/<game>/decisions.txt`, written anew by `make golden`.
+//!
+//! A kind is what the view's first category says, the phase or the decision, with the verbs a seat can choose from. Random games at the fewest and the most seats are played until
+//! many in a row bring no new kind; where a kind first occurs, its text, its view field by field, and the legal actions stand here.
+#![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use boardwire_games::{Registered, Registry, Visitor};
+use boardwire_kernel::{Episode, FieldKind, Game, Loaded, Seat, testkit};
+
+/// Games in a row without a new kind after which the search ends.
+const PATIENCE: u64 = 25;
+
+struct Decisions;
+
+impl Visitor for Decisions {
+    type Output = (PathBuf, String);
+
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+        let mut out = String::new();
+        let mut kinds = BTreeSet::new();
+        for game in testkit::every_table::<G>() {
+            let seats = game.info().seats;
+            if seats != *G::TYPE.seats.start() && seats != *G::TYPE.seats.end() {
+                continue;
+            }
+            let (mut seed, mut last) = (1, 1);
+            while seed < last + PATIENCE {
+                testkit::random_game(&game, seed, |episode| {
+                    let seat = episode.pending().lowest().expect("somebody is to choose");
+                    let kind = kind(episode, seat);
+                    if kinds.insert(kind.clone()) {
+                        last = seed;
+                        let ply = episode.ply();
+                        let _ = writeln!(out, "== {kind} ({seats} seats, seed {seed}, ply {ply}, {seat})");
+                        shown(&mut out, episode, seat);
+                    }
+                });
+                seed += 1;
+            }
+        }
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+        (golden.join(G::TYPE.id).join("decisions.txt"), out)
+    }
+}
+
+/// The phase or decision a seat is shown, and the verbs it can choose from.
+fn kind<G: Game>(episode: &Episode<G>, seat: Seat) -> String {
+    let (game, info) = (episode.game(), episode.game().info());
+    let mut view = vec![0; info.layout.bytes()];
+    game.view(episode.state(), seat.into(), &mut view);
+    let phase = info.layout.with_offsets().find_map(|(offset, field)| match &field.kind {
+        FieldKind::Category { names } if field.axes.is_empty() => names.get(usize::from(view[offset])),
+        _ => None,
+    });
+    let legal = game.legal(episode.state(), seat);
+    let verbs: BTreeSet<_> =
+        legal.iter().map(|action| info.actions.all()[usize::from(action)].verb).collect();
+    let verbs = verbs.into_iter().collect::<Vec<_>>().join(", ");
+    format!("{}: {verbs}", phase.expect("a game says what is to be decided"))
+}
+
+/// Text, view and legal actions of a seat.
+fn shown<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
+    let (game, state) = (episode.game(), episode.state());
+    game.text(state, seat.into(), out).expect("writing to a string does not fail");
+    let layout = &game.info().layout;
+    let mut view = vec![0; layout.bytes()];
+    game.view(state, seat.into(), &mut view);
+    for (offset, field) in layout.with_offsets() {
+        let bytes = &view[offset..offset + field.bytes()];
+        let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let _ = writeln!(out, "{} {hex}", field.name);
+    }
+    let legal = game.legal(state, seat);
+    let labels = legal.iter().filter_map(|action| game.info().actions.label(action));
+    let _ = writeln!(out, "legal: {}\n", labels.collect::<Vec<_>>().join("; "));
+}
+
+#[test]
+fn every_kind_of_decision_is_first_shown_as_it_was() {
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let only = std::env::var("GAME").ok();
+    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
+        let (path, shown) = registry.visit(id, Decisions).expect("the registry knows its own ids");
+        if std::env::var_os("BOARDWIRE_BLESS").is_some() {
+            std::fs::write(&path, &shown).expect("the golden can be written");
+        }
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        let differs = shown.lines().zip(golden.lines()).position(|(new, old)| new != old);
+        let line = differs.map_or(golden.lines().count(), |line| line + 1);
+        assert!(shown == golden, "{} differs from line {line}", path.display());
+    }
+}
