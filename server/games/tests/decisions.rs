@@ -72,9 +72,11 @@ fn shown<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
     let mut view = vec![0; layout.bytes()];
     game.view(state, seat.into(), &mut view);
     for (offset, field) in layout.with_offsets() {
-        let bytes = &view[offset..offset + field.bytes()];
-        let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let _ = writeln!(out, "{} {hex}", field.name);
+        let _ = write!(out, "{} ", field.name);
+        for byte in &view[offset..offset + field.bytes()] {
+            let _ = write!(out, "{byte:02x}");
+        }
+        out.push('\n');
     }
     let legal = game.legal(state, seat);
     let labels = legal.iter().filter_map(|action| game.info().actions.label(action));
