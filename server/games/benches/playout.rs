@@ -41,6 +41,10 @@ struct Run {
 
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
+    if let Some(game) = std::env::args().skip_while(|argument| argument != "--profile").nth(1) {
+        let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
+        return registry.visit(&game, Profile).expect("`--profile` is followed by the id of a game");
+    }
     let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
     for id in Registry::IDS {
         for row in registry.visit(id, Measure).expect("the registry knows its ids") {
@@ -66,6 +70,24 @@ fn print(row: &Row, json: bool) {
         } else {
             println!("{row:36} {figure:9} {unit} ({low} to {high}), view {view_bytes} bytes");
         }
+    }
+}
+
+/// Plays so many games at the fewest seats, for a profiler that counts instructions.
+struct Profile;
+
+impl Visitor for Profile {
+    type Output = ();
+
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) {
+        let seats = *G::TYPE.seats.start();
+        let game =
+            set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
+        let game = Arc::new(game);
+        let mut view = vec![0; game.info().layout.bytes()];
+        let mut mask = vec![0; game.info().actions.mask_bytes()];
+        let decisions: u32 = (0..4000).map(|seed| play(&game, seed, &mut view, &mut mask)).sum();
+        println!("{decisions} decisions");
     }
 }
 

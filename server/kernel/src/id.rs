@@ -58,7 +58,11 @@ macro_rules! ids {
             #[must_use]
             #[inline]
             $vis fn rows<const N: usize>(ids: [Option<Self>; N]) -> [u8; N] {
-                ids.map(Self::row)
+                let mut rows = [0; N];
+                for (row, id) in rows.iter_mut().zip(ids) {
+                    *row = Self::row(id);
+                }
+                rows
             }
 
             /// The number, from 1.
