@@ -2,6 +2,9 @@
 //!
 //! A [`Chance`] is what a game draws from, one stream a purpose, so that what one part draws never shifts another.
 
+#[cfg(any(test, feature = "testkit"))]
+mod odometer;
+
 use std::collections::VecDeque;
 
 use crate::{BitSet, Key, Multiset, RngStream};
@@ -12,8 +15,13 @@ pub struct Chance(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    Seeded { key: Key, streams: Vec<RngStream> },
+    Seeded {
+        key: Key,
+        streams: Vec<RngStream>,
+    },
     Scripted(Script),
+    #[cfg(any(test, feature = "testkit"))]
+    Enumerated(odometer::Odometer),
 }
 
 /// The outcomes of every stream, given beforehand: tests and recorded games.
@@ -100,6 +108,8 @@ impl Chance {
         match &self.0 {
             Source::Seeded { .. } => None,
             Source::Scripted(script) => script.fault.as_ref(),
+            #[cfg(any(test, feature = "testkit"))]
+            Source::Enumerated(_) => None,
         }
     }
 
@@ -109,15 +119,19 @@ impl Chance {
         match &self.0 {
             Source::Seeded { key, .. } => Some(*key),
             Source::Scripted(_) => None,
+            #[cfg(any(test, feature = "testkit"))]
+            Source::Enumerated(_) => None,
         }
     }
 
-    /// The words used of each seeded stream; for a script, the outcomes still unused.
+    /// The words used of each seeded stream; for a script, the outcomes still unused; for enumerated chance, the draws.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
             Source::Seeded { streams, .. } => streams.iter().map(RngStream::words).collect(),
             Source::Scripted(script) => script.streams.iter().map(|left| left.len() as u64).collect(),
+            #[cfg(any(test, feature = "testkit"))]
+            Source::Enumerated(odometer) => vec![odometer.given() as u64],
         }
     }
 
@@ -132,6 +146,8 @@ impl Chance {
                 let mut possible = BitSet::<4>::first(n as usize);
                 u32::from(script.draw(stream, &mut possible))
             }
+            #[cfg(any(test, feature = "testkit"))]
+            Source::Enumerated(odometer) => odometer.below(n),
         }
     }
 
@@ -143,6 +159,12 @@ impl Chance {
         match &mut self.0 {
             Source::Seeded { streams, .. } => streams[stream].draw(set),
             Source::Scripted(script) => script.draw(stream, set),
+            #[cfg(any(test, feature = "testkit"))]
+            Source::Enumerated(odometer) => {
+                let id = set.nth(odometer.below(set.len())).expect("below(len) is a rank");
+                set.remove(id);
+                id
+            }
         }
     }
 
@@ -164,6 +186,8 @@ impl Chance {
         match &mut self.0 {
             Source::Seeded { streams, .. } => streams[stream].shuffle(items),
             Source::Scripted(script) => script.shuffle(stream, items),
+            #[cfg(any(test, feature = "testkit"))]
+            Source::Enumerated(odometer) => odometer.shuffle(items),
         }
     }
 }

@@ -151,7 +151,7 @@ impl<G: Game> Episode<G> {
     }
 
     /// The same episode in another position.
-    #[cfg(feature = "testkit")]
+    #[cfg(any(test, feature = "testkit"))]
     pub(crate) fn at(&self, state: G::State) -> Self {
         Self { state, ..self.clone() }
     }

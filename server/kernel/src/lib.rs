@@ -26,7 +26,7 @@ mod rng;
 mod seat;
 mod set;
 mod table;
-#[cfg(feature = "testkit")]
+#[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 mod view;
 mod viewer;

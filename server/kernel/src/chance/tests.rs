@@ -29,3 +29,30 @@ fn a_script_that_cannot_be_is_noticed_once_and_keeps_going() {
     assert_eq!(chance.draw(0, &mut set), 3);
     assert_eq!(chance.fault(), Some(&Fault::Impossible { stream: 0, given: 9, possible: vec![2, 3] }));
 }
+
+#[test]
+fn enumerated_chance_falls_in_every_way_once() {
+    let draws = Chance::enumerate(|chance| {
+        let mut set: BitSet<1> = [2, 5, 9].into_iter().collect();
+        [chance.draw(0, &mut set), chance.draw(1, &mut set)]
+    });
+    assert_eq!(draws.iter().map(|way| way.0).collect::<std::collections::BTreeSet<_>>().len(), 6);
+    assert!(draws.iter().all(|way| way.1 == 6) && draws.len() == 6);
+    let orders = Chance::enumerate(|chance| {
+        let mut items = [1, 2, 3, 4];
+        chance.shuffle(0, &mut items);
+        items
+    });
+    assert_eq!(orders.iter().collect::<std::collections::BTreeSet<_>>().len(), 24);
+    assert_eq!(Chance::enumerate(|_| 7), [(7, 1)]);
+}
+
+#[test]
+#[should_panic(expected = "equal outcomes so far, and yet another draw")]
+fn what_is_enumerated_must_not_change_its_mind() {
+    let mut calls = 2;
+    Chance::enumerate(|chance| {
+        calls += 1;
+        chance.below(0, calls)
+    });
+}
