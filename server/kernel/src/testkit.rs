@@ -3,18 +3,25 @@
 //! Nothing here knows a game, and no game is exempt from anything here.
 
 mod determinize;
+mod knowledge;
 mod laws;
 mod perft;
 mod playout;
 mod playthrough;
+mod shown;
 
 use std::sync::Arc;
 
 pub use determinize::determinized;
-pub use laws::{Shown, law_abiding_game};
+pub use knowledge::{
+    Frequencies, History, Likelihood, Posterior, Replayable, deals, frequencies_agree, knowledge_is_exact,
+    posterior, usual_likelihood, worlds_have_histories,
+};
+pub use laws::{Law, law_abiding_game};
 pub use perft::perft;
-pub use playout::random_game;
+pub use playout::{Played, random_game, random_play};
 pub use playthrough::playthrough;
+pub use shown::Shown;
 
 use crate::{Game, Loaded, OptionKind, set_up};
 

@@ -45,6 +45,15 @@ impl Viewer {
     }
 }
 
+impl std::fmt::Display for Viewer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Seat(seat) => seat.fmt(f),
+            Self::Public => f.write_str("the public"),
+        }
+    }
+}
+
 impl From<Seat> for Viewer {
     fn from(seat: Seat) -> Self {
         Self::Seat(seat)

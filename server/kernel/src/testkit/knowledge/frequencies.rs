@@ -1,0 +1,190 @@
+//! How often worlds are drawn, against how likely they are.
+//!
+//! Counts are compared with weights by Pearson's chi-squared statistic, in whole numbers. With `d` degrees of freedom
+//! it exceeds `d + 2 sqrt(d x) + 2 x` with a probability below `e^-x` when all is right (Laurent and Massart 2000);
+//! when it is not, and `y` is the number of draws times the sum of (difference of probabilities)² / probability, it
+//! falls below `d + y - 2 sqrt((d + 2 y) x)` with a probability below `e^-x` (Birgé 2001). A bias that moves a part `b`
+//! of all draws from some worlds to others makes `y` at least the number of draws times `(2 b)²`. So the number of
+//! draws follows from the bias to be seen.
+
+use std::collections::BTreeMap;
+
+use super::posterior::{Posterior, bytes};
+use crate::testkit::Law;
+use crate::{Audit, Game, RngStream, Seat, ensure};
+
+/// The bias that is seen: one draw in so many that should have been another world.
+const BIAS: u64 = 50;
+/// `x` above: a wrong verdict comes about once in 160,000 comparisons.
+const CERTAINTY: u64 = 12;
+/// Worlds are counted together until this many draws are expected of them.
+const FEWEST: u128 = 16;
+/// Fractions of expected counts are kept to one in `2^16`.
+const SCALE: u32 = 16;
+
+/// How often each world was drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frequencies {
+    /// The draws of each world, by the bytes of its state.
+    counts: BTreeMap<Vec<u8>, u64>,
+    draws: u64,
+}
+
+impl Frequencies {
+    /// Draws so many worlds for `viewer`, each anew from `state`.
+    pub fn of<G: Game>(game: &G, state: &G::State, viewer: Seat, draws: u64, rng: &mut RngStream) -> Self {
+        let mut counts = BTreeMap::new();
+        for _ in 0..draws {
+            let mut world = *state;
+            game.resample(&mut world, viewer, rng);
+            *counts.entry(bytes(&world)).or_default() += 1;
+        }
+        Self { counts, draws }
+    }
+
+    /// How far these are from how likely the worlds are, in parts of 10,000: the part of all draws that should have
+    /// been another world.
+    ///
+    /// Exact frequencies have a distance too, by chance: for `w` worlds about `4,000 sqrt(w / draws)`.
+    #[must_use]
+    pub fn distance<G: Game>(&self, posterior: &Posterior<G>) -> u128 {
+        let cells = self.cells(posterior);
+        let too_many =
+            cells.iter().map(|cell| (cell.drawn << SCALE).saturating_sub(cell.expected)).sum::<u128>();
+        let impossible = u128::from(self.draws) - cells.iter().map(|cell| cell.drawn).sum::<u128>();
+        10_000 * (too_many + (impossible << SCALE)) / (u128::from(self.draws) << SCALE)
+    }
+
+    /// Whether these are as `posterior` has them.
+    ///
+    /// # Errors
+    /// A world that cannot be, or by how much they differ.
+    pub fn agree<G: Game>(&self, posterior: &Posterior<G>) -> Audit {
+        let likely: BTreeMap<&[u8], u128> = posterior.weights().collect();
+        let impossible = self.counts.keys().find(|bytes| !likely.contains_key(bytes.as_slice()));
+        if let Some(bytes) = impossible {
+            let world: Result<G::State, _> = borsh::from_slice(bytes);
+            return Err(format!("it draws a world that cannot be: {world:?}"));
+        }
+        let cells = pooled(self.cells(posterior));
+        let freedom = cells.len() as u64 - 1;
+        let squares = cells.iter().map(Cell::square).sum::<u128>() >> SCALE;
+        let most = u128::from(freedom + excess(freedom));
+        ensure(squares <= most, || {
+            let (worlds, distance) = (posterior.len(), self.distance(posterior));
+            let draws = self.draws;
+            format!(
+                "in {draws} draws of {worlds} worlds, chi-squared is {squares}, above {most}; \
+                 of 10,000 draws {distance} should have been another world"
+            )
+        })
+    }
+
+    /// The worlds that can be.
+    fn cells<G: Game>(&self, posterior: &Posterior<G>) -> Vec<Cell> {
+        let all = posterior.weights().map(|(_, weight)| weight).sum::<u128>();
+        let expected = |weight: u128| {
+            let scaled = weight.checked_mul(u128::from(self.draws) << SCALE);
+            scaled.expect("a small game has weights of fewer than 64 bits") / all
+        };
+        let cell = |(bytes, weight)| Cell {
+            expected: expected(weight),
+            drawn: self.counts.get(bytes).copied().unwrap_or(0).into(),
+        };
+        posterior.weights().map(cell).collect()
+    }
+}
+
+/// Draws worlds for the viewer from `state`, so many that a bias of 2 % is seen, and compares how often each comes.
+///
+/// # Panics
+/// When they do not agree: the message says by how much.
+pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
+    let draws = draws_needed(posterior.len() as u64);
+    let frequencies = Frequencies::of(game, state, posterior.viewer(), draws, rng);
+    let place = |broken| format!("for {}: {broken}\n{state:?}", posterior.viewer());
+    Law::Frequencies.require(frequencies.agree(posterior).map_err(place));
+}
+
+/// One or more worlds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    /// In parts of `2^SCALE`.
+    expected: u128,
+    drawn: u128,
+}
+
+impl Cell {
+    /// (drawn - expected)² / expected, in parts of `2^SCALE`.
+    fn square(&self) -> u128 {
+        let difference = (self.drawn << SCALE).abs_diff(self.expected);
+        difference * difference / self.expected
+    }
+
+    fn is_large(&self) -> bool {
+        self.expected >= FEWEST << SCALE
+    }
+
+    fn join(&mut self, other: Self) {
+        self.expected += other.expected;
+        self.drawn += other.drawn;
+    }
+}
+
+/// The cells, with small ones joined until enough is expected of each.
+fn pooled(mut cells: Vec<Cell>) -> Vec<Cell> {
+    cells.sort_unstable_by_key(|cell| cell.expected);
+    let mut pooled: Vec<Cell> = Vec::new();
+    let mut open = Cell::default();
+    for cell in cells {
+        open.join(cell);
+        if open.is_large() {
+            pooled.push(std::mem::take(&mut open));
+        }
+    }
+    match pooled.last_mut() {
+        Some(last) => last.join(open),
+        None => pooled.push(open),
+    }
+    pooled
+}
+
+/// By how much chi-squared may exceed its degrees of freedom.
+fn excess(freedom: u64) -> u64 {
+    root(4 * freedom * CERTAINTY) + 2 * CERTAINTY
+}
+
+/// How many draws show a bias among so many worlds.
+fn draws_needed(worlds: u64) -> u64 {
+    let freedom = worlds - 1;
+    let mut y = 0;
+    while y < root(4 * (freedom + 2 * y) * CERTAINTY) + excess(freedom) {
+        y += 16;
+    }
+    y * BIAS * BIAS / 4
+}
+
+/// The square root, rounded up.
+fn root(square: u64) -> u64 {
+    let root = square.isqrt();
+    root + u64::from(root * root < square)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_worlds_need_more_draws() {
+        assert_eq!([1, 2, 100, 1_000].map(draws_needed), [90_000, 100_000, 170_000, 360_000]);
+    }
+
+    #[test]
+    fn small_cells_are_counted_together() {
+        let cell = |expected: u128, drawn| Cell { expected: expected << SCALE, drawn };
+        let cells = pooled(vec![cell(9, 8), cell(100, 99), cell(8, 9), cell(3, 4)]);
+        let joined: Vec<_> = cells.iter().map(|cell| (cell.expected >> SCALE, cell.drawn)).collect();
+        assert_eq!(joined, [(20, 21), (100, 99)]);
+        assert_eq!(cell(100, 110).square(), 1 << SCALE);
+    }
+}

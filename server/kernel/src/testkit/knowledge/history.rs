@@ -1,0 +1,84 @@
+//! How a world came about.
+
+use std::sync::Arc;
+
+use crate::testkit::{Law, Shown, random_play};
+use crate::{Audit, Chance, Episode, Game, RESAMPLE_STREAM, RngStream, Seat, Viewer, ensure};
+
+/// How many worlds are drawn for each seat at each ply.
+const WORLDS: u32 = 3;
+
+/// All that happened from the deal to a position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// The outcomes of chance, stream by stream, as [`Chance::scripted`] takes them.
+    pub outcomes: Vec<Vec<u8>>,
+    /// Who chose what, ply by ply.
+    pub choices: Vec<(Seat, u8)>,
+}
+
+/// A game that can tell how a world came about, for its tests.
+pub trait Replayable: Game {
+    /// The history of a `world` that was drawn for `viewer` after these choices of all seats.
+    ///
+    /// Of the choices the game may use the viewer's own, and those of others as far as `viewer` saw them; what others
+    /// chose unseen, and what chance gave, is as the world has it. Where several histories lead to the world, any that
+    /// the viewer cannot tell from what it saw will do. None says that there is no such history: the law is broken.
+    fn history(&self, world: &Self::State, choices: &[(Seat, u8)], viewer: Seat) -> Option<History>;
+}
+
+/// Plays one random game, draws worlds for every seat at every ply, and replays each from its deal: at every earlier
+/// ply the seat and the public must be shown what they were shown, and the world must come out.
+///
+/// # Panics
+/// When a world has no such history.
+pub fn worlds_have_histories<G: Replayable>(game: &Arc<G>, seed: u64) {
+    let mut states = Vec::new();
+    let played = random_play(game, seed, |episode| states.push(*episode.state()));
+    states.push(*played.end.state());
+    let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
+    for seat in Seat::all(game.info().seats) {
+        let show =
+            |state: &G::State| [seat.into(), Viewer::Public].map(|viewer| Shown::to(&**game, state, viewer));
+        let shown: Vec<[Shown; 2]> = states.iter().map(show).collect();
+        for (ply, state) in states.iter().enumerate() {
+            for _ in 0..WORLDS {
+                let mut world = *state;
+                game.resample(&mut world, seat, &mut rng);
+                let replayed = match game.history(&world, &played.choices[..ply], seat) {
+                    None => Err("there is none".to_owned()),
+                    Some(history) => replay(game, &history, &world, &shown[..=ply], show),
+                };
+                let place = |broken| format!("at ply {ply}, for {seat}: {broken}\n{world:?}");
+                Law::Histories.require(replayed.map_err(place));
+            }
+        }
+    }
+}
+
+/// Whether a history shows what was shown, ply by ply, and leads to `world` with all its outcomes used.
+fn replay<G: Game>(
+    game: &Arc<G>,
+    history: &History,
+    world: &G::State,
+    shown: &[[Shown; 2]],
+    show: impl Fn(&G::State) -> [Shown; 2],
+) -> Audit {
+    let mut episode = Episode::start(Arc::clone(game), Chance::scripted(history.outcomes.iter().cloned()));
+    let plies = shown.len() - 1;
+    ensure(history.choices.len() == plies, || format!("{} choices, not {plies}", history.choices.len()))?;
+    for (ply, shown) in shown.iter().enumerate() {
+        if let Some(&(seat, action)) = ply.checked_sub(1).and_then(|last| history.choices.get(last)) {
+            let refused = |refused| format!("the choice of ply {}: {refused}", ply - 1);
+            episode.apply(seat, action.into()).map_err(refused)?;
+        }
+        if let Some(fault) = episode.chance().fault() {
+            return Err(format!("before ply {ply}: {fault}"));
+        }
+        let again = show(episode.state());
+        ensure(again == *shown, || format!("ply {ply} would have shown {again:?}, but showed {shown:?}"))?;
+    }
+    ensure(episode.state() == world, || format!("its history leads to {:?}", episode.state()))?;
+    let unused: u64 = episode.chance().words().iter().sum();
+    ensure(unused == 0, || format!("{unused} outcomes of its history are not used"))
+}

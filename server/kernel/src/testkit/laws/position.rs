@@ -1,0 +1,206 @@
+//! What holds at every ply.
+
+use std::sync::Arc;
+
+use crate::testkit::Shown;
+use crate::{
+    ActionSet, Audit, Chance, Episode, Game, MAX_ACTIONS, MAX_SEATS, Rejection, RngStream, Seat, Viewer,
+    apply, ensure,
+};
+
+/// The most bytes of a state.
+const MOST_BYTES: usize = 2048;
+
+pub(super) fn seats<G: Game>(episode: &Episode<G>) -> impl Iterator<Item = Seat> + use<G> {
+    Seat::all(episode.game().info().seats)
+}
+
+pub(super) fn audit_holds<G: Game>(episode: &Episode<G>) -> Audit {
+    let audit = episode.game().audit(episode.state());
+    audit.map_err(|broken| format!("{broken}\n{:?}", episode.state()))
+}
+
+pub(super) fn only_pending_seats_have_legal_actions<G: Game>(episode: &Episode<G>) -> Audit {
+    let (game, pending) = (episode.game(), episode.game().pending(episode.state()));
+    for seat in seats(episode) {
+        let legal = game.legal(episode.state(), seat);
+        ensure(legal.is_empty() != pending.contains(seat), || format!("{seat} may choose from {legal:?}"))?;
+        for index in legal {
+            ensure(game.decode(index).is_some(), || {
+                format!("legal action {index} is beyond the action space")
+            })?;
+        }
+    }
+    let strange = pending.iter().find(|seat| seat.number() >= game.info().seats);
+    strange.map_or(Ok(()), |seat| Err(format!("{seat} owes a choice, but is not at the table")))
+}
+
+pub(super) fn nobody_owes_a_choice_after_the_outcome<G: Game>(episode: &Episode<G>) -> Audit {
+    let is_over = episode.game().pending(episode.state()).is_empty();
+    ensure(is_over || episode.outcome().is_none(), || "somebody owes a choice, and yet there is an outcome")
+}
+
+pub(super) fn a_single_action_is_as_legal_as_in_the_set<G: Game>(episode: &Episode<G>) -> Audit {
+    let game = episode.game();
+    let seats_there_may_be = u8::try_from(MAX_SEATS).expect("few seats");
+    for seat in Seat::all(seats_there_may_be) {
+        let legal = if seat.number() < game.info().seats {
+            game.legal(episode.state(), seat)
+        } else {
+            ActionSet::EMPTY
+        };
+        for index in 0..=u8::MAX {
+            let Some(action) = game.decode(index) else { continue };
+            let is_legal = game.is_legal(episode.state(), seat, action);
+            ensure(is_legal == legal.contains(index), || format!("they differ on {action:?} of {seat}"))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn refusals_change_nothing<G: Game>(episode: &Episode<G>) -> Audit {
+    let game = episode.game();
+    let seats = game.info().seats;
+    let beyond = Some(seats).filter(|&number| usize::from(number) < MAX_SEATS).map(Seat::new);
+    for seat in Seat::all(seats).chain(beyond) {
+        let is_seated = seat.number() < seats;
+        let legal = if is_seated { game.legal(episode.state(), seat) } else { ActionSet::EMPTY };
+        for action in 0..u32::try_from(MAX_ACTIONS).expect("few actions") + 2 {
+            if !u8::try_from(action).is_ok_and(|index| legal.contains(index)) {
+                a_refusal_changes_nothing(episode, seat, action)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn a_refusal_changes_nothing<G: Game>(episode: &Episode<G>, seat: Seat, action: u32) -> Audit {
+    let (game, pending) = (episode.game(), episode.game().pending(episode.state()));
+    let (mut state, mut chance) = (*episode.state(), episode.chance().clone());
+    let refused = apply(&**game, &mut state, seat, action, &mut chance);
+    let space = u32::try_from(game.info().actions.count()).expect("few actions");
+    let is_right = match refused {
+        Err(Rejection::Over) => pending.is_empty(),
+        Err(Rejection::NoSeat { .. }) => seat.number() >= game.info().seats,
+        Err(Rejection::OutOfRange { .. }) => action >= space,
+        Err(Rejection::NotPending { .. }) => !pending.contains(seat),
+        Err(Rejection::Illegal { .. }) => pending.contains(seat) && action < space,
+        Ok(()) => false,
+    };
+    ensure(is_right, || format!("action {action} of {seat}, which is not legal, gave {refused:?}"))?;
+    ensure(state == *episode.state(), || "the state has changed")?;
+    ensure(chance.words() == episode.chance().words(), || "chance was used")
+}
+
+pub(super) fn views_keep_to_their_layout<G: Game>(episode: &Episode<G>) -> Audit {
+    let (game, info) = (episode.game(), episode.game().info());
+    for viewer in Viewer::all(info.seats) {
+        let layout = info.layout_for(viewer);
+        let [mut view, mut again] = [0x00, 0xff].map(|byte| vec![byte; layout.bytes()]);
+        game.view(episode.state(), viewer, &mut view);
+        game.view(episode.state(), viewer, &mut again);
+        if let Some(at) = view.iter().zip(&again).position(|bytes| bytes == (&0x00, &0xff)) {
+            return Err(format!("byte {at} of the view of {viewer} is not written"));
+        }
+        layout.check(&view).map_err(|broken| format!("the view of {viewer}: {broken}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn equal_questions_get_equal_answers<G: Game>(episode: &Episode<G>, rng: &RngStream) -> Audit {
+    let (game, state) = (&**episode.game(), episode.state());
+    // One seat at each ply and the public now and then: drawing a world may take long.
+    let whose = episode.ply() % (u32::from(game.info().seats) + 1);
+    let seat = u8::try_from(whose).ok().filter(|&number| number < game.info().seats).map(Seat::new);
+    let viewer = seat.map_or(Viewer::Public, Viewer::Seat);
+    let is_equal = Shown::to(game, state, viewer) == Shown::to(game, state, viewer);
+    ensure(is_equal, || format!("{viewer} is shown something else each time"))?;
+    let Some(seat) = seat else { return Ok(()) };
+    let [world, again] = [0; 2].map(|_| {
+        let (mut world, mut rng) = (*state, rng.clone());
+        game.resample(&mut world, seat, &mut rng);
+        (world, rng.words())
+    });
+    ensure(world == again, || format!("resample for {seat} gives another world for equal words of chance"))
+}
+
+pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
+    episode: &Episode<G>,
+    rng: &mut RngStream,
+    has_varied: &mut bool,
+) -> Audit {
+    let game = &**episode.game();
+    for seat in seats(episode) {
+        let mut world = *episode.state();
+        game.resample(&mut world, seat, rng);
+        *has_varied |= world != *episode.state();
+        game.audit(&world).map_err(|broken| format!("a world drawn for {seat}: {broken}\n{world:?}"))?;
+        for viewer in [Viewer::Seat(seat), Viewer::Public] {
+            let (drawn, real) = (Shown::to(game, &world, viewer), Shown::to(game, episode.state(), viewer));
+            ensure(drawn == real, || {
+                format!("a world drawn for {seat} shows {viewer} {drawn:?}, but was drawn from {real:?}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The position after these choices, and the chance used.
+type Reached<G> = (<G as Game>::State, Vec<u64>);
+
+fn reach<G: Game>(episode: &Episode<G>, choices: &[(Seat, u8)]) -> Result<Reached<G>, String> {
+    let (mut state, mut chance): (_, Chance) = (*episode.state(), episode.chance().clone());
+    for &(seat, action) in choices {
+        let played = apply(&**episode.game(), &mut state, seat, action.into(), &mut chance);
+        played.map_err(|refused| format!("a commit hinders another: {refused}"))?;
+    }
+    Ok((state, chance.words()))
+}
+
+/// Whether the order of the choices of any two seats that owe one makes no difference.
+pub(super) fn commits_commute<G: Game>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
+    let pending: Vec<Seat> = episode.pending().iter().collect();
+    for (at, &first) in pending.iter().enumerate() {
+        for &second in &pending[at + 1..] {
+            let choose =
+                |seat, rng: &mut RngStream| rng.draw(&mut episode.game().legal(episode.state(), seat));
+            let (one, other) = ((first, choose(first, rng)), (second, choose(second, rng)));
+            let is_equal = reach(episode, &[one, other])? == reach(episode, &[other, one])?;
+            ensure(is_equal, || format!("the choices of {first} and {second} do not"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether two choices of one seat look the same to all others while these still owe theirs.
+pub(super) fn commits_stay_hidden<G: Game>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
+    let game = &**episode.game();
+    let pending = episode.pending();
+    if pending.len() < 2 {
+        return Ok(());
+    }
+    for seat in pending.iter() {
+        let mut legal = game.legal(episode.state(), seat);
+        if legal.len() < 2 {
+            continue;
+        }
+        let (one, other) = (rng.draw(&mut legal), rng.draw(&mut legal));
+        let (one, other) = (reach(episode, &[(seat, one)])?.0, reach(episode, &[(seat, other)])?.0);
+        for watcher in Viewer::all(game.info().seats).filter(|watcher| !watcher.is(seat)) {
+            let (one, other) = (Shown::to(game, &one, watcher), Shown::to(game, &other, watcher));
+            ensure(one == other, || format!("that of {seat} shows {watcher} {one:?} or {other:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn a_restored_position_is_equal<G: Game>(episode: &Episode<G>) -> Audit {
+    let restored = Episode::restore(Arc::clone(episode.game()), &episode.save())?;
+    ensure(restored.state() == episode.state(), || "the restored state differs")?;
+    ensure(restored.digest() == episode.digest(), || "the restored episode has another digest")
+}
+
+pub(super) fn the_state_is_small<G: Game>(episode: &Episode<G>) -> Audit {
+    let bytes = borsh::to_vec(episode.state()).expect("writing to memory does not fail").len();
+    ensure(bytes <= MOST_BYTES, || format!("{bytes} bytes are more than {MOST_BYTES}"))
+}

@@ -1,0 +1,68 @@
+//! What holds of a table before anything is dealt.
+
+use crate::{Audit, ColumnKind, FieldKind, Game, GameInfo, GameType, Table, ensure};
+
+pub(super) fn actions_round_trip<G: Game>(game: &G) -> Audit {
+    let actions = &game.info().actions;
+    for index in 0..=u8::MAX {
+        let label = actions.label(index);
+        let Some(action) = game.decode(index) else {
+            ensure(label.is_none(), || format!("index {index} has the label {label:?} but no action"))?;
+            continue;
+        };
+        let encoded = game.encode(action);
+        ensure(encoded == index, || format!("{action:?} of index {index} has the index {encoded}"))?;
+        let parsed = label.and_then(|label| actions.parse(label));
+        ensure(parsed == Some(index), || format!("{action:?} of index {index} has the label {label:?}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) -> Audit {
+    ensure(info.id == game_type.id, || format!("a table of {} is called {}", game_type.id, info.id))?;
+    ensure(game_type.seats.contains(&info.seats), || format!("{} is not played by {}", info.id, info.seats))?;
+    for field in info.layout.fields.iter().chain(&info.public_layout.fields) {
+        let most = match &field.kind {
+            FieldKind::Id { table } => rows(info, table)?.saturating_sub(1),
+            FieldKind::Category { names } => names.len().saturating_sub(1),
+            FieldKind::Seat => info.seats.into(),
+            FieldKind::Flag => 1,
+            FieldKind::Count => field.max.into(),
+        };
+        ensure(usize::from(field.max) == most, || {
+            format!("{} has the maximum {}, not {most}", field.name, field.max)
+        })?;
+        ensure(!field.doc.is_empty(), || format!("{} has no sentence for people", field.name))?;
+    }
+    for action in info.actions.all() {
+        let rows = action.table.map(|table| rows(info, table)).transpose()?;
+        let is_within = rows.is_none_or(|rows| (1..rows).contains(&usize::from(action.row)));
+        ensure(is_within, || format!("{action:?} names a row that its table does not have"))?;
+    }
+    info.tables.iter().try_for_each(|table| columns_keep_to_their_kinds(info, table))
+}
+
+fn rows(info: &GameInfo, table: &str) -> Result<usize, String> {
+    let found = info.tables.iter().find(|known| known.name == table);
+    found.map(|table| table.rows.len()).ok_or_else(|| format!("there is no table {table}"))
+}
+
+fn columns_keep_to_their_kinds(info: &GameInfo, table: &Table) -> Audit {
+    let is_none = |row: &Vec<i16>| row.iter().all(|&value| value == 0);
+    ensure(table.rows.first().is_some_and(is_none), || format!("row 0 of {} is not all zero", table.name))?;
+    let is_full = |row: &Vec<i16>| row.len() == table.columns.len();
+    ensure(table.rows.iter().all(is_full), || format!("a row of {} has not every column", table.name))?;
+    for (at, column) in table.columns.iter().enumerate() {
+        let most = match &column.kind {
+            ColumnKind::Id { table } => rows(info, table)?.saturating_sub(1),
+            ColumnKind::Category { names } => names.len().saturating_sub(1),
+            ColumnKind::Flag => 1,
+            ColumnKind::Count => continue,
+        };
+        let is_within = |row: &Vec<i16>| usize::try_from(row[at]).is_ok_and(|value| value <= most);
+        ensure(table.rows.iter().all(is_within), || {
+            format!("{}.{} exceeds {most}", table.name, column.name)
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! What holds of a whole game.
+
+use std::sync::Arc;
+
+use super::position::seats;
+use crate::testkit::playout::Played;
+use crate::{Audit, Digest, Episode, Game, Seat, ensure};
+
+/// The most episodes that are restored and played on in one game.
+const MOST_RESTORED: usize = 64;
+
+pub(super) fn play_ends<G: Game>(end: &Episode<G>) -> Audit {
+    let most = end.game().info().max_plies;
+    ensure(!end.is_truncated(), || format!("it goes on after {most} plies"))
+}
+
+pub(super) fn the_end_has_an_outcome<G: Game>(end: &Episode<G>) -> Audit {
+    let seats = usize::from(end.game().info().seats);
+    match end.outcome() {
+        None => Err("nobody owes a choice, and yet there is no outcome".to_owned()),
+        Some(outcome) => {
+            ensure(outcome.scores().len() == seats, || format!("{outcome:?} is not for {seats} seats"))
+        }
+    }
+}
+
+pub(super) fn scores_are_explained<G: Game>(end: &Episode<G>) -> Audit {
+    let (least, most) = end.game().info().scores;
+    let outcome = end.outcome().ok_or("there is no outcome")?;
+    for seat in seats(end) {
+        let score = outcome.scores()[seat.index()];
+        let lines = end.game().explain(end.state(), seat);
+        let explained: i32 = lines.iter().map(|line| line.points).sum();
+        ensure(explained == score, || {
+            format!("{seat} has {score} points, of which {lines:?} explain {explained}")
+        })?;
+        ensure((least..=most).contains(&score), || format!("{score} is not within {least} to {most}"))?;
+    }
+    Ok(())
+}
+
+fn play_on<G: Game>(episode: &mut Episode<G>, (seat, action): (Seat, u8)) -> Audit {
+    let ply = episode.ply();
+    episode.apply(seat, action.into()).map_err(|refused| format!("at ply {ply}: {refused}"))
+}
+
+/// Whether the same seed and choices lead to these digests, one at every ply and one at the end.
+pub(super) fn play_is_repeatable<G: Game>(played: &Played<G>, seed: u64, digests: &[Digest]) -> Audit {
+    let mut again = Episode::seeded(Arc::clone(played.end.game()), seed);
+    for (&digest, &choice) in digests.iter().zip(&played.choices) {
+        ensure(again.digest() == digest, || format!("at ply {} they differ", again.ply()))?;
+        play_on(&mut again, choice)?;
+    }
+    ensure(again.digest() == played.end.digest(), || "the ends differ")
+}
+
+/// Whether the episodes restored from snapshots come to the same end by the same choices: those of every ply, or in
+/// a long game of every second ply, every third, and so on.
+pub(super) fn snapshots_are_played_on<G: Game>(played: &Played<G>, snapshots: &[Vec<u8>]) -> Audit {
+    let step = snapshots.len().div_ceil(MOST_RESTORED);
+    for (ply, snapshot) in snapshots.iter().enumerate().step_by(step) {
+        let mut restored = Episode::restore(Arc::clone(played.end.game()), snapshot)?;
+        for &choice in &played.choices[ply..] {
+            play_on(&mut restored, choice).map_err(|broken| format!("restored at ply {ply}, {broken}"))?;
+        }
+        let is_equal = restored.digest() == played.end.digest() && restored.state() == played.end.state();
+        ensure(is_equal, || format!("restored at ply {ply}, it comes to another end"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn a_restart_is_a_new_episode<G: Game>(played: &Played<G>, seed: u64) -> Audit {
+    let mut restarted = played.end.clone();
+    restarted.restart(seed);
+    let begun = Episode::seeded(Arc::clone(played.end.game()), seed);
+    ensure(restarted.digest() == begun.digest(), || "their digests differ")
+}

@@ -1,0 +1,35 @@
+//! All that a viewer is told of a position.
+
+use crate::{ActionSet, Game, SeatSet, Viewer};
+
+/// Everything a viewer is shown of a position: two positions that differ only in what the viewer may not
+/// know show it the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    view: Vec<u8>,
+    text: String,
+    legal: ActionSet,
+    pending: SeatSet,
+}
+
+impl Shown {
+    /// What `viewer` is shown of `state`.
+    ///
+    /// # Panics
+    /// When the game cannot write to memory.
+    pub fn to<G: Game>(game: &G, state: &G::State, viewer: impl Into<Viewer>) -> Self {
+        let viewer = viewer.into();
+        let mut view = vec![0xff; game.info().layout_for(viewer).bytes()];
+        game.view(state, viewer, &mut view);
+        let mut text = String::new();
+        game.text(state, viewer, &mut text).expect("writing to a string does not fail");
+        let legal = viewer.seat().map_or(ActionSet::EMPTY, |seat| game.legal(state, seat));
+        Self { view, text, legal, pending: game.pending(state) }
+    }
+
+    /// The seats that owe a choice.
+    #[must_use]
+    pub fn pending(&self) -> SeatSet {
+        self.pending
+    }
+}
