@@ -1,6 +1,7 @@
 //! What every game's tests share: the laws, random playouts, golden playthroughs, perft-like counts.
 //!
-//! Nothing here knows a game, and no game is exempt from anything here.
+//! Nothing here knows a game, and no game is exempt from anything here. The [`toy`] is a game of its own: a template
+//! for new ones, and the proof, by its broken twins, that each law can fail. `docs/testing.md` lists the laws.
 
 mod determinize;
 mod knowledge;
@@ -9,6 +10,7 @@ mod perft;
 mod playout;
 mod playthrough;
 mod shown;
+pub mod toy;
 
 use std::sync::Arc;
 

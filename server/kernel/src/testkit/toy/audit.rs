@@ -1,0 +1,81 @@
+//! What holds in every position that can be reached.
+
+use super::Toy;
+use super::catalogue::CARDS;
+use super::state::{Cards, Draw, HAND, MOST_SEATS, Phase, Placement, ROUNDS, State};
+use crate::{Audit, Conserved, Seat, ensure};
+
+impl Toy {
+    pub(super) fn audit(&self, state: &State) -> Audit {
+        ensure(state.round < ROUNDS, || format!("there is no round {}", state.round))?;
+        ensure(state.phase != Phase::Over || state.round + 1 == ROUNDS, || "the game is over too soon")?;
+        self.audit_cards(state)?;
+        self.audit_plays(state)?;
+        self.audit_draws(state)
+    }
+
+    /// Every card is in one place.
+    fn audit_cards(&self, state: &State) -> Audit {
+        let mut cards = Conserved::new("card");
+        cards.found(state.deck)?;
+        for hand in state.hands.of(self.seats) {
+            cards.found(*hand)?;
+        }
+        for plays in state.revealed() {
+            cards.found(plays.of(self.seats).iter().flatten().map(|card| card.get()))?;
+        }
+        let drawn = state.draws.iter().flatten();
+        let lying = drawn.filter(|draw| draw.placement != Placement::Kept);
+        cards.found(lying.map(|draw| draw.card.get()))?;
+        cards.are_all(&(1..=CARDS).collect::<Cards>())
+    }
+
+    /// Every seat has played a card in each round turned up, none in rounds to come, and else one of its hand.
+    fn audit_plays(&self, state: &State) -> Audit {
+        let revealed = state.revealed().len();
+        let is_seated = |seat: Seat| seat.number() < self.seats;
+        for (round, plays) in state.plays.iter().enumerate() {
+            for (seat, play) in Seat::all(MOST_SEATS).zip(plays.all()) {
+                let holds = match play {
+                    Some(_) if !is_seated(seat) => false,
+                    Some(card) if round == usize::from(state.round) && round == revealed => {
+                        state.hands[seat].contains(*card)
+                    }
+                    Some(_) => round < revealed,
+                    None => round >= revealed || !is_seated(seat),
+                };
+                ensure(holds, || format!("{seat} cannot have played {play:?} in round {round}"))?;
+            }
+        }
+        for (seat, hand) in Seat::all(MOST_SEATS).zip(state.hands.all()) {
+            let kept = state.draws_of(seat).filter(|draw| draw.placement == Placement::Kept).count();
+            let due = if is_seated(seat) { usize::from(HAND) + kept - revealed } else { 0 };
+            ensure(hand.len() as usize == due, || format!("{seat} holds {} cards, not {due}", hand.len()))?;
+        }
+        Ok(())
+    }
+
+    /// A card has been drawn in each round turned up, and placed in all but the last of them.
+    fn audit_draws(&self, state: &State) -> Audit {
+        for (round, draw) in state.draws.iter().enumerate() {
+            let is_open = state.phase == Phase::Place && round == usize::from(state.round);
+            let holds = match draw {
+                Some(draw) => {
+                    round < state.revealed().len()
+                        && draw.seat.number() < self.seats
+                        && (draw.placement == Placement::Open) == is_open
+                        && (draw.placement != Placement::Kept || has_had(state, *draw))
+                }
+                None => round >= state.revealed().len(),
+            };
+            ensure(holds, || format!("{draw:?} cannot be in round {round}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the seat of a draw holds its card, or has played it.
+fn has_had(state: &State, draw: Draw) -> bool {
+    let has_played = state.revealed().iter().any(|plays| plays[draw.seat] == Some(draw.card));
+    has_played || state.hands[draw.seat].contains(draw.card)
+}

@@ -1,0 +1,75 @@
+//! The printed components: eight cards.
+
+use serde::Deserialize;
+
+use crate::catalogue::{Checked, Small, read, require, unique};
+use crate::{Provenance, Table};
+
+/// How many cards there are.
+pub const CARDS: u8 = 8;
+
+crate::ids! {
+    /// A card, by its row in the table of cards.
+    pub CardId
+}
+
+/// A printed card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// Its name, in the labels of actions and in texts.
+    pub name: String,
+    /// What it wins a round with, and is worth to who wins it.
+    pub value: u8,
+}
+
+/// The cards, read and validated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalogue {
+    /// In the order of their ids, from 1.
+    pub cards: Vec<Card>,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    cards: Section,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    source: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    value: Small<1, 99>,
+}
+
+impl Catalogue {
+    /// Reads and validates the JSON.
+    pub(super) fn read(json: &str) -> Checked<Self> {
+        let File { cards: Section { source, rows } } = read(json)?;
+        require(rows.len() == usize::from(CARDS), "cards.rows", || {
+            format!("has {} rows, but the rules need {CARDS}", rows.len())
+        })?;
+        unique("cards.rows", "name", &rows, |row| row.name.clone())?;
+        // Without equal values no round has two winners.
+        unique("cards.rows", "value", &rows, |row| row.value.get())?;
+        let cards = rows.into_iter().map(|row| Card { name: row.name, value: row.value.get() }).collect();
+        Ok(Self { cards, source })
+    }
+
+    pub(super) fn provenance(&self) -> Vec<Provenance> {
+        vec![Provenance { section: "cards".into(), source: self.source.clone() }]
+    }
+
+    /// The cards as an integer matrix.
+    pub(super) fn table(&self) -> Table {
+        Table::of("cards", &self.cards).count("value", |card| card.value).finish()
+    }
+}

@@ -1,0 +1,28 @@
+//! What a seat may choose.
+
+use super::Toy;
+use super::action::{Action, BURY, KEEP, PLAY};
+use super::state::{Phase, State};
+use crate::{ActionSet, Seat};
+
+impl Toy {
+    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        match state.phase {
+            _ if !self.pending(state).contains(seat) => ActionSet::EMPTY,
+            Phase::Play => PLAY.on(state.hands[seat]),
+            Phase::Place => KEEP.all().union(BURY.all()),
+            Phase::Over => ActionSet::EMPTY,
+        }
+    }
+
+    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        self.pending(state).contains(seat)
+            && match (state.phase, action) {
+                (Phase::Play, Action::Play(card)) => state.hands[seat].contains(card),
+                (Phase::Place, Action::Keep | Action::Bury) => true,
+                (Phase::Play, Action::Keep | Action::Bury)
+                | (Phase::Place, Action::Play(_))
+                | (Phase::Over, Action::Play(_) | Action::Keep | Action::Bury) => false,
+            }
+    }
+}

@@ -1,0 +1,163 @@
+//! A small complete game, for the tests of the kernel and as a template for new games.
+//!
+//! Eight cards have the values 1 to 8; each seat is dealt two. In each of two rounds all seats secretly choose a
+//! card of their hand and turn them up at once: the greatest value wins the values of all cards played. The winner
+//! then draws a card that it alone sees, and keeps it or buries it under the deck. At the end every card left in
+//! a hand costs its value.
+//!
+//! It uses every part of the contract, and is so small that all its histories can be enumerated. The files have the
+//! same roles in every game; `CONTRIBUTING.md` walks through them.
+
+mod action;
+mod audit;
+mod catalogue;
+mod estimate;
+mod legal;
+mod memory;
+mod resample;
+mod scoring;
+mod state;
+mod text;
+mod turn;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{
+    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
+    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
+};
+
+pub use action::Action;
+pub use catalogue::{CARDS, Card, CardId, Catalogue};
+pub use state::{Cards, Draw, Phase, Placement, ROUNDS, State};
+
+/// The stream from which hands are dealt.
+const DEAL_STREAM: usize = 0;
+/// The stream from which the winners of rounds draw.
+const DRAW_STREAM: usize = 1;
+
+/// The rules of the toy game at one table.
+#[derive(Debug, Clone)]
+pub struct Toy {
+    catalogue: Arc<Loaded<Catalogue>>,
+    info: GameInfo,
+    seats: u8,
+    /// Whether all see a card that is kept.
+    shows_kept: bool,
+}
+
+impl Toy {
+    fn card(&self, id: CardId) -> &Card {
+        &self.catalogue.value.cards[id.index() - 1]
+    }
+}
+
+impl Game for Toy {
+    type State = State;
+    type Action = Action;
+    type Catalogue = Catalogue;
+
+    const TYPE: GameType = GameType {
+        id: "toy",
+        name: "Toy",
+        rules_version: 1,
+        seats: 2..=3,
+        options: &[OptionSpec {
+            name: "kept",
+            kind: OptionKind::Choice(&["shown", "hidden"]),
+            default: "shown",
+            doc: "whether a card that is kept is shown to all",
+        }],
+        streams: &["deal", "draw"],
+        catalogue: include_str!("catalogue.json"),
+    };
+
+    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
+        Catalogue::read(json)
+    }
+
+    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
+        catalogue.provenance()
+    }
+
+    fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
+        let (layout, public_layout) = view::layouts(seats);
+        let info = GameInfo {
+            id: Self::TYPE.id,
+            rules_version: Self::TYPE.rules_version,
+            catalogue: catalogue.digest,
+            seats,
+            options: options.clone(),
+            actions: Action::space(&catalogue.value),
+            // In each round every seat plays a card, and one keeps or buries another.
+            max_plies: u32::from(ROUNDS) * (u32::from(seats) + 1),
+            layout,
+            public_layout,
+            tables: vec![catalogue.value.table()],
+            scores: scoring::range(&catalogue.value),
+        };
+        let shows_kept = options.word("kept") == "shown";
+        Ok(Self { catalogue, info, seats, shows_kept })
+    }
+
+    fn info(&self) -> &GameInfo {
+        &self.info
+    }
+
+    fn deal(&self, chance: &mut Chance) -> State {
+        Self::deal(self, chance)
+    }
+
+    fn pending(&self, state: &State) -> SeatSet {
+        Self::pending(self, state)
+    }
+
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        Self::legal(self, state, seat)
+    }
+
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        Self::is_legal(self, state, seat, action)
+    }
+
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+        Self::advance(self, state, choice, chance);
+    }
+
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        Self::view(self, state, viewer, out);
+    }
+
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        Self::text(self, state, viewer, out)
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        Self::outcome(self, state)
+    }
+
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+        Self::explain(self, state, seat)
+    }
+
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        Self::resample(self, state, viewer, rng);
+    }
+
+    fn audit(&self, state: &State) -> Result<(), String> {
+        Self::audit(self, state)
+    }
+
+    fn encode(&self, action: Action) -> u8 {
+        action.encode()
+    }
+
+    fn decode(&self, index: u8) -> Option<Action> {
+        Action::decode(index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Draws anew what a seat cannot know.
+//!
+//! The cards that a viewer has not seen are alike to it: nothing it was shown depends on which of them lies where.
+//! So every way to lay them out is as likely, and each card of a hand is as likely to be the one chosen or once kept.
+
+use super::state::{Draw, Phase, Placement, SEATS, State};
+use super::{CardId, Toy};
+use crate::{BySeat, RngStream, Seat, Viewer};
+
+impl Toy {
+    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let others = viewer.round(self.seats).skip(1);
+        let lies_unseen =
+            |draw: &Draw| draw.placement != Placement::Kept && !self.has_seen(Viewer::Seat(viewer), *draw);
+        // All cards that the viewer has not seen go back into the deck ...
+        let mut unseen: BySeat<u32, SEATS> = BySeat::default();
+        for seat in others.clone() {
+            let hand = self.hidden_hand(state, seat);
+            unseen[seat] = hand.len();
+            state.hands[seat] = state.hands[seat].difference(hand);
+            state.deck = state.deck.union(hand);
+        }
+        for draw in state.draws.iter().flatten().filter(|draw| lies_unseen(draw)) {
+            state.deck.insert(draw.card);
+        }
+        // ... and as many are drawn from it.
+        for seat in others.clone() {
+            for _ in 0..unseen[seat] {
+                state.hands[seat].insert(rng.draw(&mut state.deck));
+            }
+        }
+        for draw in state.draws.iter_mut().flatten().filter(|draw| lies_unseen(draw)) {
+            draw.card = CardId::new(rng.draw(&mut state.deck));
+        }
+        self.resample_kept(state, viewer, rng);
+        if state.phase == Phase::Play {
+            for seat in others {
+                if let Some(card) = &mut state.plays[usize::from(state.round)][seat] {
+                    *card = CardId::new(rng.draw(&mut state.hands[seat].clone()));
+                }
+            }
+        }
+    }
+
+    /// Which of its cards each other seat once kept unseen: any that it holds or has played since.
+    fn resample_kept(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let mut had = state.hands;
+        for round in (0..state.draws.len()).rev() {
+            let kept = state.draws[round].as_mut().filter(|draw| draw.placement == Placement::Kept);
+            if let Some(draw) = kept {
+                if self.has_seen(Viewer::Seat(viewer), *draw) {
+                    had[draw.seat].remove(draw.card);
+                } else {
+                    draw.card = CardId::new(rng.draw(&mut had[draw.seat]));
+                }
+            }
+            if let Some(plays) = state.revealed().get(round) {
+                for seat in Seat::all(self.seats) {
+                    had[seat].insert(plays[seat].expect("every seat has played a card"));
+                }
+            }
+        }
+    }
+}

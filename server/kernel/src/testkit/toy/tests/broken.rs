@@ -1,0 +1,333 @@
+//! The toy's broken twins: each does one thing wrong and all else as the toy.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use super::super::action::{KEEP, PLAY};
+use super::super::state::{Draw, Phase, Placement, State};
+use super::super::{Action, CardId, Cards, Catalogue, Toy};
+use super::flaw::Flaw;
+use crate::testkit::{History, Replayable};
+use crate::{
+    ActionSet, ActionSpace, CatalogueError, Chance, Field, Game, GameInfo, GameType, Legal, Loaded, Options,
+    Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer, ensure,
+};
+
+/// The toy with a flaw.
+pub(super) struct Broken {
+    toy: Toy,
+    info: GameInfo,
+    flaw: Flaw,
+    /// How often something was asked that a game should not count.
+    asked: AtomicU32,
+}
+
+/// The toy's state, with what only flaws use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BrokenState {
+    toy: State,
+    /// Compared, saved and restored.
+    mark: u8,
+    /// Compared and saved, but not restored.
+    lost: u8,
+    /// Not even compared.
+    ignored: u8,
+    /// So many bytes more are saved.
+    ballast: u16,
+}
+
+impl BrokenState {
+    fn compared(&self) -> (&State, u8, u8, u16) {
+        (&self.toy, self.mark, self.lost, self.ballast)
+    }
+}
+
+impl PartialEq for BrokenState {
+    fn eq(&self, other: &Self) -> bool {
+        self.compared() == other.compared()
+    }
+}
+
+impl Eq for BrokenState {}
+
+impl std::hash::Hash for BrokenState {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        self.compared().hash(hasher);
+    }
+}
+
+impl BorshSerialize for BrokenState {
+    fn serialize<W: Write>(&self, writer: &mut W) -> std::io::Result<()> {
+        (&self.toy, self.mark, self.lost, vec![0u8; self.ballast.into()]).serialize(writer)
+    }
+}
+
+impl BorshDeserialize for BrokenState {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> std::io::Result<Self> {
+        let (toy, mark, _, ballast): (_, _, u8, Vec<u8>) = BorshDeserialize::deserialize_reader(reader)?;
+        let ballast = u16::try_from(ballast.len()).expect("as long as it was written");
+        Ok(Self { toy, mark, lost: 0, ignored: 0, ballast })
+    }
+}
+
+impl Broken {
+    pub(super) fn new(toy: &Toy, flaw: Flaw) -> Arc<Self> {
+        let (toy, mut info) = (toy.clone(), toy.info().clone());
+        if flaw == Flaw::MissesALabel {
+            let named = ActionSpace::new().with(PLAY, |card| card.to_string());
+            info.actions = named.with(KEEP, |_| "keep".to_owned());
+        } else if flaw == Flaw::NamesARowTooMany {
+            let hand = info.layout.fields.iter_mut().find(|field| field.name == "hand");
+            hand.expect("a seat is shown its hand").max += 1;
+        } else if flaw == Flaw::HasAFieldTooMany {
+            let more = Field { name: "more", ..info.layout.fields[0].clone() };
+            info.layout.fields.push(more);
+        } else if flaw == Flaw::LastsTooLong {
+            info.max_plies -= 1;
+        } else if flaw == Flaw::ScoresBeyondItsRange {
+            info.scores = (1, 3);
+        }
+        Arc::new(Self { toy, info, flaw, asked: AtomicU32::new(0) })
+    }
+
+    fn is(&self, flaw: Flaw) -> bool {
+        self.flaw == flaw
+    }
+
+    /// How often this was asked before.
+    fn count(&self) -> u32 {
+        self.asked.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The lowest card that the seat after the viewer holds.
+    fn secret(&self, state: &BrokenState, viewer: Viewer) -> u8 {
+        let other = viewer.first().clockwise(1, self.info.seats);
+        state.toy.hands[other].lowest().unwrap_or(0)
+    }
+
+    fn others(&self, viewer: Seat) -> impl Iterator<Item = Seat> + use<> {
+        viewer.round(self.info.seats).skip(1)
+    }
+
+    /// What goes wrong before the toy draws anew.
+    fn before_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        if self.is(Flaw::ResamplesItsOwnHand) {
+            if let Some(card) = state.hands[viewer].lowest() {
+                state.hands[viewer].remove(card);
+                state.hands[viewer].insert(rng.draw(&mut state.deck));
+                state.deck.insert(card);
+            }
+        } else if self.is(Flaw::ForgetsWhatItBuried) {
+            let buried = |draw: &&mut Draw| draw.seat == viewer && draw.placement == Placement::Buried;
+            for draw in state.draws.iter_mut().flatten().filter(buried) {
+                state.deck.insert(draw.card);
+                draw.card = CardId::new(rng.draw(&mut state.deck));
+            }
+        }
+    }
+
+    /// What goes wrong after the toy has drawn anew.
+    fn after_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let mut kept = state.draws;
+        let is_hidden = |draw: &&mut Draw| draw.seat != viewer && draw.placement == Placement::Kept;
+        if self.is(Flaw::RemembersTheImpossible) {
+            let first = state.plays[0];
+            for draw in kept.iter_mut().flatten().filter(is_hidden) {
+                draw.card = first[draw.seat].expect("every seat played a card before");
+            }
+            state.draws = kept;
+        } else if self.is(Flaw::RemembersTheLowest) {
+            for draw in kept.iter_mut().flatten().filter(is_hidden) {
+                let later = state.revealed().get(1).and_then(|plays| plays[draw.seat]);
+                let had = later.into_iter().collect::<Cards>().union(state.hands[draw.seat]);
+                draw.card = CardId::new(had.lowest().expect("what was kept is somewhere"));
+            }
+            state.draws = kept;
+        } else if self.is(Flaw::DealsOthersLowCards) && state.round == 0 && rng.below(50) == 0 {
+            let pending = self.toy.pending(state);
+            for seat in self.others(viewer).filter(|seat| pending.contains(*seat)) {
+                let high = state.hands[seat].iter().last().expect("a hand is dealt");
+                state.deck.insert(high);
+                state.hands[seat].remove(high);
+                let low = state.deck.lowest().expect("a card was put there");
+                state.deck.remove(low);
+                state.hands[seat].insert(low);
+            }
+        }
+    }
+}
+
+impl Game for Broken {
+    type State = BrokenState;
+    type Action = Action;
+    type Catalogue = Catalogue;
+
+    const TYPE: GameType = Toy::TYPE;
+
+    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
+        <Toy as Game>::catalogue(json)
+    }
+
+    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
+        <Toy as Game>::provenance(catalogue)
+    }
+
+    fn new(_: Arc<Loaded<Catalogue>>, _: u8, _: &Options) -> Result<Self, SetupError> {
+        unreachable!("a twin is made from a toy and a flaw")
+    }
+
+    fn info(&self) -> &GameInfo {
+        &self.info
+    }
+
+    fn deal(&self, chance: &mut Chance) -> BrokenState {
+        let dealt = self.count();
+        if (self.is(Flaw::DealsOtherwiseTheSecondTime) && dealt == 1)
+            || (self.is(Flaw::DealsOtherwiseTheFourthTime) && dealt == 3)
+        {
+            chance.below(0, 2);
+        }
+        let ballast = if self.is(Flaw::SavesTooMuch) { 2048 } else { 0 };
+        BrokenState { toy: self.toy.deal(chance), mark: 0, lost: 0, ignored: 0, ballast }
+    }
+
+    fn pending(&self, state: &BrokenState) -> SeatSet {
+        self.toy.pending(&state.toy)
+    }
+
+    fn legal(&self, state: &BrokenState, seat: Seat) -> ActionSet {
+        let legal = self.toy.legal(&state.toy, seat);
+        match self.flaw {
+            Flaw::OffersNothing if state.toy.phase == Phase::Place => ActionSet::EMPTY,
+            Flaw::OffersMoreThanIsOwed if state.toy.phase == Phase::Play => PLAY.on(state.toy.hands[seat]),
+            _ => legal,
+        }
+    }
+
+    fn is_legal(&self, state: &BrokenState, seat: Seat, action: Action) -> bool {
+        let is_too_early = state.toy.phase == Phase::Play && action == Action::Keep;
+        let is_allowed = match self.flaw {
+            Flaw::AllowsMoreThanIsLegal => is_too_early,
+            Flaw::AllowsAStranger => seat.number() == self.info.seats,
+            Flaw::MovesOnRefusal => is_too_early && seat == Seat::FIRST && self.count().is_multiple_of(2),
+            _ => false,
+        };
+        is_allowed || self.toy.is_legal(&state.toy, seat, action)
+    }
+
+    fn advance(&self, state: &mut BrokenState, choice: Legal<Action>, chance: &mut Chance) {
+        if self.is(Flaw::MovesOnRefusal) && choice.action() == Action::Keep && state.toy.phase == Phase::Play
+        {
+            state.mark += 1;
+            return;
+        }
+        self.toy.advance(&mut state.toy, choice, chance);
+        if self.is(Flaw::RemembersTheOrder) {
+            state.mark = choice.seat().number();
+        } else if self.is(Flaw::ForgetsToSave) {
+            state.ignored += 1;
+            if state.toy.phase == Phase::Over {
+                state.mark = state.ignored;
+            }
+        } else if self.is(Flaw::ForgetsToRestore) {
+            state.lost += 1;
+        }
+    }
+
+    fn view(&self, state: &BrokenState, viewer: Viewer, out: &mut [u8]) {
+        let last = out.len() - 1;
+        let unwritten = out[last];
+        self.toy.view(&state.toy, viewer, out);
+        // The last byte is the size of the deck.
+        out[last] = match self.flaw {
+            Flaw::LeavesAByteUnwritten => unwritten,
+            Flaw::ExceedsAMaximum => 200,
+            Flaw::LeaksInTheView if viewer != Viewer::Public => self.secret(state, viewer),
+            Flaw::LeaksToThePublic if viewer == Viewer::Public => self.secret(state, viewer),
+            _ => out[last],
+        };
+        if self.is(Flaw::ForgetsWhatItBuried) {
+            let fields = self.info.layout_for(viewer).with_offsets();
+            let places = fields.filter(|(_, field)| field.name == "drawn").map(|(at, _)| at);
+            for at in places {
+                let draws = out[at..].iter_mut().zip(state.toy.draws.iter().flatten());
+                draws.filter(|(_, draw)| draw.placement == Placement::Buried).for_each(|(byte, _)| *byte = 0);
+            }
+        }
+    }
+
+    fn text(&self, state: &BrokenState, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut text = String::new();
+        self.toy.text(&state.toy, viewer, &mut text)?;
+        match self.flaw {
+            Flaw::ForgetsWhatItBuried => {
+                let kept = text.lines().filter(|line| !line.contains("buried"));
+                return kept.into_iter().try_for_each(|line| writeln!(out, "{line}"));
+            }
+            Flaw::CountsQuestions => write!(out, "{}", self.count())?,
+            Flaw::LeaksInTheText if viewer != Viewer::Public => {
+                write!(out, "{}", self.secret(state, viewer))?;
+            }
+            Flaw::ShowsACommit if state.toy.phase == Phase::Play => {
+                let chosen = state.toy.plays().all().iter().flatten();
+                chosen.into_iter().try_for_each(|card| write!(out, "{}", card.get() % 2))?;
+            }
+            _ => {}
+        }
+        out.write_str(&text)
+    }
+
+    fn outcome(&self, state: &BrokenState) -> Option<Outcome> {
+        match self.flaw {
+            Flaw::HasNoOutcome => None,
+            Flaw::EndsTooSoon if state.toy.round == 1 => Some(Outcome::ranked(&[0, 0], &[0, 0])),
+            _ => self.toy.outcome(&state.toy),
+        }
+    }
+
+    fn explain(&self, state: &BrokenState, seat: Seat) -> Vec<ScoreLine> {
+        let mut lines = self.toy.explain(&state.toy, seat);
+        if self.is(Flaw::ExplainsTooLittle) {
+            lines.pop();
+        }
+        lines
+    }
+
+    fn resample(&self, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
+        if self.is(Flaw::NeverResamples) || (self.is(Flaw::KeepsTheTruth) && rng.below(50) == 0) {
+            return;
+        }
+        if self.is(Flaw::DrawsFromElsewhere) {
+            *rng = RngStream::new(self.count().into(), 0);
+        }
+        self.before_resample(&mut state.toy, viewer, rng);
+        self.toy.resample(&mut state.toy, viewer, rng);
+        self.after_resample(&mut state.toy, viewer, rng);
+    }
+
+    fn audit(&self, state: &BrokenState) -> Result<(), String> {
+        ensure(!self.is(Flaw::RefusesWhatIsReached) || state.toy.round == 0, || "there is no second round")?;
+        self.toy.audit(&state.toy)
+    }
+
+    fn encode(&self, action: Action) -> u8 {
+        if self.is(Flaw::EncodesWrongly) && action == Action::Bury {
+            return Action::Keep.encode();
+        }
+        action.encode()
+    }
+
+    fn decode(&self, index: u8) -> Option<Action> {
+        Action::decode(index).filter(|action| !self.is(Flaw::ForgetsAnAction) || *action != Action::Bury)
+    }
+}
+
+impl Replayable for Broken {
+    fn history(&self, world: &BrokenState, choices: &[(Seat, u8)], viewer: Seat) -> Option<History> {
+        self.toy.history(&world.toy, choices, viewer)
+    }
+}

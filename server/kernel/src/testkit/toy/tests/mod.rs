@@ -1,0 +1,18 @@
+mod broken;
+mod flaw;
+mod knowledge;
+mod laws;
+mod rules;
+
+use crate::testkit::{every_table, law_abiding_game};
+
+use super::Toy;
+
+#[test]
+fn the_toy_obeys_the_laws_at_every_table() {
+    for game in every_table::<Toy>() {
+        for seed in 0..50 {
+            law_abiding_game(&game, seed);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a viewer is shown, in words.
+
+use std::fmt::{self, Write};
+
+use super::state::{Cards, Phase, Placement, ROUNDS, State};
+use super::{CardId, Toy};
+use crate::{Seat, Viewer};
+
+impl Toy {
+    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
+        let due = match state.phase {
+            Phase::Play => "all choose a card",
+            Phase::Place => "the winner keeps or buries a card",
+            Phase::Over => "the game is over",
+        };
+        writeln!(out, "round {} of {ROUNDS}: {due}", state.round + 1)?;
+        if let Some(seat) = viewer.seat() {
+            writeln!(out, "your hand: {}", self.names(state.hands[seat]))?;
+        }
+        for seat in viewer.first().round(self.seats) {
+            self.seat_text(state, viewer, seat, out)?;
+        }
+        for (round, plays) in (1..).zip(state.revealed()) {
+            for (seat, card) in Seat::all(self.seats).zip(plays.of(self.seats).iter().flatten()) {
+                writeln!(out, "round {round}: {seat} played {}", self.card(*card).name)?;
+            }
+        }
+        for (round, draw) in (1..).zip(state.draws.iter().flatten()) {
+            let card = if self.has_seen(viewer, *draw) { &self.card(draw.card).name } else { "a card" };
+            let done = match draw.placement {
+                Placement::Open => "drew",
+                Placement::Kept => "kept",
+                Placement::Buried => "buried",
+            };
+            writeln!(out, "round {round}: {} {done} {card}", draw.seat)?;
+        }
+        writeln!(out, "deck: {} cards", state.deck.len())
+    }
+
+    /// What a seat holds and has chosen, as far as `viewer` knows.
+    fn seat_text(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> fmt::Result {
+        let shown = match self.shown_hand(state, seat) {
+            Cards::EMPTY => String::new(),
+            shown => format!(", among them {}", self.names(shown)),
+        };
+        let chosen = match state.plays()[seat].filter(|_| state.phase == Phase::Play) {
+            None => String::new(),
+            Some(card) if viewer.is(seat) => format!(", has chosen {}", self.card(card).name),
+            Some(_) => ", has chosen".to_owned(),
+        };
+        writeln!(out, "{seat}: {} cards{shown}{chosen}", state.hands[seat].len())
+    }
+
+    fn names(&self, cards: Cards) -> String {
+        let names: Vec<&str> = cards.iter().map(|id| self.card(CardId::new(id)).name.as_str()).collect();
+        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+    }
+}

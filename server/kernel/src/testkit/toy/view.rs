@@ -1,0 +1,110 @@
+//! What a viewer is shown, as bytes.
+
+use super::Toy;
+use super::catalogue::{CARDS, CardId};
+use super::state::{HAND, Phase, Placement, ROUNDS, State};
+use crate::{
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, with_seats,
+};
+
+const PHASES: &[&str] = &["play", "place", "over"];
+const PLACEMENTS: &[&str] = &["none", "open", "kept", "buried"];
+
+/// A position as one viewer sees it, at a table of `N`.
+pub(super) struct Shown<'a, const N: usize> {
+    toy: &'a Toy,
+    state: &'a State,
+    around: Around<N>,
+}
+
+impl<const N: usize> Shown<'_, N> {
+    /// The seat that looks.
+    fn own(&self) -> Seat {
+        self.around.viewer().seat().expect("the public has no fields of its own")
+    }
+}
+
+/// Every field, in the order of its bytes.
+fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
+    let by_seat = Axis::new("seat", seats);
+    let by_round = Axis::new("round", ROUNDS);
+    let round = FieldSpec::count("round", ROUNDS.into(), "The round, from 1.");
+    sink.field(round, |at, out| out.put(at.state.round + 1));
+    let phase = FieldSpec::category("phase", PHASES, "What is due.");
+    sink.field(phase, |at, out| {
+        out.put(match at.state.phase {
+            Phase::Play => 0,
+            Phase::Place => 1,
+            Phase::Over => 2,
+        });
+    });
+    let hand = FieldSpec::id("hand", "cards", CARDS, "The viewer's hand, ascending.");
+    sink.field(hand.by(Axis::new("place", HAND)).own(), |at, out| out.put_ids(at.state.hands[at.own()]));
+    let choice =
+        FieldSpec::id("choice", "cards", CARDS, "What the viewer has chosen while others still owe.");
+    sink.field(choice.own(), |at, out| {
+        let is_open = at.state.phase == Phase::Play;
+        out.put(CardId::row(at.state.plays()[at.own()].filter(|_| is_open)));
+    });
+    let has_chosen = FieldSpec::flag("has_chosen", "Who has chosen while others still owe.").by(by_seat);
+    sink.field(has_chosen, |at, out| {
+        let is_open = at.state.phase == Phase::Play;
+        let chosen = |seat: &Seat| is_open && at.state.plays()[*seat].is_some();
+        out.put_ids(at.around.seats().iter().map(|seat| chosen(seat).into()));
+    });
+    let size = FieldSpec::count("hand_size", HAND.into(), "Cards in each hand.").by(by_seat);
+    sink.field(size, |at, out| out.put_ids(at.around.seats().map(|seat| count(at.state.hands[seat].len()))));
+    let plays = FieldSpec::id("plays", "cards", CARDS, "The cards turned up in each round.");
+    sink.field(plays.by(by_round).by(by_seat), |at, out| {
+        for plays in at.state.revealed() {
+            out.put_ids(at.around.seats().map(|seat| CardId::row(plays[seat])));
+        }
+    });
+    let winner = FieldSpec::seat("winner", seats, "Who won each round, and so drew a card.").by(by_round);
+    sink.field(winner, |at, out| {
+        out.put_ids(at.state.draws.map(|draw| at.around.relative_or_none(draw.map(|draw| draw.seat))));
+    });
+    let placement =
+        FieldSpec::category("placement", PLACEMENTS, "Where the card drawn in each round was put.");
+    sink.field(placement.by(by_round), |at, out| {
+        out.put_ids(at.state.draws.map(|draw| match draw.map(|draw| draw.placement) {
+            None => 0,
+            Some(Placement::Open) => 1,
+            Some(Placement::Kept) => 2,
+            Some(Placement::Buried) => 3,
+        }));
+    });
+    let drawn =
+        FieldSpec::id("drawn", "cards", CARDS, "The card drawn in each round, where the viewer has seen it.");
+    sink.field(drawn.by(by_round), |at, out| {
+        let seen = at.state.draws.map(|draw| draw.filter(|&draw| at.toy.has_seen(at.around.viewer(), draw)));
+        out.put_ids(seen.map(|draw| CardId::row(draw.map(|draw| draw.card))));
+    });
+    let deck = FieldSpec::count("deck", CARDS.into(), "Cards in the deck, without those buried under it.");
+    sink.field(deck, |at, out| out.put(count(at.state.deck.len())));
+}
+
+fn count(cards: u32) -> u8 {
+    u8::try_from(cards).expect("there are eight cards")
+}
+
+/// The layouts for seats and for the public.
+pub(super) fn layouts(seats: u8) -> (ViewLayout, ViewLayout) {
+    let (mut own, mut public) = (LayoutBuilder::for_seats(), LayoutBuilder::for_public());
+    with_seats!(seats, [2, 3], N => {
+        fields::<N, _>(seats, &mut own);
+        fields::<N, _>(seats, &mut public);
+    });
+    (own.finish(), public.finish())
+}
+
+impl Toy {
+    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        with_seats!(self.seats, [2, 3], N => {
+            let shown = Shown::<N> { toy: self, state, around: Around::new(viewer) };
+            let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
+            fields(self.seats, &mut writer);
+            writer.finish();
+        });
+    }
+}
