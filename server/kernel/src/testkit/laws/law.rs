@@ -91,3 +91,16 @@ impl fmt::Display for Law {
         f.write_str(self.words())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_lists_every_law_once() {
+        let page = include_str!("../../../../../docs/testing.md");
+        for law in Law::ALL {
+            assert_eq!(page.matches(&format!("| {law} |")).count(), 1, "{law}");
+        }
+    }
+}
