@@ -78,14 +78,15 @@ impl Faraway {
         }
         for seat in self.others(viewer) {
             let mut own = state.hands[seat];
-            let (from, count) = match state.phase {
-                Phase::SetAside if state.set_aside[seat][1].is_some() => (&mut own, 2),
-                // Nobody sees whether one has been set aside: six cases, none or one of five.
-                Phase::SetAside => (&mut own, u8::from(rng.below(6) > 0)),
-                Phase::Explore | Phase::Take | Phase::Place | Phase::Over => (&mut candidates, 2),
+            // Who still sets cards aside may have chosen the first: that is no secret, since every observation counts
+            // the choices made.
+            let count = state.set_aside[seat].iter().flatten().count();
+            let from = match state.phase {
+                Phase::SetAside => &mut own,
+                Phase::Explore | Phase::Take | Phase::Place | Phase::Over => &mut candidates,
             };
             state.set_aside[seat] = [None; 2];
-            for place in 0..usize::from(count) {
+            for place in 0..count {
                 state.set_aside[seat][place] = RegionId::of_row(rng.draw(from));
             }
             if count == 2 {
@@ -110,18 +111,19 @@ impl Faraway {
         let mut paths = self.paths(state);
         let own = self.deals(state).filter(|deal| deal.seat == viewer).fold(0, |own, deal| own | deal.bit);
         let known = paths.map(|path| Known::of(path, own));
-        exchange_alike(&mut paths, &known, 0, Path::MAX, rng);
+        exchange_paths(&mut paths, &known, rng);
         if paths.iter().any(|path| (path & !PLACED).count_ones() > 1) {
+            let deals: Vec<_> = self.deals(state).collect();
             for _ in 0..ROUNDS_OF_WALK {
-                for deal in self.deals(state) {
+                for deal in &deals {
                     let earlier = deal.bit - 1;
-                    exchange_alike(&mut paths, &known, deal.bit, earlier, rng);
-                    exchange_alike(&mut paths, &known, deal.bit, !earlier & !deal.bit, rng);
+                    exchange_parts(&mut paths, &known, deal.bit, earlier, rng);
+                    exchange_parts(&mut paths, &known, deal.bit, !earlier & !deal.bit, rng);
                 }
                 for _ in 0..FREE_STEPS {
                     step(&mut paths, &known, own, rng);
                 }
-                exchange_alike(&mut paths, &known, 0, Path::MAX, rng);
+                exchange_paths(&mut paths, &known, rng);
             }
         }
         self.follow(state, &paths);
@@ -131,7 +133,7 @@ impl Faraway {
 impl Faraway {
     /// The same while nobody has been dealt a returned card, without paths: every card was in one deal at most.
     ///
-    /// Draws what [`exchange_alike`] would draw, word for word.
+    /// Draws what [`exchange_paths`] would draw, word for word.
     fn resample_first_deals(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         /// The place of what is left of the deck.
         const DECK: u8 = u8::MAX;
@@ -197,12 +199,6 @@ impl Known {
     /// Of a card the viewer has never seen.
     const NOTHING: Self = Self { own: 0, late: 0, placed: 0 };
 
-    /// What of it concerns one part of a path, and whether the card came late to the deals of `late`.
-    fn within(&self, part: Path, late: Path) -> Self {
-        let placed = if part & PLACED == 0 { 0 } else { self.placed };
-        Self { own: self.own & part, late: self.late & late, placed }
-    }
-
     fn of(path: Path, own: Path) -> Self {
         let seen = path & own;
         Self {
@@ -228,41 +224,65 @@ fn late(path: Path, seen: Path) -> Path {
     late
 }
 
-/// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
-/// deal which the viewer knows alike in that part; without a deal, whole paths among all cards.
-fn exchange_alike(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rng: &mut RngStream) {
-    // Whether a card came late to a deal is decided before it.
-    let late = if part < deal { part | deal } else { part };
-    // Cards known alike form a class; a path's index stands for its card.
+/// Shuffles whole paths among the cards that the viewer knows alike.
+fn exchange_paths(paths: &mut Paths, known: &[Known; SANCTUARIES as usize], rng: &mut RngStream) {
+    // A path's index stands for its card.
     let mut classes = [(Known::NOTHING, Sanctuaries::EMPTY); SANCTUARIES as usize];
     let mut class_of = [0; SANCTUARIES as usize];
     let mut count = 0;
-    let mut members = Sanctuaries::EMPTY;
-    for (at, index) in (0u8..).zip(0..paths.len()) {
-        if paths[index] & deal != deal {
-            continue;
-        }
-        let seen = known[index].within(part, late);
-        let class = classes[..count].iter().position(|class| class.0 == seen).unwrap_or(count);
+    for (at, seen) in (0u8..).zip(known) {
+        let class = classes[..count].iter().position(|class| class.0 == *seen).unwrap_or(count);
         if class == count {
-            classes[class] = (seen, Sanctuaries::EMPTY);
+            classes[class] = (*seen, Sanctuaries::EMPTY);
             count += 1;
         }
         classes[class].1.insert(at);
-        class_of[index] = class;
-        members.insert(at);
+        class_of[usize::from(at)] = class;
     }
-    for at in members {
-        let one = usize::from(at);
-        let alike = &mut classes[class_of[one]].1;
+    for (one, class) in class_of.into_iter().enumerate() {
+        let alike = &mut classes[class].1;
         let left = alike.len();
         if left > 1 {
-            let other = usize::from(alike.nth(rng.below(left)).expect("below(len) is a rank"));
-            let swapped = (paths[one] ^ paths[other]) & part;
-            paths[one] ^= swapped;
-            paths[other] ^= swapped;
+            let other = alike.nth(rng.below(left)).expect("below(len) is a rank");
+            paths.swap(one, usize::from(other));
         }
-        alike.remove(at);
+        alike.remove(u8::try_from(one).expect("there are 45 cards"));
+    }
+}
+
+/// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
+/// deal which the viewer knows alike in that part.
+fn exchange_parts(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rng: &mut RngStream) {
+    // Whether a card came late to a deal is decided before it.
+    let late = if part < deal { part | deal } else { part };
+    let placed = if part & PLACED == 0 { 0 } else { Path::MAX };
+    let mut members = [0; SANCTUARIES as usize];
+    let mut count = 0;
+    for (at, path) in paths.iter().enumerate() {
+        members[count] = at;
+        count += usize::from(path & deal != 0);
+    }
+    let mut left = &members[..count];
+    while let [one, rest @ ..] = left {
+        let own = known[*one];
+        let is_alike = |other: &&usize| {
+            let other = known[**other];
+            (own.own ^ other.own) & part
+                | (own.late ^ other.late) & late
+                | (own.placed ^ other.placed) & placed
+                == 0
+        };
+        let count = rest.iter().filter(is_alike).count();
+        if count > 0 {
+            let rank = rng.below(u32::try_from(count + 1).expect("there are 45 cards")) as usize;
+            if let Some(&other) = rank.checked_sub(1).and_then(|rank| rest.iter().filter(is_alike).nth(rank))
+            {
+                let swapped = (paths[*one] ^ paths[other]) & part;
+                paths[*one] ^= swapped;
+                paths[other] ^= swapped;
+            }
+        }
+        left = rest;
     }
 }
 

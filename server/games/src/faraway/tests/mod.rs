@@ -3,9 +3,11 @@
 mod catalogue;
 mod course;
 mod ends;
+mod histories;
 mod knowledge;
 mod quests;
 mod records;
+mod sanctuaries;
 mod setup;
 mod shortage;
 
