@@ -196,6 +196,14 @@ fn lowest_bit(bits: u64) -> u8 {
     bits.trailing_zeros() as u8
 }
 
+impl From<u64> for BitSet<1> {
+    /// The set with the member `i` for every bit `i` that is set.
+    #[inline]
+    fn from(bits: u64) -> Self {
+        Self([bits])
+    }
+}
+
 impl<const W: usize> Default for BitSet<W> {
     fn default() -> Self {
         Self::EMPTY
@@ -328,6 +336,11 @@ mod tests {
         let mut out = [0xff; 9];
         set.write_bits(&mut out);
         assert_eq!(out, [1, 2, 0, 0, 0, 0, 0, 0, 4]);
+    }
+
+    #[test]
+    fn a_word_is_a_set_of_its_bits() {
+        assert_eq!(BitSet::from(0b1001).iter().collect::<Vec<_>>(), [0, 3]);
     }
 
     #[test]
