@@ -1,214 +1,239 @@
 //! What holds in every position: components are conserved, and memories agree with the board.
 
-use boardwire_kernel::{BitSet, Game as _};
+use boardwire_kernel::{Audit, BySeat, Conserved, Seat, ensure};
 
 use super::GoldenCompass;
-use super::limits::{CARD_TYPES, COLLECTING, PERIODS, SEATS, TILE_VALUES};
-use super::memory::{SEEN, TABLE};
-use super::state::{Cards, Place, State, Step, bits};
-
-type Check = Result<(), String>;
-
-fn holds(truth: bool, what: &str) -> Check {
-    if truth { Ok(()) } else { Err(what.to_owned()) }
-}
+use super::catalogue::limits::{CARD_TYPES, PERIODS, SEATS};
+use super::catalogue::{AxisId, CardId, CharacterId, EffectId, TokenId};
+use super::memory::{SEEN, TABLE, place_of};
+use super::state::{Aim, Hand, Place, SetKind, State, Step, TilePile};
 
 impl GoldenCompass {
     /// Checks every invariant; a snapshot from outside is refused for the first that is broken.
-    pub(super) fn check(&self, s: &State) -> Check {
-        self.check_ranges(s)?;
-        self.check_cards(s)?;
-        self.check_tokens(s)?;
-        self.check_tiles(s)?;
-        self.check_characters(s)?;
-        self.check_step(s)?;
-        (0..self.seats).try_for_each(|seat| self.check_memory(s, seat))
+    pub(super) fn audit(&self, state: &State) -> Audit {
+        self.audit_ranges(state)?;
+        self.audit_cards(state)?;
+        self.audit_tokens(state)?;
+        self.audit_tiles(state)?;
+        self.audit_characters(state)?;
+        self.audit_step(state)?;
+        self.all_seats().try_for_each(|seat| self.audit_memory(state, seat))
     }
 
-    fn check_ranges(&self, s: &State) -> Check {
+    fn audit_ranges(&self, state: &State) -> Audit {
         let catalogue = self.printed();
-        holds(usize::from(s.period) < PERIODS, "there is no such period")?;
-        holds(s.first < self.seats && s.active < self.seats, "there is no such seat")?;
-        holds(s.airship <= self.seats && s.gave_up <= self.seats, "the airship is with nobody")?;
-        holds(usize::from(s.axis) < catalogue.axes.len(), "there is no such axis")?;
-        holds(usize::from(s.op) <= catalogue.ops.len(), "there is no such effect")?;
-        holds(s.order.iter().all(|&seat| seat < self.seats), "a stranger drafts")?;
-        let period = usize::from(s.period);
+        let is_seated = |seat: Seat| seat.number() < self.seats;
+        let axis = state.axis.map_or(1, AxisId::index);
+        let effect = state.effect.map_or(0, EffectId::index);
+        ensure(usize::from(state.period) < PERIODS, || "there is no such period")?;
+        ensure(is_seated(state.first) && is_seated(state.active), || "there is no such seat")?;
+        let holders = [state.airship, state.gave_up];
+        ensure(holders.into_iter().flatten().all(is_seated), || "the airship is with nobody")?;
+        ensure(axis <= catalogue.axes.len(), || "there is no such axis")?;
+        ensure(state.axis.is_some() || state.step == Step::Keep, || "a turn began without a spin")?;
+        ensure(effect <= catalogue.ops.len(), || "there is no such effect")?;
+        ensure(state.order.into_iter().all(is_seated), || "a stranger drafts")?;
+        let period = usize::from(state.period);
         let start = if period == 0 { 0 } else { catalogue.objectives[period - 1] };
-        holds((start..=catalogue.objectives[period]).contains(&s.lyra), "Lyra is outside the period")?;
-        let idle = &s.places[usize::from(self.seats)..];
-        holds(idle.iter().all(|place| *place == Place::default()), "an empty seat owns something")?;
-        holds(usize::from(s.program.depth) <= s.program.frames.len(), "too many lists of effects")?;
-        let ends = |frame: &(u8, u8)| frame.0 <= frame.1 && usize::from(frame.1) <= catalogue.ops.len();
-        holds(s.program.frames.iter().all(ends), "a list of effects does not exist")
+        let spaces = start..=catalogue.objectives[period];
+        ensure(spaces.contains(&state.lyra), || "Lyra is outside the period")?;
+        let empty = &state.places.all()[usize::from(self.seats)..];
+        ensure(empty.iter().all(|place| *place == Place::default()), || "an empty seat owns something")?;
+        let program = &state.program;
+        ensure(usize::from(program.depth) <= program.lists.len(), || "too many lists of effects")?;
+        let ends = program
+            .lists
+            .iter()
+            .all(|list| list.start <= list.end && usize::from(list.end) <= catalogue.ops.len());
+        ensure(ends, || "a list of effects does not exist")
     }
 
-    fn check_cards(&self, s: &State) -> Check {
-        let kinds = self.faces.len();
-        let sound = |cards: &Cards| {
-            cards.is_sound() && cards.as_slice().iter().all(|&card| usize::from(card) < kinds)
+    fn audit_cards(&self, state: &State) -> Audit {
+        let kinds = self.printed().cards.len();
+        let is_sound = |hand: &Hand| {
+            let rows = 1..=kinds;
+            hand.is_sound() && hand.as_slice().iter().all(|&card| rows.contains(&usize::from(card)))
         };
-        holds(s.places.iter().all(|place| sound(&place.hand)) && sound(&s.fresh), "a hand is not sound")?;
-        let mut counts = [0u32; CARD_TYPES];
-        for (card, count) in counts.iter_mut().enumerate() {
-            *count = u32::from(s.deck[card]) + u32::from(s.discard[card]);
+        let hands = state.places.all().iter().map(|place| &place.hand);
+        ensure(hands.clone().chain([&state.just_drawn]).all(is_sound), || "a hand is not sound")?;
+        ensure(state.deck.is_sound() && state.discard.is_sound(), || "a pile is miscounted")?;
+        let mut counts = [0u32; CARD_TYPES + 1];
+        for pile in [&state.deck, &state.discard] {
+            counts.iter_mut().zip(pile.counts()).for_each(|(sum, &count)| *sum += u32::from(count));
         }
-        for place in &s.places {
-            place.hand.as_slice().iter().for_each(|&card| counts[usize::from(card)] += 1);
+        hands.flat_map(Hand::as_slice).for_each(|&card| counts[usize::from(card)] += 1);
+        let printed = self.blocks.iter().map(|block| u32::from(block.len));
+        ensure(printed.eq(counts), || "Lyra cards are not conserved")?;
+        for seat in self.all_seats() {
+            let gains = seat == state.active && matches!(state.step, Step::Limit | Step::Drop { .. });
+            let catalogue = self.printed();
+            let most = if gains { catalogue.hand_places() } else { catalogue.hand_limit };
+            ensure(state.places[seat].hand.len() <= most, || "a hand is over its limit")?;
         }
-        let printed = |card: usize| self.blocks.get(card).map_or(0, |block| u32::from(block.len));
-        holds((0..CARD_TYPES).all(|card| counts[card] == printed(card)), "Lyra cards are not conserved")?;
-        let sum = |pile: &[u8]| pile.iter().map(|&count| u32::from(count)).sum::<u32>();
-        holds(sum(&s.deck) == u32::from(s.deck_len), "the draw pile is miscounted")?;
-        holds(sum(&s.discard) == u32::from(s.discard_len), "the discard pile is miscounted")?;
-        let limit = self.printed().hand_limit;
-        for seat in 0..self.seats {
-            let gaining = seat == s.active && matches!(s.step, Step::Limit | Step::Drop { .. });
-            let most = if gaining { limit + self.printed().gain() } else { limit };
-            holds(s.place(seat).hand.len() <= most, "a hand is over its limit")?;
-        }
-        let drawn = s.fresh.types();
-        let held = drawn.iter().all(|card| s.own().hand.count(card) >= s.fresh.count(card));
-        holds(held, "cards just drawn are not in hand")?;
-        holds(s.fresh.len() == 0 || matches!(s.step, Step::Drop { .. }), "cards just drawn linger")
+        let drawn = &state.just_drawn;
+        let held = drawn.cards().all(|card| state.acting().hand.count(card) >= drawn.count(card));
+        ensure(held, || "cards just drawn are not in hand")?;
+        let due = drawn.is_empty() || matches!(state.step, Step::Drop { .. });
+        ensure(due, || "cards just drawn linger")
     }
 
-    fn check_tokens(&self, s: &State) -> Check {
+    fn audit_tokens(&self, state: &State) -> Audit {
         let catalogue = self.printed();
-        let sets = s.places.iter().flat_map(|place| [place.tokens, place.laid]).chain(s.piles);
-        let mut seen = 0u32;
-        for set in sets {
-            holds(seen & set == 0, "an experience token is in two places")?;
-            seen |= set;
+        let mut tokens = Conserved::<1>::new("experience token");
+        state.places.all().iter().try_for_each(|place| {
+            tokens.found(place.tokens)?;
+            tokens.found(place.laid)
+        })?;
+        for (pile, city) in state.piles.iter().zip(&catalogue.cities) {
+            tokens.found(pile)?;
+            ensure(pile.difference(city.tokens).is_empty(), || "a token lies at a strange city")?;
         }
-        let all = catalogue.cities.iter().fold(0, |all, city| all | city.tokens);
-        holds(seen == all, "experience tokens are not conserved")?;
-        for (pile, city) in s.piles.iter().zip(&catalogue.cities) {
-            holds(pile & !city.tokens == 0, "a token lies at a strange city")?;
+        tokens.are_all(&(1..=super::catalogue::count_of(&catalogue.tokens)).collect())?;
+        let mut circles = Conserved::<1>::new("token laid out");
+        for (circle, city) in state.circles.iter().zip(catalogue.placing()) {
+            circles.found(circle)?;
+            ensure(circle.len() <= city.slots.into(), || "more tokens than circles")?;
         }
-        let laid = s.places.iter().fold(0, |laid, place| laid | place.laid);
-        let [first, second] = s.circles;
-        holds(first & second == 0 && first | second == laid, "circles and tokens laid out differ")?;
-        let full = s.circles.iter().zip(&catalogue.cities[COLLECTING..]);
-        let fits = full.clone().all(|(circle, city)| circle.count_ones() <= city.slots.into());
-        holds(fits, "more tokens than circles")
+        let laid = state.places.all().iter().flat_map(|place| place.laid).collect();
+        circles.are_all(&laid)
     }
 
-    fn check_tiles(&self, s: &State) -> Check {
+    fn audit_tiles(&self, state: &State) -> Audit {
         let catalogue = self.printed();
-        for value in 0..TILE_VALUES {
-            let taken: u32 = s.places.iter().map(|place| u32::from(place.truth[value])).sum();
-            let here = taken + u32::from(s.bag[value]) + u32::from(s.open[value]);
-            let printed = catalogue.tiles.get(value).map_or(0, |tile| u32::from(tile.1));
-            holds(here <= printed, "there are too many truth tiles")?;
+        let tiles = || state.places.all().iter().map(|place| &place.truth).chain([&state.bag, &state.open]);
+        ensure(tiles().all(TilePile::is_sound), || "truth tiles are miscounted")?;
+        let printed = std::iter::once(0).chain(catalogue.tiles.iter().map(|tile| tile.count));
+        let printed: TilePile = TilePile::of(printed);
+        for (value, &count) in (0u8..).zip(printed.counts()) {
+            let found: u32 = tiles().map(|pile| u32::from(pile.count(value))).sum();
+            ensure(found <= count.into(), || "there are too many truth tiles")?;
         }
-        let bag: u32 = s.bag.iter().map(|&count| u32::from(count)).sum();
-        let all: u32 = catalogue.tiles.iter().map(|tile| u32::from(tile.1)).sum();
-        let open = matches!(s.step, Step::Truth { .. } | Step::Over);
-        let scorings = u32::from(s.period) + u32::from(open);
-        holds(bag + scorings * u32::from(catalogue.tiles_drawn) == all, "truth tiles are not conserved")?;
-        holds(
-            s.passages.checked_add(s.drawn_passages) == Some(catalogue.passages),
-            "a passage tile is lost",
-        )?;
-        let dust: u32 = s.places.iter().map(|place| u32::from(place.dust)).sum();
-        holds(dust + u32::from(s.dust) == u32::from(catalogue.dust), "dust tiles are not conserved")?;
-        for seat in 0..self.seats {
-            let place = s.place(seat);
-            let own = u32::from(place.supply) + u32::from(place.compass) + place.laid.count_ones();
-            holds(own == u32::from(catalogue.compass), "compass tiles are not conserved")?;
+        let opened = matches!(state.step, Step::Truth { .. } | Step::Over);
+        let gone = (u32::from(state.period) + u32::from(opened)) * u32::from(catalogue.tiles_drawn);
+        let bag = u32::from(state.bag.len());
+        ensure(bag + gone == u32::from(printed.len()), || "truth tiles are not conserved")?;
+        let passages = state.passages.checked_add(state.drawn_passages);
+        ensure(passages == Some(catalogue.passages), || "a passage tile is lost")?;
+        let dust = state.places.all().iter().map(|place| u32::from(place.dust)).sum::<u32>();
+        let all_dust = dust + u32::from(state.dust);
+        ensure(all_dust == u32::from(catalogue.dust), || "dust tiles are not conserved")?;
+        for place in state.places.of(self.seats) {
+            let tiles = u32::from(place.supply) + u32::from(place.compass) + place.laid.len();
+            ensure(tiles == u32::from(catalogue.compass), || "compass tiles are not conserved")?;
         }
         Ok(())
     }
 
-    fn check_characters(&self, s: &State) -> Check {
-        let characters = &self.printed().characters;
-        let mut all = s.unseen;
-        let mut count = all.len();
-        for place in &s.places {
-            for id in [place.dealt[0], place.dealt[1], place.ally, place.under] {
-                if let Some(id) = id.checked_sub(1) {
-                    holds(usize::from(id) < characters.len(), "there is no such character")?;
-                    all.insert(id);
-                    count += 1;
-                }
-            }
-            holds(place.kept <= 2, "no such character was kept")?;
-        }
-        let pile: BitSet<1> =
-            (0u8..).zip(characters).filter(|(_, card)| card.period == s.period).map(|(id, _)| id).collect();
-        holds(all == pile && count == pile.len(), "characters are not conserved")?;
-        let keeping = s.step == Step::Keep;
-        let seated = s.places[..usize::from(self.seats)].iter().all(|place| {
-            let dealt = place.dealt.iter().all(|&id| id > 0);
-            if keeping {
-                dealt && place.ally == 0
+    fn audit_characters(&self, state: &State) -> Audit {
+        let mut characters = Conserved::<2>::new("character");
+        characters.found(state.unseen)?;
+        let keeps = state.step == Step::Keep;
+        for place in state.places.of(self.seats) {
+            let dealt = place.dealt.into_iter().flatten();
+            characters.found(dealt.chain(place.ally).chain(place.under).map(CharacterId::get))?;
+            ensure(place.kept.is_none_or(|which| which < 2), || "no such character was kept")?;
+            let has_ally = place.ally.is_some() && place.under.is_some();
+            let is_right = if keeps {
+                place.dealt.is_some() && place.ally.is_none() && place.under.is_none()
             } else {
-                place.ally > 0 && place.under > 0 && place.kept == 0
-            }
-        });
-        holds(seated, "a seat has the wrong characters")
+                place.dealt.is_none() && has_ally && place.kept.is_none()
+            };
+            ensure(is_right, || "a seat has the wrong characters")?;
+        }
+        characters.are_all(&self.characters_of(state.period))
     }
 
     /// The step asks for something that can be chosen.
-    fn check_step(&self, s: &State) -> Check {
-        let (catalogue, lists) = (self.printed(), self.printed().options.len());
-        let sound = match s.step {
-            Step::Keep => s.places[..usize::from(self.seats)].iter().any(|place| place.kept == 0),
-            Step::Back { victim } => victim < self.seats && victim != s.active,
-            Step::Choose { first, count } => usize::from(first) + usize::from(count) <= lists,
-            Step::Cost(left) | Step::Pay { left } => left > 0 && left <= s.own().hand.len(),
-            Step::Drop { left } => left > 0 && left <= s.fresh.len(),
-            Step::Limit => s.own().hand.len() > catalogue.hand_limit,
-            Step::Steps { max } => max > 0 && u16::from(s.lyra) + u16::from(max) <= self.objective(s).into(),
-            Step::Fill(begun) => begun.left > 0 && begun.left <= 3,
-            Step::Airship => s.airship > 0,
-            Step::Ransom { left } => s.airship > 0 && left > 0 && left <= s.place(s.airship - 1).hand.len(),
-            Step::Truth { place, left } => {
-                let open: u32 = s.open.iter().map(|&count| u32::from(count)).sum();
-                place < self.seats && left > 0 && left <= catalogue.tiles_each && u32::from(left) <= open
+    fn audit_step(&self, state: &State) -> Audit {
+        let (catalogue, acting) = (self.printed(), state.acting());
+        let is_sound = match state.step {
+            Step::Keep => state.places.of(self.seats).iter().any(|place| place.kept.is_none()),
+            Step::Back { victim } => victim.number() < self.seats && victim != state.active,
+            Step::Choose { first, count } => {
+                usize::from(first) + usize::from(count) <= catalogue.options.len()
             }
-            Step::Over => usize::from(s.period) == PERIODS - 1,
-            _ => true,
+            Step::Cost(left) | Step::Pay { left } => left > 0 && left <= acting.hand.len(),
+            Step::Drop { left } => left > 0 && left <= state.just_drawn.len(),
+            Step::Limit => acting.hand.len() > catalogue.hand_limit,
+            Step::Steps { max } => {
+                max > 0 && u16::from(state.lyra) + u16::from(max) <= self.objective(state).into()
+            }
+            Step::Lay => state.is_last_period() && self.can_lay_token(state),
+            Step::Fill(begun) => {
+                let has_effect = match begun.kind {
+                    SetKind::Pair(_) | SetKind::Wild => self.has_pair_effect(state),
+                    SetKind::Triplet(_) | SetKind::Short(_) => acting.supply > 0,
+                    SetKind::Spies => self.has_target(state, Aim::Token),
+                };
+                let is_known = match begun.kind {
+                    SetKind::Pair(daemon) => daemon.index() <= catalogue.daemons.len(),
+                    SetKind::Triplet(symbol) | SetKind::Short(symbol) => {
+                        symbol.index() <= catalogue.symbols.len()
+                    }
+                    SetKind::Spies | SetKind::Wild => true,
+                };
+                (1..=3).contains(&begun.left)
+                    && is_known
+                    && has_effect
+                    && self.has_choice(&acting.hand, begun)
+            }
+            Step::Airship => state.airship.is_some(),
+            Step::Ransom { left } => {
+                let holder = state.airship.map(|seat| &state.places[seat]);
+                left > 0 && holder.is_some_and(|holder| left <= holder.hand.len())
+            }
+            Step::Truth { place, left } => {
+                place < self.seats && (1..=catalogue.tiles_each.min(state.open.len())).contains(&left)
+            }
+            Step::Over => state.is_last_period(),
+            Step::Colour | Step::Action | Step::Target(_) | Step::Sets => true,
         };
-        holds(sound, "the step asks for what cannot be")?;
-        let chooser = self.pending(s).lowest();
-        let stuck = chooser.is_some_and(|seat| self.legal(s, seat).is_empty());
-        holds(!stuck, "a seat owes a choice and has none")
+        ensure(is_sound, || "the step asks for what cannot be")?;
+        let chooser = self.pending(state).lowest();
+        let is_stuck = chooser.is_some_and(|seat| self.legal(state, seat).is_empty());
+        ensure(!is_stuck, || "a seat owes a choice and has none")
     }
 
-    fn check_memory(&self, s: &State, viewer: u8) -> Check {
-        let memory = &s.memory[usize::from(viewer)];
-        holds(memory.is_sound(), "a memory is not sound")?;
-        for (card, block) in (0u8..).zip(&self.blocks) {
+    fn audit_memory(&self, state: &State, viewer: Seat) -> Audit {
+        let memory = &state.memory[viewer];
+        ensure(memory.is_sound(), || "a memory is not sound")?;
+        let printed = self.printed().cards.len();
+        ensure(
+            memory.taken().iter().all(|taken| (1..=printed).contains(&taken.card.into())),
+            || "a card was taken that there is not",
+        )?;
+        for (card, block) in (1u8..).zip(&self.blocks[1..]) {
             let stamps = memory.stamps(*block);
             let hidden = stamps.iter().filter(|&&stamp| stamp != SEEN).count();
-            holds(
-                stamps.is_sorted() && stamps.iter().all(|&stamp| stamp == SEEN || stamp <= memory.returns),
-                "stamps",
-            )?;
+            let is_known = |stamp: u8| stamp == SEEN || stamp <= memory.returns;
+            ensure(stamps.is_sorted() && stamps.iter().all(|&stamp| is_known(stamp)), || "stamps")?;
             let taken = memory.taken().iter().filter(|taken| taken.card == card).count();
-            let known = usize::from(s.place(viewer).hand.count(card)) + taken;
-            let seen = known + usize::from(s.discard[usize::from(card)]);
-            holds(hidden + seen == stamps.len(), "a memory has the wrong number of hidden cards")?;
+            let known = usize::from(state.places[viewer].hand.count(CardId::new(card))) + taken;
+            let seen = known + usize::from(state.discard.count(card));
+            ensure(hidden + seen == stamps.len(), || "a memory has the wrong number of hidden cards")?;
         }
-        for seat in (0..self.seats).filter(|&seat| seat != viewer) {
+        for seat in self.others(viewer) {
             let certain = memory.taken().iter().filter(|taken| taken.is_certain(seat)).count();
-            let ages = &memory.ages[usize::from(seat)];
-            holds(ages.is_sound(), "ages are not sound")?;
-            let held = usize::from(s.place(seat).hand.len());
-            holds(usize::from(ages.len()) + certain == held, "a memory has the wrong number of hand places")?;
+            let ages = &memory.ages[seat];
+            let held = usize::from(state.places[seat].hand.len());
+            ensure(
+                usize::from(ages.len()) + certain == held,
+                || "a memory has the wrong number of hand places",
+            )?;
         }
-        let everywhere = |token: u8| -> u8 {
-            let holder = (0..SEATS).find(|&seat| s.places[seat].tokens >> token & 1 == 1);
-            let laid = s.circles.iter().any(|circle| circle >> token & 1 == 1);
-            holder.map_or(if laid { 0 } else { TABLE }, |seat| 1 << seat)
-        };
-        for token in bits(self.printed().cities.iter().fold(0, |all, city| all | city.tokens)) {
-            let (place, believed) = (everywhere(token), memory.tokens[usize::from(token)]);
-            let own = place == 1 << viewer;
-            let right = if place == 0 || own { believed == place } else { believed & place != 0 };
-            holds(right, "a memory of a token is wrong")?;
+        self.audit_token_places(state, viewer)
+    }
+
+    fn audit_token_places(&self, state: &State, viewer: Seat) -> Audit {
+        let holders: BySeat<_, SEATS> = BySeat::new(state.places.all().map(|place| place.tokens));
+        for token in (1..=super::catalogue::count_of(&self.printed().tokens)).map(TokenId::new) {
+            let holder = self.all_seats().find(|&seat| holders[seat].contains(token));
+            let is_laid = state.circles.iter().any(|circle| circle.contains(token));
+            let place = holder.map_or(if is_laid { 0 } else { TABLE }, place_of);
+            let believed = state.memory[viewer].places_of(token);
+            let is_seen = place == 0 || place == place_of(viewer);
+            let is_right = if is_seen { believed == place } else { believed & place != 0 };
+            ensure(is_right, || "a memory of a token is wrong")?;
         }
         Ok(())
     }

@@ -12,28 +12,41 @@
 //!
 //! Tokens. For each token, the places it may be in; equal tokens have equal standing.
 
+use boardwire_kernel::{BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::catalogue::Catalogue;
-use super::limits::{CARDS, KNOWN, SEATS, TOKENS};
-use super::state::{Cards, bits};
+use super::catalogue::limits::{CARD_TYPES, CARDS, KNOWN, SEATS, TOKENS};
+use super::catalogue::{CardId, TokenId, TokenSet};
+use super::state::{Pile, Sorted, tokens_of};
 
 /// The stamp of a card that is not hidden from this seat.
 pub(super) const SEEN: u8 = u8::MAX;
 /// The place of tokens at a city, or gone from it unseen.
 pub(super) const TABLE: u8 = 1 << SEATS;
 
-/// A card that was taken from this seat: its type and the seats that may hold it.
+/// The place of the tokens of a seat, as a bit.
+#[inline]
+pub(super) fn place_of(seat: Seat) -> u8 {
+    1 << seat.number()
+}
+
+/// A card that was taken from this seat: its type and the seats that may hold it, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Taken {
+    /// Its row; 0 in places not in use.
     pub(super) card: u8,
     pub(super) holders: u8,
 }
 
 impl Taken {
     /// Whether only `seat` can hold it.
-    pub(super) fn is_certain(self, seat: u8) -> bool {
-        self.holders == 1 << seat
+    pub(super) fn is_certain(self, seat: Seat) -> bool {
+        self.holders == place_of(seat)
+    }
+
+    /// Whether `seat` can hold it.
+    pub(super) fn may_be_with(self, seat: Seat) -> bool {
+        self.holders & place_of(seat) != 0
     }
 }
 
@@ -43,7 +56,7 @@ pub(super) struct Memory {
     /// Returns that still make a difference.
     pub(super) returns: u8,
     /// By seat, the ages of its hidden cards; cards it certainly took from this seat are left out.
-    pub(super) ages: [Cards; SEATS],
+    pub(super) ages: BySeat<Sorted, SEATS>,
     /// By copy of each type, ascending within a type: the return after which it was last seen, or [`SEEN`].
     pub(super) stamps: [u8; CARDS],
     taken_len: u8,
@@ -53,7 +66,7 @@ pub(super) struct Memory {
 }
 
 /// Where the copies of a type stand among the stamps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Block {
     pub(super) start: u8,
     pub(super) len: u8,
@@ -67,16 +80,16 @@ impl Block {
 
 impl Memory {
     /// The memory of the start: all cards and tokens are hidden.
-    pub(super) fn new(cards: usize, tokens: usize) -> Self {
+    pub(super) fn new(cards: u8, tokens: usize) -> Self {
         let mut memory = Self {
             returns: 0,
-            ages: [Cards::default(); SEATS],
+            ages: BySeat::default(),
             stamps: [SEEN; CARDS],
             taken_len: 0,
             taken: [Taken::default(); KNOWN],
             tokens: [0; TOKENS],
         };
-        memory.stamps[..cards].fill(0);
+        memory.stamps[..usize::from(cards)].fill(0);
         memory.tokens[..tokens].fill(TABLE);
         memory
     }
@@ -88,10 +101,11 @@ impl Memory {
 
     /// Whether numbers and lists are within their limits.
     pub(super) fn is_sound(&self) -> bool {
-        let recent = |ages: &Cards| ages.is_sound() && ages.as_slice().iter().all(|&age| age <= self.returns);
+        let recent =
+            |ages: &Sorted| ages.is_sound() && ages.as_slice().iter().all(|&age| age <= self.returns);
         usize::from(self.taken_len) <= KNOWN
             && usize::from(self.returns) <= KNOWN
-            && self.ages.iter().all(recent)
+            && self.ages.all().iter().all(recent)
     }
 
     /// The cards taken from this seat that opponents still hold.
@@ -100,7 +114,8 @@ impl Memory {
     }
 
     /// Remembers that `holders` have a card of this type.
-    pub(super) fn remember(&mut self, card: u8, holders: u8) {
+    pub(super) fn remember(&mut self, card: CardId, holders: u8) {
+        let card = card.get();
         let entry = Taken { card, holders };
         let mut at = usize::from(self.taken_len);
         if at == KNOWN {
@@ -139,36 +154,35 @@ impl Memory {
     }
 
     /// An opponent drew a card.
-    pub(super) fn saw_draw(&mut self, seat: u8) {
-        self.ages[usize::from(seat)].insert(self.returns);
+    pub(super) fn saw_draw(&mut self, seat: Seat) {
+        self.ages[seat].insert(self.returns);
     }
 
     /// An opponent showed a card and no longer has it.
     ///
-    /// `fresh` is 0, or says that it was one of so many cards it has just drawn.
-    pub(super) fn saw_card_leave(&mut self, seat: u8, card: u8, block: Block, fresh: u8) {
-        let at = usize::from(seat);
-        if fresh == 0
+    /// `just_drawn` is 0, or says that it was one of so many cards it has just drawn.
+    pub(super) fn saw_card_leave(&mut self, seat: Seat, card: CardId, block: Block, just_drawn: u8) {
+        if just_drawn == 0
             && let Some(entry) = self.recall(seat, card)
         {
-            if !entry.is_certain(seat) && self.ages[at].len() > 0 {
-                self.ages[at].take(0);
+            if !entry.is_certain(seat) && !self.ages[seat].is_empty() {
+                self.ages[seat].take(0);
             }
             return;
         }
         let first = self.stamps[block.range()][0];
-        let ages = self.ages[at].as_slice();
+        let ages = self.ages[seat].as_slice();
         let newest = ages.last().copied().unwrap_or(self.returns);
-        let from = if fresh == 0 { 0 } else { ages.len().saturating_sub(fresh.into()) };
+        let from = if just_drawn == 0 { 0 } else { ages.len().saturating_sub(just_drawn.into()) };
         if let Some(place) = ages[from..].iter().position(|&age| age >= first) {
-            self.ages[at].take(from + place);
+            self.ages[seat].take(from + place);
         }
         self.uncover(block, newest);
     }
 
     /// Drops the surest memory of `seat` having `card`; the others of its kind become as unsure as all of them.
-    fn recall(&mut self, seat: u8, card: u8) -> Option<Taken> {
-        let fits = |entry: &Taken| entry.card == card && entry.holders >> seat & 1 == 1;
+    fn recall(&mut self, seat: Seat, card: CardId) -> Option<Taken> {
+        let fits = |entry: &Taken| entry.card == card.get() && entry.may_be_with(seat);
         let all = self.taken().iter().filter(|entry| fits(entry));
         let union = all.clone().fold(0, |union, entry| union | entry.holders);
         let surest = all.map(|entry| entry.holders).min_by_key(|holders| (holders.count_ones(), *holders))?;
@@ -188,43 +202,44 @@ impl Memory {
     fn widen(&mut self, at: usize, holders: u8) {
         let entry = self.taken[at];
         if entry.holders.is_power_of_two() {
-            self.ages[entry.holders.trailing_zeros() as usize].insert(self.returns);
+            let holder = u8::try_from(entry.holders.trailing_zeros()).expect("a seat");
+            self.ages[Seat::new(holder)].insert(self.returns);
         }
         self.taken[at].holders = entry.holders | holders;
     }
 
     /// `thief` took a card of this type from this seat.
-    pub(super) fn lost_card(&mut self, thief: u8, card: u8) {
-        self.remember(card, 1 << thief);
+    pub(super) fn lost_card(&mut self, thief: Seat, card: CardId) {
+        self.remember(card, place_of(thief));
     }
 
     /// Others saw `thief` take an unknown card from `victim`.
-    pub(super) fn saw_card_stolen(&mut self, victim: u8, thief: u8) {
+    pub(super) fn saw_card_stolen(&mut self, victim: Seat, thief: Seat) {
         for at in 0..self.taken().len() {
-            if self.taken[at].holders >> victim & 1 == 1 {
-                self.widen(at, 1 << thief);
+            if self.taken[at].may_be_with(victim) {
+                self.widen(at, place_of(thief));
             }
         }
         self.taken[..usize::from(self.taken_len)].sort_unstable_by_key(|entry| (entry.card, entry.holders));
-        let ages = &mut self.ages[usize::from(victim)];
+        let ages = &mut self.ages[victim];
         let newest = ages.as_slice().last().copied().unwrap_or(self.returns);
-        if ages.len() > 0 {
+        if !ages.is_empty() {
             ages.take(0);
         }
-        self.ages[usize::from(thief)].insert(newest);
+        self.ages[thief].insert(newest);
     }
 
     /// The discard pile goes back into play: its cards are hidden again, but in no hand.
-    pub(super) fn saw_return(&mut self, discard: &[u8], blocks: &[Block]) {
-        let held = self.ages.iter().flat_map(Cards::as_slice);
+    pub(super) fn saw_return(&mut self, discard: &Pile, blocks: &[Block; CARD_TYPES + 1]) {
+        let held = self.ages.all().iter().flat_map(Sorted::as_slice);
         let seen: u128 = held.fold(0, |seen, &age| seen | 1 << age);
         // Only the order of stamps and ages counts: number them anew.
-        let rank = |number: u8| u8::try_from((seen & ((1u128 << number) - 1)).count_ones()).unwrap_or(0);
-        for ages in &mut self.ages {
+        let rank = |number: u8| small((seen & ((1u128 << number) - 1)).count_ones());
+        for ages in self.ages.of_mut(EVERY_SEAT) {
             *ages = ages.as_slice().iter().map(|&age| rank(age)).collect();
         }
-        self.returns = u8::try_from(seen.count_ones()).unwrap_or(0);
-        for (block, &back) in blocks.iter().zip(discard) {
+        self.returns = small(seen.count_ones());
+        for (block, &back) in blocks.iter().zip(discard.counts()) {
             let stamps = &mut self.stamps[block.range()];
             let hidden = stamps.iter().position(|&stamp| stamp == SEEN).unwrap_or(stamps.len());
             for stamp in &mut stamps[..hidden] {
@@ -234,28 +249,44 @@ impl Memory {
         }
     }
 
-    /// This seat has seen that `token` was in `from` and is in `to` now; equal tokens may have been it.
-    pub(super) fn saw_token(&mut self, catalogue: &Catalogue, token: u8, from: u8, to: u8) {
-        let kind = catalogue.tokens[usize::from(token)].kind;
-        let equal = |id: usize| catalogue.tokens[id].kind == kind;
-        let count = catalogue.tokens.len();
-        let alike = (0..count).filter(|&id| equal(id) && self.tokens[id] & from != 0);
-        let union = alike.fold(0, |union, id| union | self.tokens[id]);
-        for id in 0..count {
-            if equal(id) && self.tokens[id] & from != 0 {
-                self.tokens[id] = union;
-            }
-        }
-        self.tokens[usize::from(token)] = to;
+    /// Where `token` may be.
+    pub(super) fn places_of(&self, token: TokenId) -> u8 {
+        self.tokens[token.index() - 1]
     }
 
-    /// This seat has seen an unknown token of `city` go from `from` to `to`.
-    pub(super) fn saw_back(&mut self, catalogue: &Catalogue, city: u8, from: u8, to: u8) {
-        for id in bits(catalogue.cities[usize::from(city)].tokens) {
-            let places = &mut self.tokens[usize::from(id)];
+    fn places_mut(&mut self, token: TokenId) -> &mut u8 {
+        &mut self.tokens[token.index() - 1]
+    }
+
+    /// This seat has seen that `token` was in `from` and is in `to` now; any of those `equal` may have been it.
+    pub(super) fn saw_token(&mut self, equal: TokenSet, token: TokenId, from: u8, to: u8) {
+        let there = |memory: &Self, id: &TokenId| memory.places_of(*id) & from != 0;
+        let union = tokens_of(equal).filter(|id| there(self, id));
+        let union = union.fold(0, |union, id| union | self.places_of(id));
+        for id in tokens_of(equal) {
+            if there(self, &id) {
+                *self.places_mut(id) = union;
+            }
+        }
+        *self.places_mut(token) = to;
+    }
+
+    /// This seat has seen an unknown token with one of these `backs` go from `from` to `to`.
+    pub(super) fn saw_back(&mut self, backs: TokenSet, from: u8, to: u8) {
+        for id in tokens_of(backs) {
+            let places = self.places_mut(id);
             if *places & from != 0 {
                 *places |= to;
             }
         }
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "few seats")]
+const EVERY_SEAT: u8 = SEATS as u8;
+
+/// A number of bits of a word.
+#[expect(clippy::cast_possible_truncation, reason = "at most 128")]
+fn small(bits: u32) -> u8 {
+    bits as u8
 }

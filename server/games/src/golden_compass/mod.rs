@@ -5,28 +5,22 @@
 //! steal; when Lyra reaches the objective of a period, compass tiles decide who drafts truth tiles first.
 //! In the last period tokens are laid out, and only those score.
 //!
-//! `turn` is the course of a turn, `effect` what light-blue actions and allies do, `sets` the card sets,
-//! `period` what frames the turns, `cards` how cards and tokens change hands. `memory` is what a seat
-//! remembers of hidden things; `view` and `text` show it, `resample` draws the rest anew. `record` plays
-//! recorded games. Rulings are cited by their number (R19), clauses as in `docs/rules/golden_compass.md`.
+//! `turn` is the course of the game, with its parts `effects` (light-blue actions and allies), `sets` (card sets),
+//! `period` (what frames the turns) and `hands` (how cards and tokens change hands); `legal` is what may be chosen.
+//! `memory` is what a seat remembers of hidden things; `view` and `text` show it, `resample` draws the rest anew.
+//! `record` plays recorded games. Rulings are cited by their number (R19), clauses as in
+//! `docs/rules/golden_compass.md`.
 
 mod action;
 mod audit;
-mod cards;
 mod catalogue;
-mod effect;
 mod estimate;
-mod facts;
-mod layout;
-mod limits;
+mod legal;
 mod memory;
-mod period;
 mod record;
 mod resample;
 mod scoring;
-mod sets;
 mod state;
-mod tables;
 mod text;
 mod turn;
 mod view;
@@ -37,18 +31,21 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
+use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options,
-    Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError,
+    ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, OptionKind,
+    OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
 };
 
 pub use action::Action;
 pub use catalogue::Catalogue;
 pub use state::State;
 
-use action::Layout;
+use action::Ranges;
+use catalogue::limits::{CARD_TYPES, CHARACTERS, TOKENS};
+use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use memory::Block;
-use state::{Kind, Step, bits};
+use turn::sets::CardSets;
 
 /// The streams of chance, one a purpose.
 mod streams {
@@ -94,33 +91,30 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     doc: "Turns without a step after which Lyra advances by herself; 0 is never, 20 what the catalogue says (20).",
 }];
 
-/// What the rules ask of a card type, at a glance.
-#[derive(Debug, Clone, Copy)]
-struct Face {
-    daemon: u8,
-    symbol: u8,
-    is_ordinary: bool,
-    is_joker: bool,
-    is_spy: bool,
-}
-
 /// The rules of The Golden Compass for one table.
+///
+/// What is asked at every ply stands in flat arrays by row, beside the catalogue it follows from.
 #[derive(Debug)]
 pub struct GoldenCompass {
     loaded: Arc<Loaded<Catalogue>>,
     info: GameInfo,
-    layout: Layout,
+    ranges: Ranges,
     seats: u8,
     guard: Option<u16>,
-    daemons: u8,
-    symbols: u8,
-    weights: u32,
-    faces: Vec<Face>,
-    blocks: Vec<Block>,
+    /// Where the needle points, by rank.
+    wheel: Vec<AxisId>,
+    card_sets: CardSets,
+    /// Where the copies of every card type stand among the stamps.
+    blocks: [Block; CARD_TYPES + 1],
     /// Lyra cards in play.
-    copies: usize,
-    /// Of every token, the one before it that equals it.
-    alike: Vec<Option<u8>>,
+    copies: u8,
+    sizes: view::Sizes,
+    /// Pairs of equal tokens, in which their codes are put in order.
+    token_order: Vec<(u8, u8)>,
+    /// The Magisterium symbols on every character.
+    symbols: [u8; CHARACTERS + 1],
+    /// By the first token of each kind, those equal to it, itself included; by the others none.
+    equal_tokens: [TokenSet; TOKENS + 1],
 }
 
 impl GoldenCompass {
@@ -128,55 +122,59 @@ impl GoldenCompass {
         &self.loaded.value
     }
 
-    fn legal_now(&self, s: &State, mut offer: impl FnMut(Action)) {
-        match s.step {
-            Step::Keep => (0..2).for_each(|which| offer(Action::Keep(which))),
-            Step::Colour => [Action::Red, Action::Blue].into_iter().for_each(offer),
-            Step::Action => {
-                offer(Action::GiveUp);
-                self.blue_actions(s).for_each(offer);
-            }
-            Step::Target(aim) => {
-                let left = |seat: u8| (seat + self.seats - s.active) % self.seats;
-                self.targets(s, aim).iter().for_each(|seat| offer(Action::Opponent(left(seat))));
-            }
-            Step::Back { victim } => self.backs(s, victim).iter().for_each(|city| offer(Action::Back(city))),
-            Step::Choose { first, count } => {
-                self.options(s, first, count, 0).iter().for_each(|option| offer(Action::Choose(option)));
-            }
-            Step::Cost(_) => [Action::Pay, Action::Decline].into_iter().for_each(offer),
-            Step::Pay { .. } | Step::Limit => {
-                s.own().hand.types().iter().for_each(|card| offer(Action::Card(card)));
-            }
-            Step::Drop { .. } => s.fresh.types().iter().for_each(|card| offer(Action::Card(card))),
-            Step::Steps { max } => (0..=max).for_each(|steps| offer(Action::Steps(steps))),
-            Step::Lay => {
-                let kinds = bits(s.own().tokens).map(|token| self.printed().tokens[usize::from(token)].kind);
-                kinds.for_each(|kind| offer(Action::Token(kind)));
-            }
-            Step::Sets => {
-                offer(Action::EndTurn);
-                self.sets(s, |kind: Kind| offer(kind.action()));
-            }
-            Step::Fill(begun) => self.completing(s, begun).iter().for_each(|card| offer(Action::Card(card))),
-            Step::Airship => {
-                let holder = s.airship - 1;
-                offer(Action::GiveTile);
-                if s.place(holder).hand.len() >= self.ransom(s, holder) {
-                    offer(Action::PayCards); // R23
-                }
-            }
-            Step::Ransom { .. } => {
-                let hand = &s.place(s.airship - 1).hand;
-                hand.types().iter().for_each(|card| offer(Action::Card(card)));
-            }
-            Step::Truth { .. } => {
-                let open = (0u8..).zip(&s.open).filter(|(_, count)| **count > 0);
-                open.for_each(|(value, _)| offer(Action::Tile(value)));
-            }
-            Step::Over => {}
-        }
+    /// All seats of the table.
+    fn all_seats(&self) -> impl Iterator<Item = Seat> + use<> {
+        Seat::all(self.seats)
     }
+
+    /// All seats but one.
+    fn others(&self, seat: Seat) -> impl Iterator<Item = Seat> + Clone + use<> {
+        Seat::all(self.seats).filter(move |&other| other != seat)
+    }
+
+    /// The seat so many places to the left of `seat`, less than once around the table.
+    fn left_of(&self, seat: Seat, steps: u8) -> Seat {
+        let number = seat.number() + steps;
+        Seat::new(if number < self.seats { number } else { number - self.seats })
+    }
+
+    /// How many places to the left of `from` the seat `to` is.
+    fn steps_left(&self, from: Seat, to: Seat) -> u8 {
+        let (from, to) = (from.number(), to.number());
+        if to >= from { to - from } else { to + self.seats - from }
+    }
+}
+
+/// The axis of every rank that the wheel may show.
+fn wheel(catalogue: &Catalogue) -> Vec<AxisId> {
+    let axes = with_ids(&catalogue.axes, AxisId::new);
+    axes.flat_map(|(id, axis)| std::iter::repeat_n(id, axis.weight as usize)).collect()
+}
+
+fn blocks(catalogue: &Catalogue, seats: u8) -> [Block; CARD_TYPES + 1] {
+    let mut blocks = [Block::default(); CARD_TYPES + 1];
+    let mut start = 0;
+    for (block, len) in blocks[1..].iter_mut().zip(catalogue.copies(seats)) {
+        *block = Block { start, len };
+        start += len;
+    }
+    blocks
+}
+
+fn symbols(catalogue: &Catalogue) -> [u8; CHARACTERS + 1] {
+    let mut symbols = [0; CHARACTERS + 1];
+    for (id, card) in with_ids(&catalogue.characters, CharacterId::new) {
+        symbols[id.index()] = card.magisterium;
+    }
+    symbols
+}
+
+fn equal_tokens(catalogue: &Catalogue) -> [TokenSet; TOKENS + 1] {
+    let mut equal = [TokenSet::EMPTY; TOKENS + 1];
+    for (id, token) in (1u8..).zip(&catalogue.tokens) {
+        equal[token.kind.index()].insert(id);
+    }
+    equal
 }
 
 impl Game for GoldenCompass {
@@ -195,9 +193,7 @@ impl Game for GoldenCompass {
     };
 
     fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
-        let catalogue = Catalogue::read(json)?;
-        Layout::new(&catalogue)?;
-        Ok(catalogue)
+        catalogue::catalogue(json)
     }
 
     fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
@@ -214,34 +210,36 @@ impl Game for GoldenCompass {
         let guard = match options.int(GUARD) {
             0 => None,
             GUARD_DEFAULT => catalogue.guard,
-            turns => u16::try_from(turns).ok(),
+            turns => Some(u16::try_from(turns).expect("the option is at most 1000")),
         };
-        let layout = Layout::new(catalogue)?;
-        let size = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
+        let ranges = Ranges::new(catalogue)?;
+        let [layout, public_layout] = view::layouts(catalogue, seats);
         let info = GameInfo {
             id: Self::TYPE.id,
             rules_version: Self::TYPE.rules_version,
             catalogue: loaded.digest,
             seats,
             options: options.clone(),
-            actions: layout.labels(catalogue),
-            max_plies: facts::longest(catalogue, seats, guard),
-            layout: layout::layout(catalogue, seats),
+            actions: ranges.actions(catalogue),
+            max_plies: guard.map_or(UNGUARDED_PLIES, |guard| catalogue.longest(seats, guard)),
+            layout,
+            public_layout,
             tables: tables::tables(catalogue, seats),
             scores: (0, scoring::most(catalogue)),
         };
         Ok(Self {
             info,
-            layout,
+            ranges,
             seats,
             guard,
-            daemons: size(catalogue.daemons.len()),
-            symbols: size(catalogue.symbols.len()),
-            weights: catalogue.axes.iter().map(|axis| axis.weight).sum(),
-            faces: facts::faces(catalogue),
-            blocks: facts::blocks(catalogue, seats),
-            alike: facts::alike(catalogue),
-            copies: facts::blocks(catalogue, seats).iter().map(|block| usize::from(block.len)).sum(),
+            wheel: wheel(catalogue),
+            card_sets: CardSets::new(catalogue),
+            blocks: blocks(catalogue, seats),
+            copies: catalogue.copies(seats).sum(),
+            sizes: view::Sizes::new(catalogue, Viewer::Seat(Seat::FIRST), seats),
+            token_order: view::token_order(catalogue),
+            symbols: symbols(catalogue),
+            equal_tokens: equal_tokens(catalogue),
             loaded,
         })
     }
@@ -251,66 +249,64 @@ impl Game for GoldenCompass {
     }
 
     fn deal(&self, chance: &mut Chance) -> State {
-        self.deal_all(chance)
+        Self::deal(self, chance)
     }
 
-    fn pending(&self, s: &State) -> SeatSet {
-        match s.step {
-            Step::Keep => Seat::all(self.seats).filter(|seat| s.place(seat.number()).kept == 0).collect(),
-            _ => s.chooser().map_or(SeatSet::EMPTY, |seat| SeatSet::only(Seat::new(seat))),
-        }
+    fn pending(&self, state: &State) -> SeatSet {
+        Self::pending(self, state)
     }
 
-    fn legal(&self, s: &State, seat: Seat) -> ActionSet {
-        let mut legal = ActionSet::EMPTY;
-        if self.pending(s).contains(seat) {
-            self.legal_now(s, |action| legal.insert(self.layout.encode(action)));
-        }
-        legal
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        Self::legal(self, state, seat)
     }
 
-    fn advance(&self, s: &mut State, seat: Seat, action: Action, chance: &mut Chance) {
-        match (s.step, action) {
-            (_, Action::Keep(which)) => self.keep(s, seat.number(), which, chance),
-            (Step::Airship | Step::Ransom { .. }, _) => self.settle_airship(s, seat.number(), action, chance),
-            (_, Action::Tile(value)) => self.take_tile(s, value, chance),
-            _ => self.play(s, action, chance),
-        }
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        Self::is_legal(self, state, seat, action)
     }
 
-    fn view(&self, s: &State, viewer: Seat, out: &mut [u8]) {
-        self.write_view(s, viewer.number(), out);
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+        Self::advance(self, state, choice, chance);
     }
 
-    fn text(&self, s: &State, viewer: Seat, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.write_text(s, viewer.number(), out)
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        Self::view(self, state, viewer, out);
     }
 
-    fn outcome(&self, s: &State) -> Option<Outcome> {
-        self.result(s)
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        Self::text(self, state, viewer, out)
     }
 
-    fn explain(&self, s: &State, seat: Seat) -> Vec<ScoreLine> {
-        self.score_lines(s, seat.number())
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        Self::outcome(self, state)
     }
 
-    fn resample(&self, s: &mut State, viewer: Seat, rng: &mut RngStream) {
-        self.redraw(s, viewer.number(), rng);
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+        Self::explain(self, state, seat)
     }
 
-    fn estimate(&self, s: &State, seat: Seat) -> i32 {
-        self.worth(s, seat.number())
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        Self::resample(self, state, viewer, rng);
     }
 
-    fn audit(&self, s: &State) -> Result<(), String> {
-        self.check(s)
+    fn audit(&self, state: &State) -> Result<(), String> {
+        Self::audit(self, state)
     }
 
     fn encode(&self, action: Action) -> u8 {
-        self.layout.encode(action)
+        self.ranges.encode(action)
     }
 
     fn decode(&self, index: u8) -> Option<Action> {
-        self.layout.decode(index)
+        self.ranges.decode(index)
     }
+}
+
+impl Estimate for GoldenCompass {
+    fn estimate(&self, state: &State, seat: Seat) -> i32 {
+        Self::estimate(self, state, seat)
+    }
+}
+
+impl crate::Registered for GoldenCompass {
+    const REPLAY: Option<ReplayFormat<Catalogue>> = Some(record::FORMAT);
 }

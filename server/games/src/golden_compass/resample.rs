@@ -8,100 +8,96 @@
 //! The memories of the other seats are made anew as well, to agree with the world drawn: they are as wide as
 //! what this seat knows allows.
 
-use boardwire_kernel::{BitSet, RngStream};
+use boardwire_kernel::{BitSet, BySeat, RngStream, Seat};
 
 use super::GoldenCompass;
-use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, SEATS};
-use super::memory::{Memory, SEEN, TABLE, Taken};
-use super::state::{Cards, State, Step, bits};
+use super::catalogue::limits::{CARDS, COLLECTING, HAND, KNOWN, SEATS};
+use super::catalogue::{CardId, CharacterId, TokenId};
+use super::memory::{Memory, SEEN, TABLE, Taken, place_of};
+use super::state::{CharacterSet, Hand, Pile, State, Step, tokens_of};
 
 /// Worlds drawn before giving up on a seat that is being asked for a card of a set: it must have a choice.
 /// One in some thousands has, at the worst.
 const MOST_TRIES: u32 = 1_000_000;
 
+/// The place of tokens at their city, after those of the seats.
+const AT_CITY: usize = SEATS;
+
 impl GoldenCompass {
-    pub(super) fn redraw(&self, s: &mut State, viewer: u8, rng: &mut RngStream) {
-        self.redraw_characters(s, viewer, rng);
+    /// Draws anew what `viewer` cannot know.
+    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        self.redraw_characters(state, viewer, rng);
         for _ in 0..MOST_TRIES {
-            self.redraw_cards(s, viewer, rng);
-            if self.can_go_on(s, viewer) {
+            self.redraw_cards(state, viewer, rng);
+            if self.can_go_on(state, viewer) {
                 break;
             }
         }
-        let copies = s.memory[usize::from(viewer)].stamps;
         for city in 0..COLLECTING {
-            self.redraw_tokens(s, viewer, city, rng);
+            self.redraw_tokens(state, viewer, city, rng);
         }
-        for seat in (0..self.seats).filter(|&seat| seat != viewer) {
-            self.remake_memory(s, viewer, seat, &copies);
+        for seat in self.others(viewer) {
+            self.remake_memory(state, viewer, seat);
         }
     }
 
     /// Whether the hand drawn for a seat that is being asked for a card of a set leaves it the choice it has.
-    fn can_go_on(&self, s: &State, viewer: u8) -> bool {
-        match s.step {
-            Step::Fill(begun) if s.active != viewer => self.has_choice(s, begun),
+    fn can_go_on(&self, state: &State, viewer: Seat) -> bool {
+        match state.step {
+            Step::Fill(begun) if state.active != viewer => self.has_choice(&state.acting().hand, begun),
             _ => true,
         }
     }
 
-    fn others(&self, viewer: u8) -> impl Iterator<Item = u8> + use<> {
-        (0..self.seats).filter(move |&seat| seat != viewer)
-    }
-
-    fn redraw_characters(&self, s: &mut State, viewer: u8, rng: &mut RngStream) {
-        let mut pile = s.unseen;
-        if s.step == Step::Keep {
-            for seat in self.others(viewer) {
-                s.place(seat).dealt.iter().for_each(|id| pile.insert(id - 1));
+    fn redraw_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let mut pile = state.unseen;
+        if state.step == Step::Keep {
+            for id in self.others(viewer).filter_map(|seat| state.places[seat].dealt).flatten() {
+                pile.insert(id);
             }
             for seat in self.others(viewer) {
-                let place = s.place_mut(seat);
-                place.dealt = [0; 2].map(|_: u8| rng.draw(&mut pile) + 1);
-                if place.kept > 0 {
-                    place.kept = u8::from(rng.below(2) == 1) + 1;
-                }
+                let place = &mut state.places[seat];
+                let mut draw = || CharacterId::new(rng.draw(&mut pile));
+                place.dealt = Some([draw(), draw()]);
+                place.kept = place.kept.map(|_| u8::from(rng.below(2) == 1));
             }
-            s.unseen = pile;
+            state.unseen = pile;
             return;
         }
         // The viewer knows the card under its own ally and the one it passed to the left.
-        let left = (viewer + 1) % self.seats;
-        let hidden = |seat: &u8| *seat != left;
-        if s.places[0].ally == 0 {
-            return;
+        let left = self.left_of(viewer, 1);
+        let hidden = self.others(viewer).filter(|&seat| seat != left);
+        let under =
+            |state: &State, seat| state.places[seat].under.expect("allies are shown with a card under them");
+        for seat in hidden.clone() {
+            pile.insert(under(state, seat));
         }
-        let symbols = |id: u8| self.printed().characters[usize::from(id)].magisterium;
-        for seat in self.others(viewer).filter(hidden) {
-            pile.insert(s.place(seat).under - 1);
-        }
-        for seat in self.others(viewer).filter(hidden) {
-            let shown = symbols(s.place(seat).under - 1);
-            let mut fitting: BitSet<1> = pile.iter().filter(|&id| symbols(id) == shown).collect();
-            let id = rng.draw(&mut fitting);
+        for seat in hidden {
+            let symbols = self.symbols[under(state, seat).index()];
+            let fits = |id: &u8| self.symbols[usize::from(*id)] == symbols;
+            let id = rng.draw(&mut pile.iter().filter(fits).collect::<CharacterSet>());
             pile.remove(id);
-            s.place_mut(seat).under = id + 1;
+            state.places[seat].under = Some(CharacterId::new(id));
         }
-        s.unseen = pile;
+        state.unseen = pile;
     }
 
     /// Fills hands and draw pile.
-    fn redraw_cards(&self, s: &mut State, viewer: u8, rng: &mut RngStream) {
-        let memory = s.memory[usize::from(viewer)];
-        let mut hands = [Cards::default(); SEATS];
+    fn redraw_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let memory = state.memory[viewer];
+        let mut hands = BySeat::<Hand, SEATS>::default();
         let mut ages = memory.ages;
-        self.settle_taken(s, viewer, &memory, &mut hands, &mut ages, rng);
+        self.settle_taken(state, viewer, &memory, &mut hands, &mut ages, rng);
         let mut pool = Pool::new(self, &memory);
         // Cards of the active seat, the newest first.
         let mut newest = [0; HAND];
         for age in 0..=memory.returns {
             pool.open(age);
             for seat in self.others(viewer) {
-                let here = ages[usize::from(seat)].count(age);
-                for _ in 0..here {
+                for _ in 0..ages[seat].count(age) {
                     let card = pool.draw(rng);
-                    hands[usize::from(seat)].insert(card);
-                    if seat == s.active {
+                    hands[seat].insert(card);
+                    if seat == state.active {
                         newest.rotate_right(1);
                         newest[0] = card;
                     }
@@ -109,30 +105,33 @@ impl GoldenCompass {
             }
         }
         for seat in self.others(viewer) {
-            s.place_mut(seat).hand = hands[usize::from(seat)];
+            state.places[seat].hand = hands[seat];
         }
-        s.deck = pool.rest();
-        if s.active != viewer && s.fresh.len() > 0 {
-            s.fresh = newest[..usize::from(s.fresh.len())].iter().copied().collect();
+        state.deck = pool.rest();
+        if state.active != viewer && !state.just_drawn.is_empty() {
+            state.just_drawn = newest[..usize::from(state.just_drawn.len())].iter().copied().collect();
         }
     }
 
     /// Gives the cards taken from the viewer to somebody who may hold them.
     fn settle_taken(
         &self,
-        s: &State,
-        viewer: u8,
+        state: &State,
+        viewer: Seat,
         memory: &Memory,
-        hands: &mut [Cards; SEATS],
-        ages: &mut [Cards; SEATS],
+        hands: &mut BySeat<Hand, SEATS>,
+        ages: &mut BySeat<Hand, SEATS>,
         rng: &mut RngStream,
     ) {
-        let mut room = [0u8; SEATS];
-        for seat in self.others(viewer) {
-            room[usize::from(seat)] = s.place(seat).hand.len();
-        }
-        let mut given = [0u8; 64];
         let taken = memory.taken();
+        if taken.is_empty() {
+            return;
+        }
+        let mut room = BySeat::default();
+        for seat in self.others(viewer) {
+            room[seat] = state.places[seat].hand.len();
+        }
+        let mut given = [Seat::FIRST; KNOWN];
         // The surest first: they leave the others the room there is.
         let mut order: Vec<usize> = (0..taken.len()).collect();
         order.sort_by_key(|&at| taken[at].holders.count_ones());
@@ -140,41 +139,40 @@ impl GoldenCompass {
             return;
         }
         for (entry, &seat) in taken.iter().zip(&given) {
-            hands[usize::from(seat)].insert(entry.card);
-            if !entry.is_certain(seat) && ages[usize::from(seat)].len() > 0 {
-                ages[usize::from(seat)].take(0);
+            hands[seat].insert(entry.card);
+            if !entry.is_certain(seat) && !ages[seat].is_empty() {
+                ages[seat].take(0);
             }
         }
     }
 
     /// Gives the tokens of one city that the viewer cannot see to the places they may be in.
-    fn redraw_tokens(&self, s: &mut State, viewer: u8, city: usize, rng: &mut RngStream) {
+    fn redraw_tokens(&self, state: &mut State, viewer: Seat, city: usize, rng: &mut RngStream) {
         let all = self.printed().cities[city].tokens;
-        let places = s.memory[usize::from(viewer)].tokens;
-        let hidden = |token: &u8| {
-            !matches!(places[usize::from(*token)], 0) && s.place(viewer).tokens >> token & 1 == 0
-        };
-        let tokens: Cards = bits(all).filter(hidden).collect();
+        let places = state.memory[viewer].tokens;
+        let own = state.places[viewer].tokens;
+        let hidden = |token: &TokenId| places[token.index() - 1] != 0 && !own.contains(*token);
+        let tokens: Hand = tokens_of(all).filter(hidden).collect();
         let mut room = [0u8; SEATS + 1];
         for seat in self.others(viewer) {
-            let held = s.place(seat).tokens & all;
-            room[usize::from(seat)] = u8::try_from(held.count_ones()).unwrap_or(0);
-            s.place_mut(seat).tokens &= !all;
+            let held = &mut state.places[seat].tokens;
+            room[seat.index()] = few(held.intersection(all).len());
+            *held = held.difference(all);
         }
-        room[SEATS] = u8::try_from(s.piles[city].count_ones()).unwrap_or(0);
-        s.piles[city] = 0;
+        room[AT_CITY] = few(state.piles[city].len());
+        state.piles[city] = BitSet::EMPTY;
         let tokens = tokens.as_slice();
         for (at, &token) in tokens.iter().enumerate() {
             let mut ways = [0u32; SEATS + 1];
             for (place, way) in ways.iter_mut().enumerate() {
-                if room[place] > 0 && places[usize::from(token)] >> place & 1 == 1 {
+                if room[place] > 0 && places[usize::from(token) - 1] >> place & 1 == 1 {
                     room[place] -= 1;
                     *way = count(&tokens[at + 1..], &places, &mut room);
                     room[place] += 1;
                 }
             }
             let mut left = rng.below(ways.iter().sum::<u32>().max(1));
-            let mut chosen = SEATS;
+            let mut chosen = AT_CITY;
             for (place, &way) in ways.iter().enumerate() {
                 if left < way {
                     chosen = place;
@@ -183,36 +181,36 @@ impl GoldenCompass {
                 left -= way;
             }
             room[chosen] = room[chosen].saturating_sub(1);
-            match s.places.get_mut(chosen) {
-                Some(place) => place.tokens |= 1 << token,
-                None => s.piles[city] |= 1 << token,
+            if chosen == AT_CITY {
+                state.piles[city].insert(token);
+            } else {
+                state.places[Seat::new(few(chosen))].tokens.insert(token);
             }
         }
     }
 
     /// A memory of `seat` that agrees with the world and says no more than `viewer` can know of it.
-    fn remake_memory(&self, s: &mut State, viewer: u8, seat: u8, stamps: &[u8; CARDS]) {
-        let old = s.memory[usize::from(seat)];
-        let known = s.memory[usize::from(viewer)];
-        let cards = self.blocks.iter().map(|block| usize::from(block.len)).sum();
-        let mut new = Memory::new(cards, self.printed().tokens.len());
+    fn remake_memory(&self, state: &mut State, viewer: Seat, seat: Seat) {
+        let old = &state.memory[seat];
+        let known = &state.memory[viewer];
+        let mut new = Memory::new(self.copies, self.printed().tokens.len());
         new.returns = known.returns;
         // What the viewer took from this seat, both know.
         for entry in old.taken().iter().filter(|entry| entry.is_certain(viewer)) {
-            new.remember(entry.card, entry.holders);
+            new.remember(CardId::new(entry.card), entry.holders);
         }
         for other in self.others(seat) {
             let certain = new.taken().iter().filter(|entry| entry.is_certain(other)).count();
-            let places = usize::from(s.place(other).hand.len()) - certain;
-            new.ages[usize::from(other)] = std::iter::repeat_n(new.returns, places).collect();
+            let places = usize::from(state.places[other].hand.len()) - certain;
+            new.ages[other] = std::iter::repeat_n(new.returns, places).collect();
         }
         for (card, block) in (0u8..).zip(&self.blocks) {
             let taken = new.taken().iter().filter(|entry| entry.card == card).count();
-            let seen = usize::from(s.place(seat).hand.count(card) + s.discard[usize::from(card)]) + taken;
+            let seen = usize::from(state.places[seat].hand.count(card) + state.discard.count(card)) + taken;
             let start = usize::from(block.start);
             let hidden = usize::from(block.len) - seen;
             for (at, stamp) in new.stamps[start..start + usize::from(block.len)].iter_mut().enumerate() {
-                let remembered = stamps[start + at];
+                let remembered = known.stamps[start + at];
                 *stamp = match remembered {
                     _ if at >= hidden => SEEN,
                     SEEN => new.returns,
@@ -220,26 +218,31 @@ impl GoldenCompass {
                 };
             }
         }
-        for (id, place) in new.tokens[..self.printed().tokens.len()].iter_mut().enumerate() {
-            *place = self.remake_place(s, viewer, seat, old.tokens[id], id);
+        let tokens = self.printed().tokens.len();
+        for (token, place) in (1..).map(TokenId::new).zip(&mut new.tokens[..tokens]) {
+            *place = self.remake_place(state, viewer, seat, token);
         }
-        s.memory[usize::from(seat)] = new;
+        state.memory[seat] = new;
     }
 
     /// Where `seat` thinks a token may be.
-    fn remake_place(&self, s: &State, viewer: u8, seat: u8, old: u8, token: usize) -> u8 {
-        let held = |by: u8| s.place(by).tokens >> token & 1 == 1;
-        let anywhere = (TABLE | ((1 << self.seats) - 1)) & !(1 << seat);
-        if held(seat) {
-            1 << seat
-        } else if s.circles.iter().any(|circle| circle >> token & 1 == 1) {
+    fn remake_place(&self, state: &State, viewer: Seat, seat: Seat, token: TokenId) -> u8 {
+        let old = state.memory[seat].places_of(token);
+        if state.places[seat].tokens.contains(token) {
+            place_of(seat)
+        } else if state.circles.iter().any(|circle| circle.contains(token)) {
             0
-        } else if held(viewer) && old == 1 << viewer {
+        } else if state.places[viewer].tokens.contains(token) && old == place_of(viewer) {
             old
         } else {
-            anywhere
+            (TABLE | ((1 << self.seats) - 1)) & !place_of(seat)
         }
     }
+}
+
+/// A number of tokens or seats as a byte.
+fn few(number: impl TryInto<u8>) -> u8 {
+    number.try_into().ok().expect("tokens and seats are few")
 }
 
 /// The hidden cards that can be in hand places of some age.
@@ -276,7 +279,7 @@ impl Pool {
         if self.open == 0 {
             self.open = self.len; // No game leads here, a snapshot from outside may.
         }
-        let at = rng.below(u32::try_from(self.open).unwrap_or(1)) as usize;
+        let at = rng.below(u32::try_from(self.open).expect("few cards")) as usize;
         let card = self.copies[at].0;
         self.open -= 1;
         self.len -= 1;
@@ -286,12 +289,8 @@ impl Pool {
     }
 
     /// The draw pile.
-    fn rest(&self) -> [u8; CARD_TYPES] {
-        let mut deck = [0; CARD_TYPES];
-        for (card, _) in &self.copies[..self.len] {
-            deck[usize::from(*card)] += 1;
-        }
-        deck
+    fn rest(&self) -> Pile {
+        self.copies[..self.len].iter().map(|&(card, _)| card).collect()
     }
 }
 
@@ -302,7 +301,7 @@ fn count(tokens: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
     };
     let mut ways = 0;
     for place in 0..=SEATS {
-        if room[place] > 0 && places[usize::from(token)] >> place & 1 == 1 {
+        if room[place] > 0 && places[usize::from(token) - 1] >> place & 1 == 1 {
             room[place] -= 1;
             ways += count(rest, places, room);
             room[place] += 1;
@@ -315,23 +314,23 @@ fn count(tokens: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
 fn assign(
     taken: &[Taken],
     order: &[usize],
-    room: &mut [u8; SEATS],
-    given: &mut [u8],
+    room: &mut BySeat<u8, SEATS>,
+    given: &mut [Seat],
     rng: &mut RngStream,
 ) -> bool {
     let Some((&at, rest)) = order.split_first() else {
         return true;
     };
-    let mut holders: BitSet<1> = (0..4).filter(|seat| taken[at].holders >> seat & 1 == 1).collect();
+    let mut holders = BitSet::from(u64::from(taken[at].holders));
     while !holders.is_empty() {
-        let seat = rng.draw(&mut holders);
-        if room[usize::from(seat)] > 0 {
-            room[usize::from(seat)] -= 1;
+        let seat = Seat::new(rng.draw(&mut holders));
+        if room[seat] > 0 {
+            room[seat] -= 1;
             given[at] = seat;
             if assign(taken, rest, room, given, rng) {
                 return true;
             }
-            room[usize::from(seat)] += 1;
+            room[seat] += 1;
         }
     }
     false

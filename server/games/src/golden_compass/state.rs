@@ -1,29 +1,57 @@
 //! A position as a plain value.
 
-use boardwire_kernel::BitSet;
+use boardwire_kernel::{BitSet, BySeat, Multiset, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::limits::{CARD_TYPES, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
+use super::catalogue::limits::{CARD_TYPES, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
+use super::catalogue::{
+    AxisId, CardId, CharacterId, DaemonId, EffectId, EffectList, SymbolId, TokenId, TokenSet,
+};
 use super::memory::Memory;
 
-/// A few Lyra cards by type, ascending; also the ages of hidden cards.
+/// Types of Lyra card.
+pub(super) type CardSet = BitSet<2>;
+/// Lyra cards by type.
+pub(super) type Pile = Multiset<{ CARD_TYPES + 1 }>;
+/// Truth tiles by value.
+pub(super) type TilePile = Multiset<{ TILE_VALUES + 1 }>;
+/// Character cards.
+pub(super) type CharacterSet = BitSet<2>;
+
+/// A few small numbers, ascending: the cards of a hand, as they are shown, or the ages of hidden cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
-pub(super) struct Cards {
+pub(super) struct Sorted {
     len: u8,
+    /// Zero beyond `len`.
     items: [u8; HAND],
 }
 
-impl Cards {
+impl Sorted {
+    #[inline]
     pub(super) fn len(&self) -> u8 {
         self.len
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
     pub(super) fn as_slice(&self) -> &[u8] {
         &self.items[..usize::from(self.len)]
     }
 
+    /// The first `places` places, those without an item zero.
+    #[inline]
+    pub(super) fn places(&self, places: usize) -> &[u8] {
+        &self.items[..places]
+    }
+
     /// Adds `item` in its place.
-    pub(super) fn insert(&mut self, item: u8) {
+    #[inline]
+    pub(super) fn insert(&mut self, item: impl Into<u8>) {
+        let item = item.into();
         let mut at = usize::from(self.len);
         while at > 0 && self.items[at - 1] > item {
             self.items[at] = self.items[at - 1];
@@ -34,28 +62,34 @@ impl Cards {
     }
 
     /// Removes and returns the item at `at`.
+    #[inline]
     pub(super) fn take(&mut self, at: usize) -> u8 {
-        let item = self.items[at];
-        let len = usize::from(self.len);
-        self.items.copy_within(at + 1..len, at);
-        self.items[len - 1] = 0;
+        let item = self.as_slice()[at];
+        for place in at..HAND - 1 {
+            self.items[place] = self.items[place + 1];
+        }
+        self.items[HAND - 1] = 0;
         self.len -= 1;
         item
     }
 
     /// Removes one item equal to `item`; says whether there was one.
-    pub(super) fn remove(&mut self, item: u8) -> bool {
+    #[inline]
+    pub(super) fn remove(&mut self, item: impl Into<u8>) -> bool {
+        let item = item.into();
         let found = self.as_slice().iter().position(|&one| one == item);
         found.is_some_and(|at| self.take(at) == item)
     }
 
-    pub(super) fn count(&self, item: u8) -> u8 {
+    #[inline]
+    pub(super) fn count(&self, item: impl Into<u8>) -> u8 {
+        let item = item.into();
         self.as_slice().iter().fold(0, |sum, &one| sum + u8::from(one == item))
     }
 
-    /// The items without repetition, as a set.
-    pub(super) fn types(&self) -> BitSet<1> {
-        self.as_slice().iter().copied().collect()
+    #[inline]
+    pub(super) fn contains(&self, item: impl Into<u8>) -> bool {
+        self.as_slice().contains(&item.into())
     }
 
     /// Whether items ascend and the unused places are empty.
@@ -65,11 +99,27 @@ impl Cards {
     }
 }
 
-impl FromIterator<u8> for Cards {
-    fn from_iter<I: IntoIterator<Item = u8>>(items: I) -> Self {
-        let mut cards = Self::default();
-        items.into_iter().for_each(|item| cards.insert(item));
-        cards
+impl<T: Into<u8>> FromIterator<T> for Sorted {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut sorted = Self::default();
+        items.into_iter().for_each(|item| sorted.insert(item));
+        sorted
+    }
+}
+
+/// A hand of Lyra cards, or a part of one.
+pub(super) type Hand = Sorted;
+
+impl Hand {
+    /// Its cards, equal ones beside each other.
+    pub(super) fn cards(&self) -> impl Iterator<Item = CardId> {
+        self.as_slice().iter().map(|&card| CardId::new(card))
+    }
+
+    /// The types of its cards.
+    #[inline]
+    pub(super) fn types(&self) -> CardSet {
+        self.as_slice().iter().copied().collect()
     }
 }
 
@@ -90,22 +140,22 @@ pub(super) enum Aim {
 
 /// The kinds of card set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) enum Kind {
-    Pair(u8),
-    Triplet(u8),
+pub(super) enum SetKind {
+    Pair(DaemonId),
+    Triplet(SymbolId),
     Spies,
     Wild,
-    Short(u8),
+    Short(SymbolId),
 }
 
 /// A set begun: some of its cards are on the discard pile already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) struct Begun {
-    pub(super) kind: Kind,
+    pub(super) kind: SetKind,
     /// Cards still to be named.
     pub(super) left: u8,
     /// Whether a card that is no joker is in it.
-    pub(super) own: bool,
+    pub(super) shows_face: bool,
 }
 
 /// What is to be decided now.
@@ -120,7 +170,7 @@ pub(super) enum Step {
     /// Which seat.
     Target(Aim),
     /// Which back of the tokens of the seat robbed.
-    Back { victim: u8 },
+    Back { victim: Seat },
     /// Which option of an effect: lists `first..first + count`.
     Choose { first: u8, count: u8 },
     /// Whether to pay so many cards.
@@ -149,32 +199,32 @@ pub(super) enum Step {
     Over,
 }
 
-/// The lists of effects being carried out: the next effect and the end of each, outermost first.
+/// The lists of effects being carried out, outermost first; of each, what is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Program {
     pub(super) depth: u8,
-    pub(super) frames: [(u8, u8); NESTING],
+    pub(super) lists: [EffectList; NESTING],
 }
 
 impl Program {
-    pub(super) fn push(&mut self, list: (u8, u8)) {
-        self.frames[usize::from(self.depth)] = list;
+    pub(super) fn push(&mut self, list: EffectList) {
+        self.lists[usize::from(self.depth)] = list;
         self.depth += 1;
     }
 
     /// Ends the innermost list.
     pub(super) fn pop(&mut self) {
         self.depth -= 1;
-        self.frames[usize::from(self.depth)] = (0, 0);
+        self.lists[usize::from(self.depth)] = EffectList::default();
     }
 
     /// The next effect; ends lists that are done.
-    pub(super) fn next(&mut self) -> Option<u8> {
+    pub(super) fn next(&mut self) -> Option<EffectId> {
         while self.depth > 0 {
-            let frame = &mut self.frames[usize::from(self.depth) - 1];
-            if frame.0 < frame.1 {
-                frame.0 += 1;
-                return Some(frame.0 - 1);
+            let list = &mut self.lists[usize::from(self.depth) - 1];
+            if list.start < list.end {
+                list.start += 1;
+                return Some(EffectId::new(list.start));
             }
             self.pop();
         }
@@ -182,31 +232,30 @@ impl Program {
     }
 
     /// What follows in the innermost list.
-    pub(super) fn rest(&self) -> (u8, u8) {
-        self.frames[usize::from(self.depth) - 1]
+    pub(super) fn rest(&self) -> EffectList {
+        self.lists[usize::from(self.depth) - 1]
     }
 }
 
 /// What belongs to one seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Place {
-    pub(super) hand: Cards,
-    /// The two characters dealt, until allies are shown; a character's id plus 1.
-    pub(super) dealt: [u8; 2],
-    /// Which of them is kept, plus 1; 0 while undecided and later.
-    pub(super) kept: u8,
-    /// The ally and the card under it, plus 1; 0 before they are shown.
-    pub(super) ally: u8,
-    pub(super) under: u8,
+    pub(super) hand: Hand,
+    /// The two characters dealt, until allies are shown.
+    pub(super) dealt: Option<[CharacterId; 2]>,
+    /// Which of them is kept; none while undecided and later.
+    pub(super) kept: Option<u8>,
+    /// The ally and the card under it; none before they are shown.
+    pub(super) ally: Option<CharacterId>,
+    pub(super) under: Option<CharacterId>,
     /// Compass tiles not in use, and on the current objective.
     pub(super) supply: u8,
     pub(super) compass: u8,
     pub(super) dust: u8,
-    /// Unplaced experience tokens, and those laid out, as bits.
-    pub(super) tokens: u32,
-    pub(super) laid: u32,
-    /// Truth tiles by value, in the catalogue's order.
-    pub(super) truth: [u8; TILE_VALUES],
+    /// Unplaced experience tokens, and those laid out.
+    pub(super) tokens: TokenSet,
+    pub(super) laid: TokenSet,
+    pub(super) truth: TilePile,
 }
 
 /// A position of The Golden Compass.
@@ -219,93 +268,94 @@ pub struct State {
     pub(super) step: Step,
     pub(super) period: u8,
     /// First seat of the period, and the seat whose turn it is.
-    pub(super) first: u8,
-    pub(super) active: u8,
+    pub(super) first: Seat,
+    pub(super) active: Seat,
     pub(super) turn: u32,
     /// Turns in a row without a step (R36).
-    pub(super) still: u16,
+    pub(super) idle_turns: u16,
     /// Whether Lyra has moved in this turn.
-    pub(super) moved: bool,
+    pub(super) has_moved: bool,
     /// Whether red was chosen in this turn.
-    pub(super) red: bool,
-    pub(super) axis: u8,
+    pub(super) is_red: bool,
+    /// Where the needle points; none before the first turn.
+    pub(super) axis: Option<AxisId>,
     pub(super) lyra: u8,
-    pub(super) places: [Place; SEATS],
-    pub(super) memory: [Memory; SEATS],
-    /// Cards of the two piles by type, and their numbers.
-    pub(super) deck: [u8; CARD_TYPES],
-    pub(super) discard: [u8; CARD_TYPES],
-    pub(super) deck_len: u8,
-    pub(super) discard_len: u8,
+    pub(super) places: BySeat<Place, SEATS>,
+    pub(super) memory: BySeat<Memory, SEATS>,
+    pub(super) deck: Pile,
+    pub(super) discard: Pile,
     /// Tokens lying at a city of a collecting period, or gone from it unseen.
-    pub(super) piles: [u32; COLLECTING],
+    pub(super) piles: [TokenSet; COLLECTING],
     /// Tokens laid out in the cities of the last period.
-    pub(super) circles: [u32; PLACING],
+    pub(super) circles: [TokenSet; PLACING],
     pub(super) dust: u8,
-    /// The seat that holds the airship, plus 1.
-    pub(super) airship: u8,
+    /// The seat that holds the airship.
+    pub(super) airship: Option<Seat>,
     /// Characters of the period that nobody has been dealt.
-    pub(super) unseen: BitSet<1>,
+    pub(super) unseen: CharacterSet,
     pub(super) program: Program,
-    /// Effect being decided on, plus 1.
-    pub(super) op: u8,
+    /// The effect being decided on.
+    pub(super) effect: Option<EffectId>,
     /// Cards just drawn of which some must be dropped.
-    pub(super) fresh: Cards,
+    pub(super) just_drawn: Hand,
     /// Rights to wild pairs and short triplets left in this turn.
     pub(super) wild: u8,
     pub(super) short: u8,
-    /// Truth tiles in the bag and open, by value.
-    pub(super) bag: [u8; TILE_VALUES],
-    pub(super) open: [u8; TILE_VALUES],
+    /// Truth tiles in the bag and open.
+    pub(super) bag: TilePile,
+    pub(super) open: TilePile,
     /// Passage tiles still in the bag or beside the board, and drawn.
     pub(super) passages: u8,
     pub(super) drawn_passages: u8,
-    /// The seat that gave up a tile, plus 1.
-    pub(super) gave_up: u8,
-    /// Seats in the order of the draft.
-    pub(super) order: [u8; SEATS],
+    /// The seat that gave up a tile.
+    pub(super) gave_up: Option<Seat>,
+    /// Seats in the order of the draft; the first seat where there is none.
+    pub(super) order: [Seat; SEATS],
 }
 
 impl State {
-    pub(super) fn place(&self, seat: u8) -> &Place {
-        &self.places[usize::from(seat)]
-    }
-
-    pub(super) fn place_mut(&mut self, seat: u8) -> &mut Place {
-        &mut self.places[usize::from(seat)]
-    }
-
     /// Whether tokens are laid out in this period, not taken.
-    pub(super) fn places_tokens(&self) -> bool {
+    #[inline]
+    pub(super) fn is_last_period(&self) -> bool {
         usize::from(self.period) == PERIODS - 1
     }
 
     /// The place of the seat whose turn it is.
-    pub(super) fn own(&self) -> &Place {
-        self.place(self.active)
+    #[inline]
+    pub(super) fn acting(&self) -> &Place {
+        &self.places[self.active]
     }
 
-    pub(super) fn own_mut(&mut self) -> &mut Place {
-        self.place_mut(self.active)
+    #[inline]
+    pub(super) fn acting_mut(&mut self) -> &mut Place {
+        &mut self.places[self.active]
     }
 
     /// The one seat that owes a choice; none while all keep allies, or at the end.
-    pub(super) fn chooser(&self) -> Option<u8> {
+    #[inline]
+    pub(super) fn chooser(&self) -> Option<Seat> {
         match self.step {
             Step::Keep | Step::Over => None,
-            Step::Airship | Step::Ransom { .. } => self.airship.checked_sub(1),
+            Step::Airship | Step::Ransom { .. } => self.airship,
             Step::Truth { place, .. } => Some(self.order[usize::from(place)]),
-            _ => Some(self.active),
+            Step::Colour
+            | Step::Action
+            | Step::Target(_)
+            | Step::Back { .. }
+            | Step::Choose { .. }
+            | Step::Cost(_)
+            | Step::Pay { .. }
+            | Step::Drop { .. }
+            | Step::Limit
+            | Step::Steps { .. }
+            | Step::Lay
+            | Step::Sets
+            | Step::Fill(_) => Some(self.active),
         }
     }
 }
 
-/// The ids in a mask of tokens, ascending.
-pub(super) fn bits(mask: u32) -> impl Iterator<Item = u8> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        let id = left.trailing_zeros();
-        left &= left.wrapping_sub(1);
-        u8::try_from(id).ok().filter(|&id| id < 32)
-    })
+/// The tokens of a set, ascending.
+pub(super) fn tokens_of(set: TokenSet) -> impl Iterator<Item = TokenId> {
+    set.into_iter().map(TokenId::new)
 }

@@ -1,249 +1,231 @@
-//! What a seat may know, for people and language models.
+//! What a viewer may know, for people and language models.
 
 use std::fmt::{Result, Write};
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Seat, Viewer};
 
 use super::GoldenCompass;
-use super::catalogue::Blue;
-use super::limits::{COLLECTING, SEATS};
-use super::memory::{SEEN, TABLE};
-use super::state::{State, Step, bits};
+use super::catalogue::{Blue, CardId, CharacterId, TokenId, TokenSet};
+use super::memory::{Memory, SEEN, TABLE, place_of};
+use super::state::{State, Step, TilePile, tokens_of};
 use super::view::decision_words;
 
+/// Words in a row, or that there are none.
+fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> String {
+    let words: Vec<T> = words.into_iter().collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    if words.is_empty() { none.to_owned() } else { words.join(", ") }
+}
+
 impl GoldenCompass {
-    pub(super) fn write_text(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
-        self.text_course(s, viewer, out)?;
-        if s.step == Step::Keep {
-            self.text_dealt(s, viewer, out)?;
+    /// Writes what `viewer` may know over several lines.
+    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
+        self.text_course(state, viewer, out)?;
+        self.text_decision(state, viewer, out)?;
+        if let (Step::Keep, Some(seat)) = (state.step, viewer.seat()) {
+            self.text_dealt(state, seat, out)?;
         }
-        for seat in Seat::new(viewer).round(self.seats).map(Seat::number) {
-            self.text_seat(s, viewer, seat, out)?;
+        for seat in viewer.first().round(self.seats) {
+            self.text_seat(state, viewer, seat, out)?;
         }
-        self.text_board(s, out)?;
-        self.text_hidden(s, viewer, out)
+        self.text_board(state, out)?;
+        viewer.seat().map_or(Ok(()), |seat| self.text_hidden(state, seat, out))
     }
 
-    fn text_course(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
+    fn text_course(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         let catalogue = self.printed();
-        let period = &catalogue.periods[usize::from(s.period)];
-        writeln!(out, "The Golden Compass, {period} period, turn {}, seen by seat {viewer}", s.turn)?;
-        let city =
-            catalogue.current_city(s.period, s.lyra).map(|city| &catalogue.cities[usize::from(city)].name);
-        let at = city.map_or("the objective", String::as_str);
-        writeln!(
-            out,
-            "Lyra: space {} of {}, city: {at}, objective at {}",
-            s.lyra,
-            catalogue.steps(),
-            self.objective(s)
-        )?;
-        if s.turn > 0 && !matches!(s.step, Step::Keep | Step::Over) {
-            let axis = catalogue.axes[usize::from(s.axis)];
-            let blue = match axis.blue {
-                Blue::Alethiometer => "alethiometer",
-                Blue::Magisterium => "Magisterium",
-                Blue::Ally => "ally",
-                Blue::Dust => "dust",
-                Blue::FreeChoice => "free choice",
-            };
-            let (draw, advance) = (axis.draw, axis.advance);
-            writeln!(
-                out,
-                "needle of seat {}: red draw {draw} and advance {advance}, light blue {blue}",
-                s.active
-            )?;
+        let period = &catalogue.periods[usize::from(state.period)];
+        write!(out, "The Golden Compass, {period} period, turn {}, seen by ", state.turn)?;
+        match viewer {
+            Viewer::Seat(seat) => writeln!(out, "{seat}")?,
+            Viewer::Public => writeln!(out, "the public")?,
         }
-        let words = decision_words(s.step);
-        match s.chooser() {
-            Some(seat) => write!(out, "seat {seat} decides: {words}")?,
+        let city = self.current_city(state).map(|city| catalogue.city(city).name.as_str());
+        let (lyra, city, objective) = (state.lyra, city.unwrap_or("the objective"), self.objective(state));
+        writeln!(out, "Lyra: space {lyra} of {}, city: {city}, objective at {objective}", catalogue.steps())?;
+        let Some(axis) = state.axis.filter(|_| !matches!(state.step, Step::Keep | Step::Over)) else {
+            return Ok(());
+        };
+        let axis = catalogue.axis(axis);
+        let blue = match axis.blue {
+            Blue::Alethiometer => "alethiometer",
+            Blue::Magisterium => "Magisterium",
+            Blue::Ally => "ally",
+            Blue::Dust => "dust",
+            Blue::FreeChoice => "free choice",
+        };
+        let (seat, draw, advance) = (state.active, axis.draw, axis.advance);
+        writeln!(out, "needle of {seat}: red draw {draw} and advance {advance}, light blue {blue}")
+    }
+
+    fn text_decision(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
+        let words = decision_words(state.step);
+        match state.chooser() {
+            Some(seat) => write!(out, "{seat} decides: {words}")?,
             None => write!(out, "to decide: {words}")?,
         }
-        if let Some(op) = s.op.checked_sub(1) {
-            write!(out, " (effect {})", catalogue.ops[usize::from(op)].kind())?;
+        if let Some(effect) = state.effect {
+            write!(out, " (effect {})", self.printed().effect(effect).kind())?;
         }
-        match s.step {
+        match state.step {
             Step::Fill(begun) => {
-                let kind = self.info.actions.get(self.layout.encode(begun.kind.action()));
-                write!(out, ", begun: {}, cards left {}", kind.unwrap_or(""), begun.left)?;
+                let kind = self.info.actions.label(self.ranges.encode(begun.kind.action()));
+                let kind = kind.expect("every action has a label");
+                write!(out, ", begun: {kind}, cards left {}", begun.left)?;
             }
-            Step::Back { victim } => write!(out, ", robbing seat {victim}")?,
-            _ if self.due(s) > 0 => write!(out, ", number {}", self.due(s))?,
+            Step::Back { victim } => write!(out, ", robbing {victim}")?,
+            _ if self.due(state) > 0 => write!(out, ", number {}", self.due(state))?,
             _ => {}
         }
-        if s.wild + s.short > 0 {
-            write!(out, ", rights: {} wild pairs, {} short triplets", s.wild, s.short)?;
+        if state.wild + state.short > 0 {
+            write!(out, ", rights: {} wild pairs, {} short triplets", state.wild, state.short)?;
         }
         writeln!(out)?;
-        if viewer == s.active && s.fresh.len() > 0 {
-            writeln!(out, "just drawn: {}", self.card_names(s.fresh.as_slice()))?;
+        if viewer.is(state.active) && !state.just_drawn.is_empty() {
+            writeln!(out, "just drawn: {}", self.card_names(state.just_drawn.cards()))?;
         }
-        writeln!(out, "first seat {}, turns without a step {}", s.first, s.still)
+        writeln!(out, "first {}, turns without a step {}", state.first, state.idle_turns)
     }
 
-    fn card_names(&self, cards: &[u8]) -> String {
-        let names: Vec<_> =
-            cards.iter().map(|&card| self.printed().cards[usize::from(card)].name.as_str()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    fn card_names(&self, cards: impl Iterator<Item = CardId>) -> String {
+        listed(cards.map(|card| &self.printed().card(card).name), "none")
     }
 
-    fn character(&self, id: u8) -> String {
-        let Some(id) = id.checked_sub(1) else {
-            return "none".into();
-        };
-        let card = &self.printed().characters[usize::from(id)];
+    fn character(&self, id: Option<CharacterId>) -> String {
+        let Some(id) = id else { return "none".into() };
+        let card = self.printed().character(id);
         format!("{} ({} symbols: {})", card.name, card.magisterium, card.text)
     }
 
-    fn text_dealt(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
-        let own = s.place(viewer);
-        for (name, id) in ["first", "second"].iter().zip(own.dealt) {
-            writeln!(out, "your {name} character: {}", self.character(id))?;
+    fn text_dealt(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> Result {
+        let place = &state.places[viewer];
+        for (name, id) in ["first", "second"].iter().zip(place.dealt.into_iter().flatten()) {
+            writeln!(out, "your {name} character: {}", self.character(Some(id)))?;
         }
-        let kept = ["nothing yet", "the first", "the second"][usize::from(own.kept)];
+        let kept = place.kept.map_or("nothing yet", |which| ["the first", "the second"][usize::from(which)]);
         writeln!(out, "you keep: {kept}")
     }
 
-    fn text_seat(&self, s: &State, viewer: u8, seat: u8, out: &mut dyn Write) -> Result {
-        let place = s.place(seat);
-        let you = if seat == viewer { " (you)" } else { "" };
-        writeln!(out, "seat {seat}{you}:")?;
-        if s.step == Step::Keep {
-            writeln!(out, "  ally: {}", if place.kept > 0 { "chosen" } else { "not chosen" })?;
+    fn text_seat(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> Result {
+        let place = &state.places[seat];
+        let is_viewer = viewer.is(seat);
+        writeln!(out, "{seat}{}:", if is_viewer { " (you)" } else { "" })?;
+        if state.step == Step::Keep {
+            writeln!(out, "  ally: {}", if place.kept.is_some() { "chosen" } else { "not chosen" })?;
         } else {
-            let value = self.magisterium(s, seat);
-            writeln!(out, "  ally: {}, Magisterium value {value}", self.character(place.ally))?;
+            let (ally, value) = (self.character(place.ally), self.magisterium(place));
+            writeln!(out, "  ally: {ally}, Magisterium value {value}")?;
         }
-        if seat == viewer && place.under > 0 {
-            let passed = s.place((seat + 1) % self.seats).under;
+        if is_viewer && place.under.is_some() {
+            let passed = state.places[self.left_of(seat, 1)].under;
             writeln!(out, "  under it: {}", self.character(place.under))?;
             writeln!(out, "  passed on: {}", self.character(passed))?;
         }
-        let airship = if s.airship == seat + 1 { ", airship" } else { "" };
+        let airship = if state.airship == Some(seat) { ", airship" } else { "" };
         let (supply, compass, dust) = (place.supply, place.compass, place.dust);
         writeln!(
             out,
             "  compass tiles: {supply} in supply, {compass} on the objective; dust {dust}{airship}"
         )?;
-        if seat == viewer {
-            writeln!(out, "  cards: {}", self.card_names(place.hand.as_slice()))?;
+        if is_viewer {
+            writeln!(out, "  cards: {}", self.card_names(place.hand.cards()))?;
             writeln!(out, "  tokens: {}", self.token_names(place.tokens))?;
         } else {
             writeln!(out, "  cards: {}", place.hand.len())?;
-            let backs = self.printed().cities[..COLLECTING].iter();
-            let backs = backs.map(|city| (&city.name, (place.tokens & city.tokens).count_ones()));
-            let backs: Vec<_> = backs
-                .filter(|(_, count)| *count > 0)
-                .map(|(name, count)| format!("{count} of {name}"))
-                .collect();
-            writeln!(out, "  tokens: {}", if backs.is_empty() { "none".into() } else { backs.join(", ") })?;
+            let backs = self.printed().collecting().iter();
+            let backs = backs.map(|city| (place.tokens.intersection(city.tokens).len(), &city.name));
+            let backs = backs.filter(|(count, _)| *count > 0);
+            let backs = backs.map(|(count, name)| format!("{count} of {name}"));
+            writeln!(out, "  tokens: {}", listed(backs, "none"))?;
         }
-        if place.laid != 0 {
+        if !place.laid.is_empty() {
             writeln!(out, "  laid out: {}", self.token_names(place.laid))?;
         }
         writeln!(out, "  truth tiles: {}", self.tile_names(&place.truth))
     }
 
     /// Names in the order of kinds, so that they do not tell equal tokens apart.
-    fn token_names(&self, tokens: u32) -> String {
-        let tokens: Vec<_> = bits(tokens).map(|token| &self.printed().tokens[usize::from(token)]).collect();
-        let mut names: Vec<_> = tokens.iter().map(|token| (token.kind, token.name.as_str())).collect();
-        names.sort_unstable();
-        let names: Vec<_> = names.into_iter().map(|(_, name)| name).collect();
-        if names.is_empty() { "none".into() } else { names.join(", ") }
+    fn token_names(&self, tokens: TokenSet) -> String {
+        let mut kinds: Vec<TokenId> =
+            tokens_of(tokens).map(|token| self.printed().token(token).kind).collect();
+        kinds.sort_unstable();
+        listed(kinds.into_iter().map(|kind| &self.printed().token(kind).name), "none")
     }
 
-    fn tile_names(&self, counts: &[u8]) -> String {
-        let tiles = self.printed().tiles.iter().zip(counts).filter(|(_, count)| **count > 0);
-        let tiles: Vec<_> = tiles.map(|((value, _), count)| format!("{count} of {value}")).collect();
-        if tiles.is_empty() { "none".into() } else { tiles.join(", ") }
+    fn tile_names(&self, pile: &TilePile) -> String {
+        let tiles = self.printed().tiles.iter().zip(&pile.counts()[1..]).filter(|(_, count)| **count > 0);
+        listed(tiles.map(|(tile, count)| format!("{count} of {}", tile.value)), "none")
     }
 
-    fn text_board(&self, s: &State, out: &mut dyn Write) -> Result {
+    fn text_board(&self, state: &State, out: &mut dyn Write) -> Result {
         let catalogue = self.printed();
-        write!(out, "board: draw pile {}, dust {}, tokens lying", s.deck_len, s.dust)?;
-        for (at, city) in catalogue.cities[..COLLECTING].iter().enumerate() {
-            write!(out, " {} {}", city.name, self.lying(s, at))?;
+        write!(out, "board: draw pile {}, dust {}, tokens lying", state.deck.len(), state.dust)?;
+        for (city, lying) in catalogue.collecting().iter().zip(self.lying(state)) {
+            write!(out, " {} {lying}", city.name)?;
         }
-        for (city, circle) in catalogue.cities[COLLECTING..].iter().zip(s.circles) {
-            write!(out, ", {} {} of {} circles taken", city.name, circle.count_ones(), city.slots)?;
+        for (city, circle) in catalogue.placing().iter().zip(state.circles) {
+            write!(out, ", {} {} of {} circles taken", city.name, circle.len(), city.slots)?;
         }
         writeln!(out)?;
-        let discard = (0u8..).zip(&s.discard).filter(|(_, count)| **count > 0);
-        let discard: Vec<_> =
-            discard.map(|(card, count)| format!("{count} {}", self.card_names(&[card]))).collect();
-        writeln!(
-            out,
-            "discard pile: {}",
-            if discard.is_empty() { "empty".into() } else { discard.join(", ") }
-        )?;
-        writeln!(out, "bag: {}; passage tiles drawn {}", self.tile_names(&s.bag), s.drawn_passages)?;
-        if matches!(s.step, Step::Truth { .. }) {
-            let order: Vec<_> = s.order[..usize::from(self.seats)].iter().map(u8::to_string).collect();
-            writeln!(
-                out,
-                "open tiles: {}; draft order: seats {}",
-                self.tile_names(&s.open),
-                order.join(", ")
-            )?;
+        let discard =
+            catalogue.cards.iter().zip(&state.discard.counts()[1..]).filter(|(_, count)| **count > 0);
+        let discard = discard.map(|(card, count)| format!("{count} {}", card.name));
+        writeln!(out, "discard pile: {}", listed(discard, "empty"))?;
+        writeln!(out, "bag: {}; passage tiles drawn {}", self.tile_names(&state.bag), state.drawn_passages)?;
+        if matches!(state.step, Step::Truth { .. }) {
+            let order = &state.order[..usize::from(self.seats)];
+            let order = listed(order.iter().map(|seat| seat.number().to_string()), "none");
+            writeln!(out, "open tiles: {}; draft order: seats {order}", self.tile_names(&state.open))?;
         }
-        if let Some(seat) = s.gave_up.checked_sub(1) {
-            writeln!(out, "seat {seat} gave up a tile")?;
-        }
-        Ok(())
+        state.gave_up.map_or(Ok(()), |seat| writeln!(out, "{seat} gave up a tile"))
     }
 
     /// What the viewer remembers of hidden things, in the words of the view.
-    fn text_hidden(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
-        let memory = &s.memory[usize::from(viewer)];
+    fn text_hidden(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> Result {
+        let memory = &state.memory[viewer];
         for taken in memory.taken() {
-            let seats: Vec<_> = (0..SEATS)
-                .filter(|seat| taken.holders >> seat & 1 == 1)
-                .map(|seat| seat.to_string())
-                .collect();
-            writeln!(
-                out,
-                "taken from you: {}, with seat {}",
-                self.card_names(&[taken.card]),
-                seats.join(" or ")
-            )?;
+            let card = &self.printed().card(CardId::new(taken.card)).name;
+            writeln!(out, "taken from you: {card}, with {}", self.seat_names(taken.holders))?;
         }
-        for seat in Seat::new(viewer).round(self.seats).map(Seat::number).skip(1) {
-            let ages = memory.ages[usize::from(seat)].as_slice();
-            for run in ages.chunk_by(|a, b| a == b) {
-                let hidden = self.blocks.iter().zip(0u8..).flat_map(|(block, card)| {
+        for seat in viewer.round(self.seats).skip(1) {
+            let ages = memory.ages[seat].as_slice();
+            for run in ages.chunk_by(|one, other| one == other) {
+                let hidden = (0u8..).zip(&self.blocks).flat_map(|(card, block)| {
                     let stamps = memory.stamps(*block).iter();
                     stamps.filter(|&&stamp| stamp != SEEN && stamp > run[0]).map(move |_| card)
                 });
-                let out_of_reach: Vec<u8> = hidden.collect();
-                if !out_of_reach.is_empty() {
-                    let names = self.card_names(&out_of_reach);
+                let mut out_of_reach = hidden.map(CardId::new).peekable();
+                if out_of_reach.peek().is_some() {
+                    let (count, names) = (run.len(), self.card_names(out_of_reach));
                     writeln!(
                         out,
-                        "{} cards of seat {seat} were drawn before these were hidden again: {names}",
-                        run.len()
+                        "{count} cards of {seat} were drawn before these were hidden again: {names}"
                     )?;
                 }
             }
         }
-        self.text_tokens(s, viewer, out)
+        self.text_tokens(memory, viewer, out)
     }
 
-    fn text_tokens(&self, s: &State, viewer: u8, out: &mut dyn Write) -> Result {
-        let places = &s.memory[usize::from(viewer)].tokens;
-        let mut lines: Vec<(u8, u8)> = Vec::new();
-        for (token, &places) in self.printed().tokens.iter().zip(places) {
-            if places != 0 && places & (TABLE | 1 << viewer) == 0 {
+    fn text_tokens(&self, memory: &Memory, viewer: Seat, out: &mut dyn Write) -> Result {
+        let mut lines: Vec<(TokenId, u8)> = Vec::new();
+        for (token, &places) in self.printed().tokens.iter().zip(&memory.tokens) {
+            if places != 0 && places & (TABLE | place_of(viewer)) == 0 {
                 lines.push((token.kind, places));
             }
         }
         lines.sort_unstable();
         for (kind, places) in lines {
-            let seats: Vec<_> =
-                (0..SEATS).filter(|seat| places >> seat & 1 == 1).map(|seat| seat.to_string()).collect();
-            let name = &self.printed().tokens[usize::from(kind)].name;
-            writeln!(out, "known token: {name}, with seat {}", seats.join(" or "))?;
+            let name = &self.printed().token(kind).name;
+            writeln!(out, "known token: {name}, with {}", self.seat_names(places))?;
         }
         Ok(())
+    }
+
+    /// The seats of a mask: `seat 1 or 3`.
+    fn seat_names(&self, mask: u8) -> String {
+        let seats = self.all_seats().filter(|&seat| mask & place_of(seat) != 0);
+        let numbers: Vec<_> = seats.map(|seat| seat.number().to_string()).collect();
+        format!("seat {}", numbers.join(" or "))
     }
 }

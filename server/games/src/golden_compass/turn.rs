@@ -1,151 +1,237 @@
-//! The course of a turn: spin, red or light blue, Lyra's steps, the end of the turn.
+//! The course of the game: the deal, what every choice leads to, and the turns.
+//!
+//! A choice is carried out and leads to the next step, or to none: then the game goes on by itself, with the hand
+//! limit, the effects still to come, the end of a red turn or the sets of a light-blue one.
 
-use boardwire_kernel::Chance;
+pub(super) mod effects;
+pub(super) mod hands;
+pub(super) mod period;
+pub(super) mod sets;
+
+use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet};
 
 use super::action::Action;
-use super::state::{Begun, State, Step};
+use super::catalogue::limits::{COLLECTING, PLACING, SEATS};
+use super::catalogue::{CardId, TokenSet};
+use super::memory::Memory;
+use super::state::{Aim, CharacterSet, Hand, Pile, Program, State, Step, TilePile};
 use super::{GoldenCompass, streams};
+use effects::{lay_compass, take_dust};
 
 impl GoldenCompass {
-    /// The current objective, in steps from the start.
-    pub(super) fn objective(&self, s: &State) -> u8 {
-        self.printed().objectives[usize::from(s.period)]
-    }
-
-    /// A new turn of the active seat begins with a spin.
-    pub(super) fn begin_turn(&self, s: &mut State, chance: &mut Chance) {
-        let mut left = chance.below(streams::WHEEL, self.weights);
-        s.axis = 0;
-        for (axis, row) in (0u8..).zip(&self.printed().axes) {
-            s.axis = axis;
-            if left < row.weight {
-                break;
-            }
-            left -= row.weight;
+    /// The opening position.
+    pub(super) fn deal(&self, chance: &mut Chance) -> State {
+        let catalogue = self.printed();
+        let first = chance.below(streams::FIRST, self.seats.into());
+        let first = Seat::new(u8::try_from(first).expect("one of a few seats"));
+        let mut state = self.empty(first);
+        for seat in self.all_seats() {
+            self.draw(&mut state, seat, catalogue.starting_hand, chance, |_| ());
+            state.places[seat].supply = catalogue.compass;
         }
-        s.turn += 1;
-        s.moved = false;
-        s.red = false;
-        (s.wild, s.short) = (0, 0);
-        s.step = Step::Colour;
+        self.begin_period(&mut state, chance);
+        state
     }
 
-    /// Carries out a choice of the turn, and goes on as far as the next.
-    pub(super) fn play(&self, s: &mut State, action: Action, chance: &mut Chance) {
-        let next = match (s.step, action) {
-            (_, Action::Red) => {
-                s.red = true;
-                let count = self.printed().axes[usize::from(s.axis)].draw;
-                self.draw(s, s.active, count, chance, |_| ());
-                None
+    /// The board before anything is dealt.
+    fn empty(&self, first: Seat) -> State {
+        let catalogue = self.printed();
+        let mut piles = [TokenSet::EMPTY; COLLECTING];
+        for (pile, city) in piles.iter_mut().zip(&catalogue.cities) {
+            *pile = city.tokens;
+        }
+        let bag = std::iter::once(0).chain(catalogue.tiles.iter().map(|tile| tile.count));
+        State {
+            step: Step::Keep,
+            period: 0,
+            first,
+            active: first,
+            turn: 0,
+            idle_turns: 0,
+            has_moved: false,
+            is_red: false,
+            axis: None,
+            lyra: 0,
+            places: BySeat::default(),
+            memory: BySeat::new([Memory::new(self.copies, catalogue.tokens.len()); SEATS]),
+            deck: Pile::of(self.blocks.iter().map(|block| block.len)),
+            discard: Pile::EMPTY,
+            piles,
+            circles: [TokenSet::EMPTY; PLACING],
+            dust: catalogue.dust,
+            airship: None,
+            unseen: CharacterSet::EMPTY,
+            program: Program::default(),
+            effect: None,
+            just_drawn: Hand::default(),
+            wild: 0,
+            short: 0,
+            bag: TilePile::of(bag),
+            open: TilePile::EMPTY,
+            passages: catalogue.passages,
+            drawn_passages: 0,
+            gave_up: None,
+            order: [Seat::FIRST; SEATS],
+        }
+    }
+
+    /// The seats that owe a choice.
+    pub(super) fn pending(&self, state: &State) -> SeatSet {
+        if state.step == Step::Keep {
+            self.all_seats().filter(|&seat| state.places[seat].kept.is_none()).collect()
+        } else {
+            state.chooser().map_or(SeatSet::EMPTY, SeatSet::only)
+        }
+    }
+
+    /// Plays a legal choice, and all that follows without one.
+    pub(super) fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+        let seat = choice.seat();
+        match (state.step, choice.action()) {
+            (Step::Keep, Action::Keep(which)) => self.keep(state, seat, which, chance),
+            (Step::Airship, Action::PayCards) => {
+                let left = self.ransom(&state.places[seat]);
+                self.settle_airship(state, left, chance);
             }
-            (_, Action::Blue) => Some(Step::Action),
-            (_, Action::EndTurn) => return self.end_turn(s, chance),
-            (Step::Action, action) => self.act(s, action),
+            (Step::Airship, Action::GiveTile) => {
+                state.gave_up = Some(seat);
+                self.settle_airship(state, 0, chance);
+            }
+            (Step::Ransom { left }, Action::Card(card)) => {
+                self.discard(state, seat, card, 0);
+                self.settle_airship(state, left - 1, chance);
+            }
+            (Step::Truth { place, left }, Action::Tile(tile)) => {
+                self.take_tile(state, place, left, tile, chance);
+            }
+            (Step::Sets, Action::EndTurn) => self.end_turn(state, chance),
+            (_, action) => {
+                let next = self.play(state, action, chance);
+                self.go_on(state, next, chance);
+            }
+        }
+    }
+
+    /// Carries out a choice within a turn: the step that it leads to, if any.
+    fn play(&self, state: &mut State, action: Action, chance: &mut Chance) -> Option<Step> {
+        match (state.step, action) {
+            (Step::Colour, Action::Red) => {
+                state.is_red = true;
+                let axis = state.axis.expect("a turn begins with a spin");
+                let count = self.printed().axis(axis).draw;
+                self.draw(state, state.active, count, chance, |_| ());
+            }
+            (Step::Colour, Action::Blue) => return Some(Step::Action),
+            (Step::Action, Action::Alethiometer) => lay_compass(state, self.printed().action_compass),
+            (Step::Action, Action::Magisterium) => return Some(Step::Target(Aim::Airship)),
+            (Step::Action, Action::Dust) => return take_dust(state),
+            (Step::Action, Action::Ally) => state.program.push(self.power(state.acting())),
+            (Step::Action, Action::GiveUp) => {}
             (Step::Target(aim), Action::Opponent(left)) => {
-                self.hit(s, aim, (s.active + left) % self.seats, chance)
+                return self.hit(state, aim, self.left_of(state.active, left), chance);
             }
-            (Step::Back { victim }, Action::Back(city)) => {
-                self.steal_token(s, victim, city, chance);
-                None
-            }
+            (Step::Back { victim }, Action::Back(city)) => self.steal_token(state, victim, city, chance),
             (Step::Choose { first, .. }, Action::Choose(option)) => {
-                s.program.push(self.printed().options[usize::from(first + option)]);
-                None
+                state.program.push(self.printed().options[usize::from(first + option)]);
             }
-            (Step::Cost(left), Action::Pay) => Some(Step::Pay { left }),
-            (Step::Cost(_), _) => {
-                s.program.pop();
-                None
+            (Step::Cost(left), Action::Pay) => return Some(Step::Pay { left }),
+            (Step::Cost(_), Action::Decline) => state.program.pop(),
+            (Step::Pay { left }, Action::Card(card)) => {
+                self.discard(state, state.active, card, 0);
+                return (left > 1).then(|| Step::Pay { left: left - 1 });
             }
-            (Step::Steps { .. }, Action::Steps(steps)) => {
-                self.advance_lyra(s, steps);
-                None
+            (Step::Drop { left }, Action::Card(card)) => return self.drop_card(state, left, card),
+            (Step::Limit, Action::Card(card)) => self.discard(state, state.active, card, 0),
+            (Step::Steps { .. }, Action::Steps(steps)) => self.advance_lyra(state, steps),
+            (Step::Lay, Action::Token(kind)) => self.lay_token(state, kind),
+            (Step::Fill(begun), Action::Card(card)) => {
+                let begun = self.put(state, begun, card);
+                return self.fill(state, begun, chance);
             }
-            (_, Action::Token(kind)) => {
-                self.lay_token(s, kind);
-                None
+            (Step::Sets, action) => {
+                let kind = action.set().expect("a set, since the end of the turn is carried out before");
+                return self.begin_set(state, kind, chance);
             }
-            (_, Action::Card(card)) => self.put_card(s, card, chance),
-            (_, action) => super::action::set_of(action).and_then(|kind| self.begin_set(s, kind, chance)),
-        };
-        self.go_on(s, next, chance);
+            (step, action) => unreachable!("{action:?} is no legal answer to {step:?}"),
+        }
+        None
     }
 
-    /// A card is discarded, paid, or put into a set.
-    fn put_card(&self, s: &mut State, card: u8, chance: &mut Chance) -> Option<Step> {
-        match s.step {
-            Step::Fill(begun) => {
-                let begun: Begun = self.put(s, begun, card);
-                self.fill(s, begun, chance)
-            }
-            Step::Pay { left } => {
-                self.discard(s, s.active, card, 0);
-                (left > 1).then(|| Step::Pay { left: left - 1 })
-            }
-            Step::Drop { left } => {
-                let fresh = s.fresh.len();
-                s.fresh.remove(card);
-                self.discard(s, s.active, card, fresh);
-                if left > 1 {
-                    return Some(Step::Drop { left: left - 1 });
-                }
-                s.fresh = super::state::Cards::default();
-                None
-            }
-            _ => {
-                self.discard(s, s.active, card, 0);
-                None
-            }
+    /// One of the cards just drawn is discarded; so many are due.
+    fn drop_card(&self, state: &mut State, left: u8, card: CardId) -> Option<Step> {
+        let just_drawn = state.just_drawn.len();
+        state.just_drawn.remove(card);
+        self.discard(state, state.active, card, just_drawn);
+        if left > 1 {
+            return Some(Step::Drop { left: left - 1 });
         }
+        state.just_drawn = Hand::default();
+        None
     }
 
     /// Goes on to `next`, or to whatever comes when nothing is asked for.
-    fn go_on(&self, s: &mut State, next: Option<Step>, chance: &mut Chance) {
+    fn go_on(&self, state: &mut State, next: Option<Step>, chance: &mut Chance) {
         let mut next = next;
         loop {
             if let Some(step) = next {
-                s.step = step;
+                state.step = step;
                 return;
             }
-            if s.own().hand.len() > self.printed().hand_limit {
-                s.step = Step::Limit; // R9: after every single gain.
+            if state.acting().hand.len() > self.printed().hand_limit {
+                state.step = Step::Limit; // R9: after every single gain.
                 return;
             }
-            if let Some(op) = s.program.next() {
-                s.op = op + 1;
-                next = self.run(s, op, chance);
-            } else if s.red {
-                let advance = self.printed().axes[usize::from(s.axis)].advance;
-                self.advance_lyra(s, advance);
-                return self.end_turn(s, chance);
+            if let Some(effect) = state.program.next() {
+                state.effect = Some(effect);
+                next = self.carry_out(state, self.printed().effect(effect), chance);
+            } else if state.is_red {
+                let axis = state.axis.expect("a turn begins with a spin");
+                self.advance_lyra(state, self.printed().axis(axis).advance);
+                return self.end_turn(state, chance);
             } else {
-                s.op = 0;
+                state.effect = None;
                 next = Some(Step::Sets);
             }
         }
     }
 
+    /// The current objective, in steps from the start.
+    #[inline]
+    pub(super) fn objective(&self, state: &State) -> u8 {
+        self.printed().objectives[usize::from(state.period)]
+    }
+
+    /// A new turn of the active seat begins with a spin.
+    pub(super) fn begin_turn(&self, state: &mut State, chance: &mut Chance) {
+        let weights = u32::try_from(self.wheel.len()).expect("weights add up to little");
+        state.axis = Some(self.wheel[chance.below(streams::WHEEL, weights) as usize]);
+        state.turn += 1;
+        state.has_moved = false;
+        state.is_red = false;
+        (state.wild, state.short) = (0, 0);
+        state.step = Step::Colour;
+    }
+
     /// Lyra goes so many steps, at most to the objective (R20).
-    fn advance_lyra(&self, s: &mut State, steps: u8) {
-        let to = (s.lyra + steps).min(self.objective(s));
-        s.moved |= to != s.lyra;
-        s.lyra = to;
+    fn advance_lyra(&self, state: &mut State, steps: u8) {
+        let to = (state.lyra + steps).min(self.objective(state));
+        state.has_moved |= to != state.lyra;
+        state.lyra = to;
     }
 
     /// The stall guard, and then the next turn or the scoring of the period.
-    fn end_turn(&self, s: &mut State, chance: &mut Chance) {
-        s.op = 0;
-        s.still = if s.moved { 0 } else { s.still.saturating_add(1) };
-        if self.guard.is_some_and(|turns| s.still >= turns) {
-            self.advance_lyra(s, 1); // R36
-            s.still = 0;
+    fn end_turn(&self, state: &mut State, chance: &mut Chance) {
+        state.effect = None;
+        state.idle_turns = if state.has_moved { 0 } else { state.idle_turns.saturating_add(1) };
+        if self.guard.is_some_and(|turns| state.idle_turns >= turns) {
+            self.advance_lyra(state, 1); // R36
+            state.idle_turns = 0;
         }
-        if s.lyra == self.objective(s) {
-            self.begin_scoring(s, chance);
+        if state.lyra == self.objective(state) {
+            self.begin_scoring(state, chance);
         } else {
-            s.active = (s.active + 1) % self.seats;
-            self.begin_turn(s, chance);
+            state.active = self.left_of(state.active, 1);
+            self.begin_turn(state, chance);
         }
     }
 }

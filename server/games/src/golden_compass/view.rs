@@ -1,236 +1,407 @@
-//! What a seat may know, as byte fields.
+//! What a viewer may know, as byte fields.
+//!
+//! Every field is listed once: its description and how it is written. To the public hidden cards are all alike, and
+//! of tokens it knows the backs: it does not remember where they came from, as a seat does.
 
-use boardwire_kernel::ViewWriter;
+mod words;
+
+use boardwire_kernel::{
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, with_seats,
+};
 
 use super::GoldenCompass;
-use super::layout::{DECISIONS, room};
-use super::limits::{COLLECTING, SEATS, TOKENS};
-use super::memory::TABLE;
-use super::state::{Aim, Kind, Place, State, Step, bits};
+use super::catalogue::limits::{CARDS, COLLECTING, HAND, PLACING, SEATS, TOKENS};
+use super::catalogue::{AxisId, Catalogue, CharacterId, EffectId, count_of};
+use super::memory::{Memory, TABLE, place_of};
+use super::state::{Aim, Place, State, Step, tokens_of};
+use words::{DECISIONS, KEPT, SETS, decision, set_begun};
+pub(super) use words::{Sizes, decision_words};
 
-fn decision(step: Step) -> u8 {
-    match step {
-        Step::Keep => 0,
-        Step::Colour => 1,
-        Step::Action => 2,
-        Step::Target(Aim::Airship) => 3,
-        Step::Target(Aim::Dust) => 4,
-        Step::Target(Aim::Cards(_)) => 5,
-        Step::Target(Aim::Token) => 6,
-        Step::Target(Aim::Compass(_)) => 7,
-        Step::Back { .. } => 8,
-        Step::Choose { .. } => 9,
-        Step::Cost(_) => 10,
-        Step::Pay { .. } => 11,
-        Step::Drop { .. } => 12,
-        Step::Limit => 13,
-        Step::Steps { .. } => 14,
-        Step::Lay => 15,
-        Step::Sets => 16,
-        Step::Fill(_) => 17,
-        Step::Airship => 18,
-        Step::Ransom { .. } => 19,
-        Step::Truth { .. } => 20,
-        Step::Over => 21,
+/// The largest stamp or age of a hidden card: there is at most one a hidden place.
+const MOST_RETURNS: u16 = 48;
+const _: () = assert!((SEATS - 1) * HAND == 48);
+
+/// A position and who looks at it.
+struct Shown<'a, const N: usize> {
+    game: &'a GoldenCompass,
+    state: &'a State,
+    around: Around<N>,
+}
+
+impl<const N: usize> Shown<'_, N> {
+    /// The seat that looks, in fields that only seats are shown.
+    fn viewer(&self) -> Seat {
+        self.around.viewer().first()
+    }
+
+    fn place(&self) -> &Place {
+        &self.state.places[self.viewer()]
+    }
+
+    /// What the seat that looks remembers.
+    fn memory(&self) -> &Memory {
+        &self.state.memory[self.viewer()]
+    }
+
+    /// A value of every seat.
+    fn by_seat(&self, value: impl Fn(&Place) -> u8) -> [u8; N] {
+        self.around.seats().map(|seat| value(&self.state.places[seat]))
+    }
+
+    /// A set of seats, a bit each, with the viewer as bit 0.
+    fn turned(&self, seats: u8) -> u8 {
+        let first = self.viewer().number();
+        (seats >> first | seats << (self.game.seats - first)) & ((1 << N) - 1)
+    }
+
+    /// Every copy of every card type: hidden with its number, known, or discarded.
+    fn copies(&self) -> [u8; CARDS] {
+        let mut copies = match self.around.viewer() {
+            Viewer::Seat(_) => self.memory().stamps.map(|stamp| stamp.wrapping_add(2)),
+            Viewer::Public => [2; CARDS],
+        };
+        for (block, &discarded) in self.game.blocks.iter().zip(self.state.discard.counts()) {
+            let end = usize::from(block.start + block.len);
+            for copy in &mut copies[end - usize::from(discarded)..end] {
+                *copy = 0;
+            }
+        }
+        copies
+    }
+
+    /// Where each token may be, as the viewer remembers; the public infers it from the backs.
+    fn token_places(&self) -> [u8; TOKENS] {
+        if self.around.viewer() != Viewer::Public {
+            return self.memory().tokens;
+        }
+        let mut places = [0; TOKENS];
+        for (city, pile) in self.game.printed().collecting().iter().zip(&self.state.piles) {
+            let mut may_be = if pile.is_empty() { 0 } else { TABLE };
+            for &seat in self.around.seats() {
+                let holds = !self.state.places[seat].tokens.intersection(city.tokens).is_empty();
+                may_be |= if holds { place_of(seat) } else { 0 };
+            }
+            tokens_of(city.tokens).for_each(|token| places[token.index() - 1] = may_be);
+        }
+        places
+    }
+
+    /// Where each token is or may be, by code; which of equal tokens is which says nothing.
+    fn token_codes(&self) -> [u8; TOKENS] {
+        let mut codes = self
+            .token_places()
+            .map(|places| self.turned(places & (TABLE - 1)) << 1 | u8::from(places & TABLE != 0));
+        for (seat, first) in self.around.seats().iter().zip((2 << N..).step_by(PLACING)) {
+            for token in tokens_of(self.state.places[*seat].laid) {
+                let city = u8::from(self.state.circles[1].contains(token));
+                codes[token.index() - 1] = first + city;
+            }
+        }
+        for &(one, other) in &self.game.token_order {
+            let (one, other) = (usize::from(one), usize::from(other));
+            (codes[one], codes[other]) = (codes[one].min(codes[other]), codes[one].max(codes[other]));
+        }
+        codes
     }
 }
 
-/// The words for a decision.
-pub(super) fn decision_words(step: Step) -> &'static str {
-    DECISIONS[usize::from(decision(step))]
+/// The pairs of equal tokens, by place, that put any codes in ascending order when sorted one after another.
+pub(super) fn token_order(catalogue: &Catalogue) -> Vec<(u8, u8)> {
+    let mut pairs = Vec::new();
+    let equal = |one: u8, other: u8| {
+        let kind = |at: u8| catalogue.tokens[usize::from(at)].kind;
+        kind(one) == kind(other)
+    };
+    let tokens = count_of(&catalogue.tokens);
+    for first in 0..tokens {
+        // Of those equal to it the smallest comes to each in turn.
+        pairs.extend((first + 1..tokens).filter(|&other| equal(first, other)).map(|other| (first, other)));
+    }
+    pairs
 }
 
-/// Kind of the set begun by code, and its daemon or symbol plus 1.
-fn set_begun(step: Step) -> [u8; 2] {
-    match step {
-        Step::Fill(begun) => match begun.kind {
-            Kind::Pair(daemon) => [1, daemon + 1],
-            Kind::Triplet(symbol) => [2, symbol + 1],
-            Kind::Spies => [3, 0],
-            Kind::Wild => [4, 0],
-            Kind::Short(symbol) => [5, symbol + 1],
-        },
-        _ => [0; 2],
-    }
+/// The fields shown to seats, and those shown to the public.
+pub(super) fn layouts(catalogue: &Catalogue, seats: u8) -> [ViewLayout; 2] {
+    let viewers = [Viewer::Seat(Seat::FIRST), Viewer::Public];
+    viewers.map(|viewer| {
+        let mut builder = match viewer {
+            Viewer::Seat(_) => LayoutBuilder::for_seats(),
+            Viewer::Public => LayoutBuilder::for_public(),
+        };
+        let sizes = Sizes::new(catalogue, viewer, seats);
+        with_seats!(seats, [2, 3, 4], N => fields::<N, _>(&sizes, &mut builder));
+        builder.finish()
+    })
 }
 
 impl GoldenCompass {
-    pub(super) fn write_view(&self, s: &State, viewer: u8, out: &mut [u8]) {
-        let mut w = ViewWriter::new(out);
-        self.write_course(s, viewer, &mut w);
-        self.write_cards(s, viewer, &mut w);
-        self.write_board(s, viewer, &mut w);
-        self.write_tokens(s, viewer, &mut w);
-        self.write_draft(s, viewer, &mut w);
-        self.write_choice(s, viewer, &mut w);
-        w.finish();
-    }
-
-    /// A seat from the viewer's place: the viewer is 1.
-    fn relative(&self, viewer: u8, seat: u8) -> u8 {
-        if seat >= viewer { seat - viewer + 1 } else { seat + self.seats - viewer + 1 }
-    }
-
-    /// The same for a seat plus 1, where 0 is none.
-    fn relative_to(&self, viewer: u8, seat: u8) -> u8 {
-        seat.checked_sub(1).map_or(0, |seat| self.relative(viewer, seat))
-    }
-
-    /// All seats, the viewer first.
-    fn round(&self, viewer: u8) -> impl Iterator<Item = u8> + use<> {
-        (viewer..self.seats).chain(0..viewer)
-    }
-
-    fn put_seats(&self, w: &mut ViewWriter, viewer: u8, value: impl Fn(&Place) -> u8, s: &State) {
-        let seats = usize::from(self.seats);
-        let values = std::array::from_fn::<u8, SEATS, _>(|seat| value(&s.places[seat]));
-        w.put_all(&values[usize::from(viewer)..seats]);
-        w.put_all(&values[..usize::from(viewer)]);
-    }
-
-    fn write_course(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        w.put(decision(s.step));
-        w.put(s.chooser().map_or(0, |seat| self.relative(viewer, seat)));
-        w.put(s.period + 1);
-        w.put(self.relative(viewer, s.first));
-        w.put(self.relative(viewer, s.active));
-        w.put_wide(u16::try_from(s.turn).unwrap_or(u16::MAX));
-        w.put_wide(s.still.min(1000));
-        w.put(s.lyra);
-        w.put(if s.turn > 0 { s.axis + 1 } else { 0 });
-        w.put(self.relative_to(viewer, s.airship));
-    }
-
-    fn write_cards(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        let room = room(self.printed());
-        let memory = &s.memory[usize::from(viewer)];
-        w.put_ids(s.place(viewer).hand.as_slice().iter().map(|card| card + 1), room);
-        self.put_seats(w, viewer, |place| place.hand.len(), s);
-        w.put(s.deck_len);
-        let mut copies = memory.stamps.map(|stamp| stamp.wrapping_add(2));
-        for (block, &discard) in self.blocks.iter().zip(&s.discard) {
-            let end = usize::from(block.start) + usize::from(block.len);
-            copies[end - usize::from(discard)..end].fill(0);
-        }
-        w.put_all(&copies[..self.copies]);
-        for seat in self.round(viewer).skip(1) {
-            w.put_ids(memory.ages[usize::from(seat)].as_slice().iter().map(|age| age + 2), room);
-        }
-        let places = room * (usize::from(self.seats) - 1);
-        w.put_ids(memory.taken().iter().map(|taken| taken.card + 1), places);
-        let turned = |holders: u8| self.turn_mask(holders, viewer) >> 1;
-        w.put_ids(memory.taken().iter().map(|taken| turned(taken.holders)), places);
-    }
-
-    /// A mask of seats turned so that bit 0 is the viewer.
-    fn turn_mask(&self, mask: u8, viewer: u8) -> u8 {
-        let all = (1u8 << self.seats) - 1;
-        (mask >> viewer | mask << (self.seats - viewer)) & all
-    }
-
-    fn write_board(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        let left = (viewer + 1) % self.seats;
-        w.put_all(&s.place(viewer).dealt);
-        w.put(s.place(viewer).kept);
-        self.round(viewer).skip(1).for_each(|seat| w.put(s.place(seat).kept.min(1)));
-        self.put_seats(w, viewer, |place| place.ally, s);
-        self.put_seats(w, viewer, |place| self.symbols(place), s);
-        w.put(s.place(viewer).under);
-        w.put(s.place(left).under);
-        self.put_seats(w, viewer, |place| place.supply, s);
-        self.put_seats(w, viewer, |place| place.compass, s);
-        self.put_seats(w, viewer, |place| place.dust, s);
-        w.put(s.dust);
-        let values = self.printed().tiles.len();
-        self.round(viewer).for_each(|seat| w.put_all(&s.place(seat).truth[..values]));
-    }
-
-    fn write_tokens(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        let ones = |mask: u32| u8::try_from(mask.count_ones()).unwrap_or(0);
-        let cities = &self.printed().cities;
-        for seat in self.round(viewer) {
-            let tokens = s.place(seat).tokens;
-            cities[..COLLECTING].iter().for_each(|city| w.put(ones(tokens & city.tokens)));
-        }
-        (0..COLLECTING).for_each(|city| w.put(self.lying(s, city)));
-        s.circles.iter().for_each(|&circle| w.put(ones(circle)));
-        let mut codes = [0; TOKENS];
-        let count = self.printed().tokens.len();
-        let places = &s.memory[usize::from(viewer)].tokens;
-        for (code, &places) in codes.iter_mut().zip(&places[..count]) {
-            *code = self.turn_mask(places & (TABLE - 1), viewer) << 1 | u8::from(places & TABLE != 0);
-        }
-        for seat in 0..self.seats {
-            for token in bits(s.place(seat).laid) {
-                let city = u8::from(s.circles[1] >> token & 1 == 1);
-                let first = (2 << self.seats) + 2 * (self.relative(viewer, seat) - 1);
-                codes[usize::from(token)] = first + city;
-            }
-        }
-        self.sort_alike(&mut codes);
-        w.put_all(&codes[..count]);
-    }
-
-    /// Puts the codes of equal tokens in ascending order: which of them is which says nothing.
-    fn sort_alike(&self, codes: &mut [u8; TOKENS]) {
-        for token in 0..self.alike.len() {
-            let mut at = token;
-            while let Some(before) = self.alike[at] {
-                let before = usize::from(before);
-                if codes[before] <= codes[at] {
-                    break;
-                }
-                codes.swap(before, at);
-                at = before;
-            }
-        }
-    }
-
-    fn write_draft(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        let values = self.printed().tiles.len();
-        w.put_all(&s.bag[..values]);
-        w.put_all(&s.open[..values]);
-        w.put(s.drawn_passages);
-        w.put(self.relative_to(viewer, s.gave_up));
-        let drafting = matches!(s.step, Step::Truth { .. });
-        for &seat in &s.order[..usize::from(self.seats)] {
-            w.put(if drafting { self.relative(viewer, seat) } else { 0 });
-        }
-    }
-
-    fn write_choice(&self, s: &State, viewer: u8, w: &mut ViewWriter) {
-        w.put_all(&set_begun(s.step));
-        w.put(self.due(s));
-        w.put(match s.step {
-            Step::Back { victim } => self.relative(viewer, victim),
-            _ => 0,
+    /// Writes the view in the order of the layout.
+    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        with_seats!(self.seats, [2, 3, 4], N => {
+            let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
+            let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
+            fields(&self.sizes, &mut writer);
+            writer.finish();
         });
-        w.put(s.op);
-        let fresh = if viewer == s.active { s.fresh.as_slice() } else { &[] };
-        w.put_ids(fresh.iter().map(|card| card + 1), self.printed().looked_at().into());
-        w.put_all(&[s.wild, s.short]);
     }
 
     /// Cards or tiles still due, or the most steps.
-    pub(super) fn due(&self, s: &State) -> u8 {
-        match s.step {
+    pub(super) fn due(&self, state: &State) -> u8 {
+        match state.step {
             Step::Cost(left)
             | Step::Pay { left }
             | Step::Drop { left }
             | Step::Ransom { left }
-            | Step::Truth { left, .. } => left,
+            | Step::Truth { left, .. }
+            | Step::Target(Aim::Cards(left) | Aim::Compass(left)) => left,
             Step::Fill(begun) => begun.left,
             Step::Steps { max } => max,
-            Step::Limit => s.own().hand.len() - self.printed().hand_limit,
-            Step::Target(Aim::Cards(count) | Aim::Compass(count)) => count,
-            Step::Airship => self.ransom(s, s.airship - 1),
-            _ => 0,
+            Step::Limit => state.acting().hand.len() - self.printed().hand_limit,
+            Step::Airship => {
+                let holder = state.airship.expect("the airship is asked of its holder");
+                self.ransom(&state.places[holder])
+            }
+            Step::Keep
+            | Step::Colour
+            | Step::Action
+            | Step::Target(Aim::Airship | Aim::Dust | Aim::Token)
+            | Step::Back { .. }
+            | Step::Choose { .. }
+            | Step::Lay
+            | Step::Sets
+            | Step::Over => 0,
         }
     }
 
-    /// Tokens still lying at one of the first four cities.
-    pub(super) fn lying(&self, s: &State, city: usize) -> u8 {
-        let gone = s.lyra > self.printed().cities[city].spaces.1;
-        if gone { 0 } else { u8::try_from(s.piles[city].count_ones()).unwrap_or(0) }
+    /// Tokens still lying at each of the first four cities.
+    pub(super) fn lying(&self, state: &State) -> [u8; COLLECTING] {
+        std::array::from_fn(|at| {
+            let is_gone = state.lyra > self.printed().cities[at].spaces.1;
+            if is_gone { 0 } else { few(state.piles[at].len()) }
+        })
     }
+}
+
+/// A number of tokens as a byte.
+#[expect(clippy::cast_possible_truncation, reason = "at most 32 tokens")]
+pub(super) fn few(tokens: u32) -> u8 {
+    tokens as u8
+}
+
+/// Every field: what it is, and how it is written.
+#[inline]
+fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    course(sizes, sink);
+    cards(sizes, sink);
+    characters(sizes, sink);
+    tiles(sizes, sink);
+    tokens(sizes, sink);
+    draft(sizes, sink);
+    choice(sizes, sink);
+}
+
+#[inline]
+fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let seat = |name, doc| FieldSpec::seat(name, sizes.seats, doc);
+    let decision_spec = FieldSpec::category("decision", &DECISIONS, "What is to be decided.");
+    sink.field(decision_spec, |shown, out| out.put(decision(shown.state.step)));
+    let chooser = seat("chooser", "Who decides; none while all keep allies, and at the end.");
+    sink.field(chooser, |shown, out| out.put(shown.around.relative_or_none(shown.state.chooser())));
+    let period = FieldSpec::count("period", 3, "The period, from 1.");
+    sink.field(period, |shown, out| out.put(shown.state.period + 1));
+    let first = seat("first", "First seat of the period.");
+    sink.field(first, |shown, out| out.put(shown.around.relative(shown.state.first)));
+    let active = seat("active", "Whose turn it is.");
+    sink.field(active, |shown, out| out.put(shown.around.relative(shown.state.active)));
+    let turn = "Turns of the whole game, from 1; 65535 and more are alike.";
+    sink.field(FieldSpec::count("turn", u16::MAX, turn), |shown, out| {
+        out.put_number(u16::try_from(shown.state.turn).unwrap_or(u16::MAX));
+    });
+    let still = FieldSpec::count("still", 1000, "Turns in a row without a step; 1000 and more are alike.");
+    sink.field(still, |shown, out| out.put_number(shown.state.idle_turns.min(1000)));
+    let lyra = FieldSpec::count("lyra", sizes.steps.into(), "Lyra's steps from the start.");
+    sink.field(lyra, |shown, out| out.put(shown.state.lyra));
+    let axis = FieldSpec::id("axis", "axes", sizes.axes, "Where the needle points.");
+    sink.field(axis, |shown, out| out.put(AxisId::row(shown.state.axis)));
+    let airship = seat("airship", "Who holds the airship.");
+    sink.field(airship, |shown, out| out.put(shown.around.relative_or_none(shown.state.airship)));
+}
+
+#[inline]
+fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let cards = |name, doc| FieldSpec::id(name, "cards", sizes.cards, doc);
+    let places = Axis::new("hand place", sizes.hand);
+    let hand = usize::from(sizes.hand);
+    let own_hand = cards("hand", "The viewer's Lyra cards, ascending.").by(places).own();
+    sink.field(own_hand, |shown, out| out.put_all(shown.place().hand.places(hand)));
+    let hand_sizes = FieldSpec::count("hand_sizes", sizes.hand.into(), "Lyra cards in hand, by seat.");
+    sink.field(hand_sizes.by(sizes.seat()), |shown, out| {
+        out.put_all(&shown.by_seat(|place| place.hand.len()));
+    });
+    let draw_pile = FieldSpec::count("draw_pile", sizes.copies.into(), "Cards in the draw pile.");
+    sink.field(draw_pile, |shown, out| out.put(shown.state.deck.len()));
+    let copies = FieldSpec::count(
+        "copies",
+        2 + MOST_RETURNS,
+        "Every copy of every card type, by type: first those hidden, ascending, each in no hand place whose \
+         number in hidden_places is less; then 1 for each in a hand and known, 0 for each discarded. To the \
+         public all that are not discarded are hidden, and alike.",
+    );
+    let count = usize::from(sizes.copies);
+    sink.field(copies.by(Axis::new("copy", sizes.copies)), |shown, out| {
+        out.put_all(&shown.copies()[..count]);
+    });
+    let hidden = FieldSpec::count(
+        "hidden_places",
+        2 + MOST_RETURNS,
+        "Hand places of each opponent whose card may be unknown, ascending: 0 none, else the largest number \
+         in copies a card there can have.",
+    );
+    sink.field(hidden.by(sizes.other()).by(places).own(), |shown, out| {
+        for (&seat, row) in shown.around.others().iter().zip(out.rest().chunks_exact_mut(hand)) {
+            for (place, age) in row.iter_mut().zip(shown.memory().ages[seat].as_slice()) {
+                *place = age + 2;
+            }
+        }
+    });
+    let taken_places = Axis { name: "card", size: sizes.other().size * places.size };
+    let taken = cards("taken_cards", "Cards taken from the viewer's hand and still in another, ascending.");
+    sink.field(taken.by(taken_places).own(), |shown, out| {
+        out.put_ids(shown.memory().taken().iter().map(|taken| taken.card));
+    });
+    let holders = FieldSpec::names("taken_holders", &sizes.holders, "Who may hold each of taken_cards.");
+    sink.field(holders.by(taken_places).own(), |shown, out| {
+        out.put_ids(shown.memory().taken().iter().map(|taken| shown.turned(taken.holders) >> 1));
+    });
+}
+
+#[inline]
+fn characters<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let characters = |name, doc| FieldSpec::id(name, "characters", sizes.characters, doc);
+    let dealt = characters("dealt", "The viewer's two characters, until allies are shown.");
+    sink.field(dealt.by(Axis::new("character", 2)).own(), |shown, out| {
+        out.put_ids(shown.place().dealt.into_iter().flatten().map(CharacterId::get));
+    });
+    let kept = FieldSpec::category("kept", &KEPT, "Who has kept an ally; which, only to the viewer.");
+    sink.field(kept.by(sizes.seat()), |shown, out| {
+        out.put_all(&shown.around.seats().map(|seat| match shown.state.places[seat].kept {
+            Some(which) if shown.around.viewer().is(seat) => which + 1,
+            kept => kept.is_some().into(),
+        }));
+    });
+    let allies = characters("allies", "Allies by seat.").by(sizes.seat());
+    sink.field(allies, |shown, out| out.put_all(&shown.by_seat(|place| CharacterId::row(place.ally))));
+    let most = 2 * u16::from(sizes.most_symbols);
+    let magisterium = FieldSpec::count("magisterium", most, "Magisterium values by seat.");
+    sink.field(magisterium.by(sizes.seat()), |shown, out| {
+        out.put_all(&shown.by_seat(|place| shown.game.magisterium(place)));
+    });
+    let under = characters("under", "The card under the viewer's ally.").own();
+    sink.field(under, |shown, out| out.put(CharacterId::row(shown.place().under)));
+    let passed = characters("passed", "The card the viewer passed to the left.").own();
+    sink.field(passed, |shown, out| {
+        out.put(CharacterId::row(shown.state.places[shown.around.seats()[1]].under));
+    });
+}
+
+#[inline]
+fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let tiles = |name, most: u8, doc| FieldSpec::count(name, most.into(), doc);
+    let supply = tiles("supply", sizes.compass, "Compass tiles not in use, by seat.").by(sizes.seat());
+    sink.field(supply, |shown, out| out.put_all(&shown.by_seat(|place| place.supply)));
+    let compass = tiles("compass", sizes.compass, "Compass tiles on the objective, by seat.");
+    let compass = compass.by(sizes.seat());
+    sink.field(compass, |shown, out| out.put_all(&shown.by_seat(|place| place.compass)));
+    let dust = tiles("dust", sizes.dust, "Dust tiles by seat.").by(sizes.seat());
+    sink.field(dust, |shown, out| out.put_all(&shown.by_seat(|place| place.dust)));
+    let dust_supply = tiles("dust_supply", sizes.dust, "Dust tiles in the supply.");
+    sink.field(dust_supply, |shown, out| out.put(shown.state.dust));
+    let truth = tiles("truth", sizes.most_tiles, "Truth tiles by seat and value, rows of the table tiles.");
+    let values = usize::from(sizes.tiles);
+    sink.field(truth.by(sizes.seat()).by(sizes.tile()), |shown, out| {
+        for &seat in shown.around.seats() {
+            out.put_all(&shown.state.places[seat].truth.counts()[1..=values]);
+        }
+    });
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "few cities")]
+fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let slots = u16::from(sizes.most_slots);
+    let collecting = Axis::new("city", COLLECTING as u8);
+    let backs = FieldSpec::count("backs", slots, "Unplaced tokens by seat and city of their back.");
+    sink.field(backs.by(sizes.seat()).by(collecting), |shown, out| {
+        let cities = shown.game.printed().collecting();
+        for &seat in shown.around.seats() {
+            let tokens = shown.state.places[seat].tokens;
+            out.put_ids(cities.iter().map(|city| few(tokens.intersection(city.tokens).len())));
+        }
+    });
+    let lying = FieldSpec::count("lying", slots, "Tokens still lying at each of the first four cities.");
+    sink.field(lying.by(collecting), |shown, out| out.put_all(&shown.game.lying(shown.state)));
+    let placing = Axis::new("city", PLACING as u8);
+    let circles = FieldSpec::count("circles", slots, "Tokens laid out in each city of the last period.");
+    sink.field(circles.by(placing), |shown, out| {
+        out.put_all(&shown.state.circles.map(|circle| few(circle.len())));
+    });
+    let tokens = FieldSpec::names(
+        "tokens",
+        &sizes.token_places,
+        "Where each token is or may be; equal ones ascending.",
+    );
+    let count = usize::from(sizes.tokens);
+    sink.field(tokens.by(Axis::new("token", sizes.tokens)), |shown, out| {
+        out.put_all(&shown.token_codes()[..count]);
+    });
+}
+
+#[inline]
+fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let most = u16::from(sizes.most_tiles);
+    let values = usize::from(sizes.tiles);
+    let bag = FieldSpec::count("bag", most, "Truth tiles in the bag, by value.").by(sizes.tile());
+    sink.field(bag, |shown, out| out.put_all(&shown.state.bag.counts()[1..=values]));
+    let open = FieldSpec::count("open", most, "Open truth tiles, by value.").by(sizes.tile());
+    sink.field(open, |shown, out| out.put_all(&shown.state.open.counts()[1..=values]));
+    let passages = FieldSpec::count("passages", sizes.passages.into(), "Passage tiles drawn.");
+    sink.field(passages, |shown, out| out.put(shown.state.drawn_passages));
+    let gave_up = FieldSpec::seat("gave_up", sizes.seats, "Who gave up a truth tile for the airship.");
+    sink.field(gave_up, |shown, out| out.put(shown.around.relative_or_none(shown.state.gave_up)));
+    let order = FieldSpec::seat("order", sizes.seats, "Seats in the order of the draft.");
+    sink.field(order.by(Axis { name: "place", ..sizes.seat() }), |shown, out| {
+        if let Step::Truth { .. } = shown.state.step {
+            out.put_ids(shown.state.order.iter().take(N).map(|&seat| shown.around.relative(seat)));
+        }
+    });
+}
+
+#[inline]
+fn choice<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+    let set = FieldSpec::category("set", &SETS, "The set being put together.");
+    sink.field(set, |shown, out| out.put(set_begun(shown.state.step).0));
+    let set_of = FieldSpec::count("set_of", sizes.most_ids.into(), "Its daemon or symbol, from 1.");
+    sink.field(set_of, |shown, out| out.put(set_begun(shown.state.step).1));
+    let due = FieldSpec::count("due", 255, "Cards or tiles still due, or the most steps.");
+    sink.field(due, |shown, out| out.put(shown.game.due(shown.state)));
+    let victim = FieldSpec::seat("victim", sizes.seats, "Who is being robbed of a token.");
+    sink.field(victim, |shown, out| {
+        if let Step::Back { victim } = shown.state.step {
+            out.put(shown.around.relative(victim));
+        }
+    });
+    let effect = FieldSpec::id("effect", "effects", sizes.effects, "The effect being decided on.");
+    sink.field(effect, |shown, out| out.put(EffectId::row(shown.state.effect)));
+    let fresh = "The viewer's cards just drawn of which some must go.";
+    let fresh = FieldSpec::id("fresh", "cards", sizes.cards, fresh);
+    let looked_at = usize::from(sizes.looked_at);
+    sink.field(fresh.by(Axis::new("card", sizes.looked_at)).own(), |shown, out| {
+        if shown.around.viewer().is(shown.state.active) {
+            out.put_all(shown.state.just_drawn.places(looked_at));
+        }
+    });
+    let rights = "Wild pairs and short triplets the active seat may still play in this turn.";
+    sink.field(FieldSpec::count("rights", 255, rights).by(Axis::new("set", 2)), |shown, out| {
+        out.put_all(&[shown.state.wild, shown.state.short]);
+    });
 }

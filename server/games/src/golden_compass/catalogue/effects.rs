@@ -1,12 +1,32 @@
 //! Ally powers as a flat program: lists of effects, and lists of options within them.
 
-use boardwire_kernel::CatalogueError;
+use boardwire_kernel::catalogue::{Checked, refuse, require, within};
+use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
-use super::check::{refuse, require, within};
-use super::raw::Effect;
+use super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
+use super::rows::Effect;
 
-/// One effect; a list is a range of [`super::Catalogue::ops`].
+/// A list of effects: a range of [`super::Catalogue::ops`], which shrinks from the front as they are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
+pub(in super::super) struct EffectList {
+    pub(in super::super) start: u8,
+    pub(in super::super) end: u8,
+}
+
+impl EffectList {
+    /// Its effects among all.
+    #[inline]
+    pub(in super::super) fn of<T>(self, ops: &[T]) -> &[T] {
+        &ops[usize::from(self.start)..usize::from(self.end)]
+    }
+
+    /// The row of its first effect in the table of effects, and how many there are.
+    pub(super) fn rows(self) -> (u8, u8) {
+        (self.start + 1, self.end - self.start)
+    }
+}
+
+/// One effect.
 ///
 /// Effects that are so many separate single choices stand that many times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,24 +75,24 @@ pub(in super::super) const KINDS: [&str; 15] = [
 ];
 
 impl Op {
-    /// The index of its kind in [`KINDS`], and its one or two numbers.
-    pub(in super::super) fn numbers(self) -> (u8, u8, u8) {
+    /// The place of its kind in [`KINDS`], and the number it counts.
+    pub(in super::super) fn numbers(self) -> (u8, u8) {
         match self {
-            Self::Draw(count) => (0, count, 0),
-            Self::DrawKeep { draw, keep } => (1, draw, keep),
-            Self::StealCard(count) => (2, count, 0),
-            Self::PlaceCompass(count) => (3, count, 0),
-            Self::RemoveCompass(count) => (4, count, 0),
-            Self::TakeDust => (5, 1, 0),
-            Self::MoveAirship => (6, 0, 0),
-            Self::TakeExperience => (7, 1, 0),
-            Self::PlaceExperience => (8, 1, 0),
-            Self::StealExperience => (9, 1, 0),
-            Self::Advance(steps) => (10, steps, 0),
-            Self::Spend(count) => (11, count, 0),
-            Self::WildPair(count) => (12, count, 0),
-            Self::ShortTriplet(count) => (13, count, 0),
-            Self::ChooseOne { first, count } => (14, count, first),
+            Self::Draw(count) => (0, count),
+            Self::DrawKeep { draw, .. } => (1, draw),
+            Self::StealCard(count) => (2, count),
+            Self::PlaceCompass(count) => (3, count),
+            Self::RemoveCompass(count) => (4, count),
+            Self::TakeDust => (5, 1),
+            Self::MoveAirship => (6, 0),
+            Self::TakeExperience => (7, 1),
+            Self::PlaceExperience => (8, 1),
+            Self::StealExperience => (9, 1),
+            Self::Advance(steps) => (10, steps),
+            Self::Spend(count) => (11, count),
+            Self::WildPair(count) => (12, count),
+            Self::ShortTriplet(count) => (13, count),
+            Self::ChooseOne { count, .. } => (14, count),
         }
     }
 
@@ -86,7 +106,7 @@ impl Op {
 #[derive(Default)]
 pub(super) struct Program {
     pub(super) ops: Vec<Op>,
-    pub(super) options: Vec<(u8, u8)>,
+    pub(super) options: Vec<EffectList>,
 }
 
 /// Which effects on tokens suit the period of a card.
@@ -104,7 +124,7 @@ impl Program {
         period: Allowed,
         depth: usize,
         place: &str,
-    ) -> Result<(u8, u8), CatalogueError> {
+    ) -> Checked<EffectList> {
         require(depth <= NESTING, place, || format!("lists are nested more than {NESTING} deep"))?;
         require(!effects.is_empty(), place, || "holds no effect".into())?;
         let mut list = Vec::new();
@@ -119,19 +139,13 @@ impl Program {
         let start = self.ops.len();
         self.ops.append(&mut list);
         require(self.ops.len() <= EFFECTS, place, || format!("more than {EFFECTS} effects in all"))?;
-        Ok((index(start), index(self.ops.len())))
+        Ok(EffectList { start: index(start), end: index(self.ops.len()) })
     }
 
-    fn choice(
-        &mut self,
-        options: &[Vec<Effect>],
-        period: Allowed,
-        depth: usize,
-        place: &str,
-    ) -> Result<Op, CatalogueError> {
+    fn choice(&mut self, options: &[Vec<Effect>], period: Allowed, depth: usize, place: &str) -> Checked<Op> {
         let place = format!("{place}.options");
         within(format!("{place} (their number)"), options.len(), 2, OPTIONS)?;
-        let lists: Result<Vec<_>, _> = options
+        let lists: Checked<Vec<_>> = options
             .iter()
             .enumerate()
             .map(|(row, option)| self.list(option, period, depth + 1, &format!("{place}[{row}]")))
@@ -143,17 +157,13 @@ impl Program {
     }
 }
 
-/// Lists and options are fewer than 255, since every one holds an effect.
 fn index(at: usize) -> u8 {
-    u8::try_from(at).unwrap_or(u8::MAX)
+    u8::try_from(at).expect("lists and options are at most EFFECTS, since every one holds an effect")
 }
 
 /// An effect without options, and how many times it stands in its list.
-fn single(effect: &Effect, period: Allowed, place: &str) -> Result<(Op, u8), CatalogueError> {
-    let number = |field: &str, value: u8, max: u8| {
-        within(format!("{place}.{field}"), value, 1, max)?;
-        Ok(value)
-    };
+fn single(effect: &Effect, period: Allowed, place: &str) -> Checked<(Op, u8)> {
+    let number = |field: &str, value: u8, max: u8| within(format!("{place}.{field}"), value, 1, max);
     let count = |value: u8, max: u8| number("count", value, max);
     let suits = |kind: &str, suits: bool| {
         require(suits, format!("{place}.kind"), || format!("{kind} does not suit the card's period"))

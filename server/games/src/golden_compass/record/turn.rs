@@ -1,10 +1,14 @@
 //! A turn beside its record: spin, colour, red or light blue, sets, snapshot.
 
+use boardwire_kernel::Seat;
+use serde_json::Value;
+
 use super::super::action::Action;
-use super::super::catalogue::Blue;
-use super::super::state::{Aim, Kind, Step};
-use super::replay::{Compared, Replayer};
-use super::script::{self, Event, Names};
+use super::super::catalogue::{Blue, CardType};
+use super::super::state::{Aim, SetKind, Step};
+use super::events::{self, Event, Words};
+use super::replay::{Compared, Replay};
+use super::table::take;
 
 /// The word of a light-blue symbol.
 fn word(blue: Blue) -> &'static str {
@@ -17,83 +21,66 @@ fn word(blue: Blue) -> &'static str {
     }
 }
 
-impl Replayer<'_> {
+impl Replay<'_> {
     /// Plays a turn; says whether it was the last of the period.
     pub(super) fn turn(&mut self) -> Compared<bool> {
-        let spin =
-            self.take("spin", |event| if let Event::Spin(event) = event { Some(event) } else { None })?;
-        let s = *self.state();
-        let axis = self.lexicon.catalogue.axes[usize::from(s.axis)];
-        let got = script::Spin {
-            turn: s.turn,
-            player: s.active,
-            axis: s.axis,
+        let spin: &events::Spin = self.take()?;
+        let state = *self.state();
+        let Some(id) = state.axis else { return self.unasked("axis") };
+        let axis = self.names.catalogue.axis(id);
+        let got = events::Spin {
+            turn: state.turn,
+            player: state.active.number(),
+            axis: id.get() - 1,
             red: [axis.draw, axis.advance],
             blue: word(axis.blue).to_owned(),
         };
         self.same("", spin, &got)?;
-        self.told.table.turn = spin.turn;
-        self.sync()?;
-        let colour =
-            self.take("colour", |event| if let Event::Colour(event) = event { Some(event) } else { None })?;
+        self.table.now.turn = spin.turn;
+        self.same_table()?;
+        let colour: &events::Colour = self.take()?;
         self.offers("pick", vec![Action::Red, Action::Blue])?;
         if colour.pick == "red" {
-            self.red(s.active, axis.advance)?;
+            self.red(state.active, axis.draw, axis.advance)?;
         } else {
-            self.blue(s.active)?;
+            self.blue(state.active)?;
         }
-        let over = self.state().step != Step::Colour;
-        self.end(over)?;
-        Ok(over)
+        let is_last = self.state().step != Step::Colour;
+        self.end(is_last)?;
+        Ok(is_last)
     }
 
     /// After the turn's last choice: the engine stands before the next.
-    fn end(&mut self, over: bool) -> Compared {
-        let end = self
-            .take("end_turn", |event| if let Event::EndTurn(event) = event { Some(event) } else { None })?;
+    fn end(&mut self, is_last: bool) -> Compared {
+        let end: &events::EndTurn = self.take()?;
         let lyra = self.state().lyra;
-        let got = script::EndTurn { stall: lyra != self.told.table.lyra, lyra, period_over: over };
+        let got = events::EndTurn { stall: lyra != self.table.now.lyra, lyra, period_over: is_last };
         self.same("", end, &got)?;
-        self.told.lyra(end.lyra);
-        let stated = self
-            .take("snapshot", |event| if let Event::Snapshot(event) = event { Some(event) } else { None })?;
-        self.same("", stated, &self.engine_snapshot())?;
-        self.same_deck("draw pile", &self.told.deck)?;
-        self.sync()
+        self.table.now.lyra = lyra;
+        let stated: &events::Snapshot = self.take()?;
+        self.same("", stated, &self.game.snapshot(self.state(), self.table.now.turn))?;
+        self.same_deck("draw pile", &self.table.deck)?;
+        self.same_table()
     }
 
-    fn red(&mut self, seat: u8, advance: u8) -> Compared {
-        // The draw follows at once, so its facts are read first.
-        let Some(Event::Red(red)) = self.peek() else {
-            return self
-                .take("red", |event| if let Event::Red(event) = event { Some(event) } else { None })
-                .map(drop);
-        };
-        let before = self.state().lyra;
-        let count = self.lexicon.catalogue.axes[usize::from(self.state().axis)].draw;
+    fn red(&mut self, seat: Seat, draw: u8, advance: u8) -> Compared {
+        let start = self.state().lyra;
         self.play("pick", Action::Red)?;
-        self.take("red", |event| if let Event::Red(event) = event { Some(event) } else { None })?;
-        let (drawn, reshuffle) = self.told.draw(seat, count.into(), red.reshuffle.as_ref());
-        self.same("drawn", &red.drawn, &drawn)?;
-        self.same("reshuffle", &red.reshuffle, &reshuffle)?;
+        let red: &events::Red = self.take()?;
+        let (drawn, reshuffle) = self.table.draw(seat, draw, red.reshuffle.as_ref());
         self.pay("discard", seat, &red.discard, |step| step == Step::Limit)?;
-        if self.state().step == Step::Limit {
-            return self.differs("discard", red.discard.clone(), "the hand is over its limit");
-        }
         // Only a symbol without a circle leaves room for the stall guard.
-        let lyra = if advance > 0 { self.state().lyra } else { before };
-        self.same("advance", &red.advance, &advance)?;
-        self.same("steps", &red.steps, &(lyra - before))?;
-        self.same("lyra", &red.lyra, &lyra)?;
-        self.told.lyra(lyra);
+        let lyra = if advance > 0 { self.state().lyra } else { start };
+        let discard = red.discard.clone();
+        let got = events::Red { drawn, reshuffle, discard, advance, steps: lyra - start, lyra };
+        self.same("", red, &got)?;
+        self.table.now.lyra = lyra;
         Ok(())
     }
 
-    fn blue(&mut self, seat: u8) -> Compared {
+    fn blue(&mut self, seat: Seat) -> Compared {
         self.play("pick", Action::Blue)?;
-        let options = self.take("blue_options", |event| {
-            if let Event::BlueOptions(event) = event { Some(event) } else { None }
-        })?;
+        let options: &events::BlueOptions = self.take()?;
         self.same("legal", &options.legal, &self.blue_options())?;
         if !self.offered().contains(&Action::GiveUp) {
             return self.differs("legal", "to give up the action", "not offered");
@@ -104,106 +91,91 @@ impl Replayer<'_> {
             let Some(Event::Set(_)) = self.peek() else {
                 return self.play("end of the turn", Action::EndTurn);
             };
-            let stated =
-                self.take("set", |event| if let Event::Set(event) = event { Some(event) } else { None })?;
+            let stated = self.take()?;
             self.set(seat, stated)?;
         }
     }
 
-    fn action(&mut self, seat: u8) -> Compared {
-        let event =
-            self.take("action", |event| if let Event::Action(event) = event { Some(event) } else { None })?;
-        let mut got = script::Action { pick: event.pick.clone(), target: None, compass: None, effects: None };
-        let before = self.state().own().compass;
-        match event.pick.as_deref() {
+    fn action(&mut self, seat: Seat) -> Compared {
+        let stated: &events::Action = self.take()?;
+        let mut got =
+            events::Action { pick: stated.pick.clone(), target: None, compass: None, effects: None };
+        match stated.pick.as_deref() {
             None => self.play("pick", Action::GiveUp)?,
-            Some("alethiometer") => {
-                self.play("pick", Action::Alethiometer)?;
-                let laid = self.state().own().compass - before;
-                got.compass = Some(laid);
-                self.told.compass(seat, laid);
-            }
+            Some("alethiometer") => got.compass = Some(self.lays_compass(seat, Action::Alethiometer)?),
             Some("magisterium") => {
                 self.play("pick", Action::Magisterium)?;
-                got.target = event.target;
-                self.target("target", seat, Aim::Airship, event.target)?;
+                got.target = stated.target;
+                self.target("target", seat, Aim::Airship, stated.target)?;
             }
             Some("dust") => {
-                let from_supply = self.state().dust > 0;
+                let is_asked = self.state().dust == 0;
                 self.play("pick", Action::Dust)?;
-                if from_supply {
-                    self.told.dust(seat, None);
+                if is_asked {
+                    got.target = stated.target;
+                    self.target("target", seat, Aim::Dust, stated.target)?;
                 } else {
-                    got.target = event.target;
-                    self.target("target", seat, Aim::Dust, event.target)?;
+                    self.table.take_dust(seat, None);
                 }
             }
             Some(_) => {
-                got.effects.clone_from(&event.effects);
                 self.play("pick", Action::Ally)?;
-                let ally = usize::from(self.state().own().ally) - 1;
-                let list = self.lexicon.catalogue.characters[ally].list;
-                self.list("effects", seat, list, event.effects.as_deref().unwrap_or(&[]))?;
-            }
-        }
-        self.same("", event, &got)
-    }
-
-    /// The sets on offer, when the engine asks for one.
-    fn set_options(&mut self) -> Compared {
-        let stated =
-            self.take(
-                "set_options",
-                |event| {
-                    if let Event::SetOptions(event) = event { Some(event) } else { None }
-                },
-            )?;
-        if self.state().step != Step::Sets {
-            return self.unasked("sets");
-        }
-        self.sync()?;
-        let catalogue = self.lexicon.catalogue;
-        let name = |names: &[String], id: u8| names[usize::from(id)].clone();
-        let mut got = script::SetOptions {
-            pairs: Names::new(),
-            triplets: Names::new(),
-            spies: false,
-            wild: false,
-            short: Names::new(),
-        };
-        for action in self.offered() {
-            match action {
-                Action::Pair(id) => got.pairs.push(name(&catalogue.daemons, id)),
-                Action::Triplet(id) => got.triplets.push(name(&catalogue.symbols, id)),
-                Action::Short(id) => got.short.push(name(&catalogue.symbols, id)),
-                Action::Spies => got.spies = true,
-                Action::Wild => got.wild = true,
-                _ => {}
+                got.effects.clone_from(&stated.effects);
+                let list = self.game.power(self.state().acting());
+                self.list("effects", seat, list, stated.effects.as_deref().unwrap_or_default())?;
             }
         }
         self.same("", stated, &got)
     }
 
-    fn kind(&self, set: &script::Set) -> Option<Kind> {
-        let id = set.id.as_deref().unwrap_or("");
-        match set.kind.as_str() {
-            "pair" => self.lexicon.daemon(id).ok().map(Kind::Pair),
-            "triplet" => self.lexicon.symbol(id).ok().map(Kind::Triplet),
-            "short" => self.lexicon.symbol(id).ok().map(Kind::Short),
-            "spies" => Some(Kind::Spies),
-            _ => Some(Kind::Wild),
+    /// Plays an action that lays compass tiles and nothing else: how many.
+    fn lays_compass(&mut self, seat: Seat, action: Action) -> Compared<u8> {
+        let start = self.state().places[seat].compass;
+        self.play("pick", action)?;
+        let laid = self.state().places[seat].compass - start;
+        self.table.lay_compass(seat, laid);
+        Ok(laid)
+    }
+
+    /// The sets on offer, when the engine asks for one.
+    fn set_options(&mut self) -> Compared {
+        let stated: &events::SetOptions = self.take()?;
+        if self.state().step != Step::Sets {
+            return self.unasked("sets");
+        }
+        self.same_table()?;
+        let catalogue = self.names.catalogue;
+        let named = |names: &[String], row: u8| names[usize::from(row) - 1].clone();
+        let sets = self.game.sets(self.state());
+        let got = events::SetOptions {
+            pairs: sets.pairs.iter().map(|daemon| named(&catalogue.daemons, daemon)).collect(),
+            triplets: sets.triplets.iter().map(|symbol| named(&catalogue.symbols, symbol)).collect(),
+            spies: sets.spies,
+            wild: sets.wild,
+            short: sets.short.iter().map(|symbol| named(&catalogue.symbols, symbol)).collect(),
+        };
+        self.same("", stated, &got)
+    }
+
+    /// The kind of a set; its id must be there where the kind has one, and nowhere else.
+    fn kind(&self, set: &events::Set) -> Compared<SetKind> {
+        match (set.kind.as_str(), set.id.as_deref()) {
+            ("pair", Some(id)) => self.known(self.names.daemon(id).map(SetKind::Pair)),
+            ("triplet", Some(id)) => self.known(self.names.symbol(id).map(SetKind::Triplet)),
+            ("short", Some(id)) => self.known(self.names.symbol(id).map(SetKind::Short)),
+            ("spies", None) => Ok(SetKind::Spies),
+            ("wild", None) => Ok(SetKind::Wild),
+            (kind, id) => self.differs("id", id, format!("the id of a set {kind:?}")),
         }
     }
 
-    fn set(&mut self, seat: u8, stated: &script::Set) -> Compared {
-        let Some(kind) = self.kind(stated) else {
-            return self.unasked("kind");
-        };
-        let before = self.state().own().compass;
+    fn set(&mut self, seat: Seat, stated: &events::Set) -> Compared {
+        let kind = self.kind(stated)?;
+        let start = self.state().acting().compass;
         self.play("kind", kind.action())?;
         self.fill(seat, kind, &stated.cards)?;
-        self.told.discard(seat, &stated.cards);
-        let mut got = script::Set {
+        self.table.discard(seat, &stated.cards);
+        let mut got = events::Set {
             kind: stated.kind.clone(),
             id: stated.id.clone(),
             cards: stated.cards.clone(),
@@ -218,103 +190,97 @@ impl Replayer<'_> {
             stolen: None,
         };
         match kind {
-            Kind::Triplet(_) | Kind::Short(_) => {
-                let laid = self.state().own().compass - before;
+            SetKind::Triplet(_) | SetKind::Short(_) => {
+                let laid = self.state().acting().compass - start;
                 got.compass = Some(laid);
-                self.told.compass(seat, laid);
+                self.table.lay_compass(seat, laid);
             }
-            Kind::Spies => {
+            SetKind::Spies => {
                 let theft = (stated.target, stated.back.as_deref(), stated.stolen.as_deref());
                 let (targets, backs) = self.theft("", seat, theft)?;
                 (got.targets, got.backs) = (Some(targets), Some(backs));
                 (got.target, got.back, got.stolen) =
                     (stated.target, stated.back.clone(), stated.stolen.clone());
             }
-            _ if self.state().places_tokens() => {
+            SetKind::Pair(_) | SetKind::Wild if self.state().is_last_period() => {
                 got.tokens = Some(self.lay("laid", seat, stated.laid.as_deref())?);
                 got.laid.clone_from(&stated.laid);
             }
-            _ => {
+            SetKind::Pair(_) | SetKind::Wild => {
                 let Some(token) = &stated.taken else {
-                    return self.differs("taken", serde_json::Value::Null, "a token is taken");
+                    return self.differs("taken", Value::Null, "a token is taken");
                 };
-                self.told.taken(seat, token);
+                self.table.take_token(seat, token);
                 got.taken.clone_from(&stated.taken);
             }
         }
         self.same("", stated, &got)
     }
 
-    /// Names the cards of a set as far as the engine asks; at every question the types that can complete it are on offer.
-    fn fill(&mut self, seat: u8, kind: Kind, cards: &[String]) -> Compared {
-        let before = self.told.table.hands[usize::from(seat)].clone();
-        let asked = |step: Step| matches!(step, Step::Fill(_));
-        while asked(self.state().step) {
-            let hand = self.game.hand_names(self.state(), seat);
-            let used = without(&before, &hand);
-            let fits = self.completing(kind, &used, &hand, cards.len());
-            self.offers("cards", fits.iter().map(|&card| Action::Card(card)).collect())?;
+    /// Names the cards of a set as far as the engine asks: the types that can complete it are on offer.
+    fn fill(&mut self, seat: Seat, kind: SetKind, cards: &[String]) -> Compared {
+        let held = self.table.hand(seat).clone();
+        while let Step::Fill(_) = self.state().step {
+            let hand = self.game.names_of(self.state().places[seat].hand.cards());
+            let used = without(&held, &hand);
+            let fitting: Words = hand
+                .iter()
+                .filter(|&name| {
+                    let one = std::slice::from_ref(name);
+                    self.can_complete(kind, &[&used, one].concat(), &without(&hand, one), cards.len())
+                })
+                .cloned()
+                .collect();
+            self.offers("cards", self.card_actions(&fitting))?;
             let mut rest = without(cards, &used);
-            // Cards of the set's own first: after them a joker is never one too many.
+            // Cards that are no jokers first: after them a joker is never one too many.
             rest.sort_by_key(|name| name == "joker");
-            let Some(card) = rest.first().and_then(|name| self.lexicon.card(name).ok()) else {
+            let Some(name) = rest.first() else {
                 return self.differs("cards", cards.to_vec(), "one more card is due");
             };
-            self.play("cards", Action::Card(card))?;
+            self.play("cards", Action::Card(self.known(self.names.card(name))?))?;
         }
-        let used = without(&before, &self.game.hand_names(self.state(), seat));
+        let mut used = without(&held, &self.game.names_of(self.state().places[seat].hand.cards()));
         let mut stated = cards.to_vec();
         stated.sort();
+        used.sort();
         self.same("cards", &stated, &used)
     }
 
-    /// The card types of `hand` with which a set of so many cards, `used` being in it, can be completed.
-    fn completing(&self, kind: Kind, used: &[String], hand: &[String], size: usize) -> Vec<u8> {
-        let types = hand.iter().filter_map(|name| self.lexicon.card(name).ok());
-        let completes = |card: &u8| {
-            let name = &self.lexicon.catalogue.cards[usize::from(*card)].name;
-            let mut set = used.to_vec();
-            set.push(name.clone());
-            self.can_complete(kind, &set, &without(hand, std::slice::from_ref(name)), size)
-        };
-        types.filter(completes).collect()
-    }
-
-    fn can_complete(&self, kind: Kind, set: &[String], hand: &[String], size: usize) -> bool {
+    /// Whether a set of so many cards can be completed from `hand`.
+    fn can_complete(&self, kind: SetKind, set: &[String], hand: &[String], size: usize) -> bool {
         if set.len() >= size {
             return self.is_set(kind, set);
         }
         hand.iter().any(|name| {
-            let more = [set, std::slice::from_ref(name)].concat();
-            self.can_complete(kind, &more, &without(hand, std::slice::from_ref(name)), size)
+            let one = std::slice::from_ref(name);
+            self.can_complete(kind, &[set, one].concat(), &without(hand, one), size)
         })
     }
 
     /// Whether these cards are a set of this kind.
-    fn is_set(&self, kind: Kind, set: &[String]) -> bool {
-        let cards = set.iter().filter_map(|name| self.lexicon.card(name).ok());
-        let cards: Vec<_> = cards.map(|card| &self.lexicon.catalogue.cards[usize::from(card)]).collect();
-        let jokers = cards.iter().filter(|card| card.joker).count();
-        let own = |fits: &dyn Fn(&&&super::super::catalogue::CardType) -> bool, id: u8| {
-            let own = cards.iter().filter(fits).count();
-            own + jokers == cards.len() && (own > 0 || id == 0)
+    fn is_set(&self, kind: SetKind, set: &[String]) -> bool {
+        let cards = set.iter().filter_map(|name| self.names.card(name).ok());
+        let cards: Vec<_> = cards.map(|card| self.names.catalogue.card(card)).collect();
+        let jokers = cards.iter().filter(|card| card.is_joker).count();
+        let matches = |shows: &dyn Fn(&CardType) -> bool, row: u8| {
+            let shown = cards.iter().filter(|card| shows(card)).count();
+            shown + jokers == cards.len() && (shown > 0 || row == 1)
         };
         match kind {
-            Kind::Pair(id) => own(&|card| card.daemon == Some(id), id),
-            Kind::Triplet(id) | Kind::Short(id) => own(&|card| card.symbol == Some(id), id),
-            Kind::Spies => cards.iter().all(|card| card.spy),
-            Kind::Wild => cards.iter().all(|card| !card.spy),
+            SetKind::Pair(id) => matches(&|card| card.daemon == Some(id), id.get()),
+            SetKind::Triplet(id) | SetKind::Short(id) => matches(&|card| card.symbol == Some(id), id.get()),
+            SetKind::Spies => cards.iter().all(|card| card.is_spy),
+            SetKind::Wild => cards.iter().all(|card| !card.is_spy),
         }
     }
 }
 
 /// `names` without those of `others`.
-fn without(names: &[String], others: &[String]) -> Names {
+fn without(names: &[String], others: &[String]) -> Words {
     let mut rest = names.to_vec();
     for other in others {
-        if let Some(at) = rest.iter().position(|name| name == other) {
-            rest.remove(at);
-        }
+        take(&mut rest, other);
     }
     rest
 }

@@ -1,24 +1,26 @@
 //! Allies: choosing them, the light-blue actions, powers.
 
-use boardwire_kernel::{Game as _, Seat};
+use boardwire_kernel::{Game, Seat};
 
 use super::super::action::Action;
+use super::super::catalogue::{CityId, DaemonId};
 use super::super::state::{Aim, Step};
 use super::super::streams;
-use super::support::Table;
+use super::support::{Table, seat};
 
 #[test]
 fn each_keeps_one_and_passes_the_other_to_the_left_all_at_once() {
     // GC-5.2, GC-R6
     let mut table = Table::dealt(3, 4);
-    let dealt: Vec<[u8; 2]> = table.s.places[..3].iter().map(|place| place.dealt).collect();
+    let places = |table: &Table| table.state.places.of(3).to_vec();
+    let dealt: Vec<_> = places(&table).iter().filter_map(|place| place.dealt).collect();
     table.play_for(2, Action::Keep(1));
-    assert_eq!(table.game.pending(&table.s).len(), 2, "nothing is shown before all have chosen");
-    assert!(table.s.places.iter().all(|place| place.ally == 0));
+    assert_eq!(table.game.pending(&table.state).len(), 2, "nothing is shown before all have chosen");
+    assert!(places(&table).iter().all(|place| place.ally.is_none()));
     table.play_for(0, Action::Keep(0));
     table.play_for(1, Action::Keep(0));
-    let allies: Vec<u8> = table.s.places[..3].iter().map(|place| place.ally).collect();
-    let under: Vec<u8> = table.s.places[..3].iter().map(|place| place.under).collect();
+    let allies: Vec<_> = places(&table).iter().filter_map(|place| place.ally).collect();
+    let under: Vec<_> = places(&table).iter().filter_map(|place| place.under).collect();
     assert_eq!(allies, [dealt[0][0], dealt[1][0], dealt[2][1]]);
     assert_eq!(under, [dealt[2][0], dealt[0][1], dealt[1][1]]);
 }
@@ -28,10 +30,10 @@ fn the_magisterium_value_is_the_sum_of_both_cards_and_public() {
     // GC-5.3, GC-R7
     let mut table = Table::new(2);
     table.ally(0, "lord_asriel");
-    table.s.places[0].under = table.s.places[1].ally;
-    let id = usize::from(table.s.places[1].ally) - 1;
-    let under = table.game.printed().characters[id].magisterium;
-    assert_eq!(table.game.magisterium(&table.s, 0), 3 + under);
+    table.state.places[seat(0)].under = table.state.places[seat(1)].ally;
+    let under = table.state.places[seat(1)].ally.expect("an ally");
+    let under = table.game.printed().character(under).magisterium;
+    assert_eq!(table.game.magisterium(&table.state.places[seat(0)]), 3 + under);
 }
 
 #[test]
@@ -40,11 +42,15 @@ fn the_action_comes_first_and_both_parts_may_be_given_up() {
     let mut table = Table::new(2);
     table.hand(0, &["hawk.baby", "hawk.madonna"]);
     table.light_blue();
-    assert!(!table.offers(Action::Pair(5)) && table.offers(Action::GiveUp));
+    assert!(!table.offers(Action::Pair(DaemonId::new(6))) && table.offers(Action::GiveUp));
     table.play(&[Action::GiveUp]);
-    assert!(table.offers(Action::Pair(5)) && table.offers(Action::EndTurn) && !table.offers(Action::Dust));
+    assert!(
+        table.offers(Action::Pair(DaemonId::new(6)))
+            && table.offers(Action::EndTurn)
+            && !table.offers(Action::Dust)
+    );
     table.play(&[Action::EndTurn]);
-    assert_eq!(table.s.active, 1);
+    assert_eq!(table.state.active, seat(1));
 }
 
 #[test]
@@ -53,17 +59,17 @@ fn the_four_actions_do_what_they_say() {
     let mut table = Table::new(3);
     table.light_blue();
     table.play(&[Action::Alethiometer]);
-    assert_eq!((table.s.own().compass, table.s.own().supply), (1, 13));
+    assert_eq!((table.state.acting().compass, table.state.acting().supply), (1, 13));
     table.light_blue();
     table.play(&[Action::Magisterium, Action::Opponent(2)]);
-    assert_eq!(table.s.airship, 3);
+    assert_eq!(table.state.airship, Some(seat(2)));
     table.light_blue();
     table.play(&[Action::Dust]);
-    assert_eq!((table.s.own().dust, table.s.dust), (1, 7));
+    assert_eq!((table.state.acting().dust, table.state.dust), (1, 7));
     table.ally(0, "ma_costa");
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!(table.s.own().hand.len(), 2);
+    assert_eq!(table.state.acting().hand.len(), 2);
     table.needle(2, 2);
     table.play(&[Action::Blue]);
     let offered = table.legal();
@@ -74,32 +80,32 @@ fn the_four_actions_do_what_they_say() {
 fn dust_supply_empty_all_8_tiles_with_the_active_player_the_dust_action_is_not_offered() {
     // GC-R19, GC-R33
     let mut table = Table::new(3);
-    table.s.dust = 0;
-    table.s.places[0].dust = 8;
+    table.state.dust = 0;
+    table.state.places[seat(0)].dust = 8;
     table.light_blue();
     assert!(!table.offers(Action::Dust));
-    table.s.places[0].dust = 5;
-    table.s.places[2].dust = 3;
+    table.state.places[seat(0)].dust = 5;
+    table.state.places[seat(2)].dust = 3;
     assert!(table.offers(Action::Dust));
     table.play(&[Action::Dust]);
     assert_eq!(table.legal(), [Action::Opponent(2)], "any opponent who has some");
     table.play(&[Action::Opponent(2)]);
-    assert_eq!((table.s.places[0].dust, table.s.places[2].dust), (6, 2));
+    assert_eq!((table.state.places[seat(0)].dust, table.state.places[seat(2)].dust), (6, 2));
 }
 
 #[test]
 fn the_airship_goes_to_an_opponent_who_does_not_hold_it() {
     // GC-R11, GC-R19
     let mut table = Table::new(3);
-    table.s.airship = 2;
+    table.state.airship = Some(seat(1));
     table.light_blue();
     table.play(&[Action::Magisterium]);
     assert_eq!(table.legal(), [Action::Opponent(2)]);
     let mut table = Table::new(2);
-    table.s.airship = 2;
+    table.state.airship = Some(seat(1));
     table.light_blue();
     assert!(!table.offers(Action::Magisterium));
-    table.s.airship = 1;
+    table.state.airship = Some(seat(0));
     assert!(table.offers(Action::Magisterium));
 }
 
@@ -107,12 +113,12 @@ fn the_airship_goes_to_an_opponent_who_does_not_hold_it() {
 fn effects_come_in_order_and_impossible_ones_are_skipped() {
     // GC-8.3, GC-R11
     let mut table = Table::new(2);
-    table.s.airship = 2;
+    table.state.airship = Some(seat(1));
     table.ally(0, "fra_pavel");
     table.hand(1, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!(table.s.step, Step::Target(Aim::Cards(1)), "the airship effect is skipped");
+    assert_eq!(table.state.step, Step::Target(Aim::Cards(1)), "the airship effect is skipped");
     table.play(&[Action::Opponent(1)]);
     assert_eq!(table.names(0), ["hawk.baby"]);
     table.light_blue();
@@ -134,8 +140,8 @@ fn iorek_byrnison_without_a_token_to_steal_is_not_offered_with_one_the_cost_is_a
     table.play(&[Action::Pay]);
     assert_eq!(table.legal().len(), 3, "any card of the hand");
     table.play_cards(&["spy"]);
-    table.play(&[Action::Opponent(1), Action::Back(1)]);
-    assert_eq!((table.s.own().tokens.count_ones(), table.s.step), (1, Step::Sets));
+    table.play(&[Action::Opponent(1), Action::Back(CityId::new(2))]);
+    assert_eq!((table.state.acting().tokens.len(), table.state.step), (1, Step::Sets));
     table.hand(0, &[]);
     table.tokens(1, &["london.4"]);
     table.light_blue();
@@ -150,8 +156,8 @@ fn a_declined_cost_ends_its_own_list_and_no_other() {
     table.hand(0, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Decline]);
-    assert_eq!(table.s.step, Step::Steps { max: 1 }, "the effect after the choice still happens");
-    assert_eq!((table.s.own().compass, table.s.own().hand.len()), (0, 1));
+    assert_eq!(table.state.step, Step::Steps { max: 1 }, "the effect after the choice still happens");
+    assert_eq!((table.state.acting().compass, table.state.acting().hand.len()), (0, 1));
 }
 
 #[test]
@@ -168,7 +174,7 @@ fn only_possible_options_are_offered() {
 fn hester_lyra_one_space_before_the_objective_the_free_advance_offers_0_or_1() {
     // GC-8.5
     let mut table = Table::in_period(2, 1);
-    table.s.lyra = 17;
+    table.state.lyra = 17;
     table.ally(0, "hester");
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1)]);
@@ -184,9 +190,9 @@ fn the_hand_limit_applies_after_every_effect() {
     table.ally(0, "lee_scoresby");
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!((table.s.step, table.s.own().hand.len()), (Step::Limit, 10));
+    assert_eq!((table.state.step, table.state.acting().hand.len()), (Step::Limit, 10));
     table.play_cards(&["spy", "ermine.baby", "wildcat.baby"]);
-    assert_eq!(table.s.step, Step::Steps { max: 2 });
+    assert_eq!(table.state.step, Step::Steps { max: 2 });
 }
 
 #[test]
@@ -202,7 +208,7 @@ fn draw_and_keep_discards_from_the_cards_just_drawn() {
     let offered: Vec<Action> = drawn.iter().map(|name| Action::Card(table.card(name))).collect();
     assert_eq!(table.legal(), offered, "not the card held before");
     table.play_cards(&["ermine.baby"]);
-    assert_eq!((table.s.step, table.s.own().hand.len()), (Step::Sets, 3));
+    assert_eq!((table.state.step, table.state.acting().hand.len()), (Step::Sets, 3));
 }
 
 #[test]
@@ -217,13 +223,14 @@ fn cards_are_taken_at_random_and_known_to_thief_and_victim_only() {
     table.play(&[Action::Ally, Action::Opponent(1)]);
     assert!(table.names(0).contains(&"spy".to_owned()), "the third of the hand in order of types");
     let spy = table.card("spy");
-    let knows = |seat: usize| {
-        table.s.memory[seat].taken().iter().any(|taken| taken.card == spy && taken.is_certain(0))
+    let knows = |viewer: u8| {
+        let taken = table.state.memory[seat(viewer)].taken();
+        taken.iter().any(|taken| taken.card == spy.get() && taken.is_certain(seat(0)))
     };
     assert!(knows(1) && !knows(2));
     let text = |seat: u8| {
         let mut text = String::new();
-        table.game.text(&table.s, Seat::new(seat), &mut text).expect("memory");
+        Game::text(&*table.game, &table.state, Seat::new(seat).into(), &mut text).expect("memory");
         text
     };
     assert!(text(1).contains("taken from you: spy") && !text(2).contains("taken from you"));
@@ -234,16 +241,16 @@ fn compass_tiles_sent_back_are_one_opponents_as_many_as_lie_there() {
     // GC-8.6
     let mut table = Table::in_period(3, 2);
     table.ally(0, "ragnar_sturlusson");
-    (table.s.places[1].compass, table.s.places[1].supply) = (1, 13);
-    (table.s.places[2].compass, table.s.places[2].supply) = (3, 11);
+    (table.state.places[seat(1)].compass, table.state.places[seat(1)].supply) = (1, 13);
+    (table.state.places[seat(2)].compass, table.state.places[seat(2)].supply) = (3, 11);
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(table.legal(), [Action::Opponent(1), Action::Opponent(2)]);
-    let mut other = Table { game: table.game.clone(), s: table.s, chance: table.chance.clone() };
+    let mut other = table.copied();
     table.play(&[Action::Opponent(1)]);
     other.play(&[Action::Opponent(2)]);
-    assert_eq!((table.s.places[1].compass, table.s.places[1].supply), (0, 14));
-    assert_eq!((other.s.places[2].compass, other.s.places[2].supply), (1, 13));
+    assert_eq!((table.state.places[seat(1)].compass, table.state.places[seat(1)].supply), (0, 14));
+    assert_eq!((other.state.places[seat(2)].compass, other.state.places[seat(2)].supply), (1, 13));
 }
 
 #[test]
@@ -251,10 +258,10 @@ fn compass_tiles_missing_in_the_supply_are_not_laid() {
     // GC-R34, GC-R19
     let mut table = Table::new(2);
     table.ally(0, "lord_asriel");
-    (table.s.places[0].compass, table.s.places[0].supply) = (13, 1);
+    (table.state.places[seat(0)].compass, table.state.places[seat(0)].supply) = (13, 1);
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!((table.s.own().compass, table.s.own().supply), (14, 0));
+    assert_eq!((table.state.acting().compass, table.state.acting().supply), (14, 0));
     table.light_blue();
     assert!(!table.offers(Action::Ally) && !table.offers(Action::Alethiometer));
 }

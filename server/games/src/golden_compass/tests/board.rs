@@ -1,17 +1,18 @@
 //! Components, path and set-up.
 
-use boardwire_kernel::{Game as _, testkit};
+use boardwire_kernel::{Seat, testkit};
 
+use super::super::catalogue::{AxisId, TokenSet};
 use super::super::state::Step;
 use super::super::{GoldenCompass, streams};
-use super::support::Table;
+use super::support::{Table, seat};
 
 #[test]
 fn a_deck_has_every_daemon_with_every_symbol_and_as_many_decks_as_the_seats_need() {
     // GC-1.1
     for (seats, cards) in [(2, 38), (3, 76), (4, 76)] {
         let table = Table::new(seats);
-        assert_eq!(table.s.deck_len, cards);
+        assert_eq!(table.state.deck.len(), cards);
         let faces = table.game.printed().cards.iter().filter(|card| card.daemon.is_some());
         assert_eq!(faces.clone().count(), 32);
         assert!(faces.clone().all(|card| card.count == 1));
@@ -29,17 +30,17 @@ fn conservation_38_or_76_cards_36_truth_tiles_8_dust_tiles_24_experience_tokens(
         let end = testkit::random_game(&game, 3, |episode| {
             let s = episode.state();
             game.audit(s).expect("components are conserved");
-            let hands: u32 = s.places.iter().map(|place| u32::from(place.hand.len())).sum();
-            let cards = hands + u32::from(s.deck_len) + u32::from(s.discard_len);
+            let hands: u32 = s.places.all().iter().map(|place| u32::from(place.hand.len())).sum();
+            let cards = hands + u32::from(s.deck.len()) + u32::from(s.discard.len());
             assert_eq!(cards, if seats == 2 { 38 } else { 76 });
-            let dust: u8 = s.places.iter().map(|place| place.dust).sum();
+            let dust: u8 = s.places.all().iter().map(|place| place.dust).sum();
             assert_eq!(dust + s.dust, 8);
-            let owned: u32 = s.places.iter().map(|place| (place.tokens | place.laid).count_ones()).sum();
-            let lying: u32 = s.piles.iter().map(|pile| pile.count_ones()).sum();
+            let owned: u32 = s.places.all().iter().map(|place| place.tokens.union(place.laid).len()).sum();
+            let lying: u32 = s.piles.iter().map(TokenSet::len).sum();
             assert_eq!(owned + lying, 24);
         });
-        let taken: u8 = end.state().places.iter().flat_map(|place| place.truth).sum();
-        let bag: u8 = end.state().bag.iter().sum();
+        let taken: u8 = end.state().places.all().iter().map(|place| place.truth.len()).sum();
+        let bag = end.state().bag.len();
         assert!(taken <= 2 * 3 * seats && bag == 12, "36 tiles, eight drawn three times");
     }
 }
@@ -70,9 +71,8 @@ fn the_path_has_31_steps_and_every_space_but_start_and_objectives_is_in_one_city
 fn the_current_city_is_lyras_or_the_first_of_the_period_and_none_on_its_objective() {
     // GC-2.2, GC-R4
     let catalogue = Table::new(2).game.printed().clone();
-    let name = |period, lyra| {
-        catalogue.current_city(period, lyra).map(|city| catalogue.cities[usize::from(city)].id.as_str())
-    };
+    let name =
+        |period, lyra| catalogue.current_city(period, lyra).map(|city| catalogue.city(city).id.as_str());
     assert_eq!(name(0, 0), Some("jordan_college"));
     assert_eq!(name(0, 4), Some("jordan_college"));
     assert_eq!(name(0, 5), Some("london"));
@@ -87,13 +87,13 @@ fn the_current_city_is_lyras_or_the_first_of_the_period_and_none_on_its_objectiv
 fn the_board_is_set_up_and_four_cards_dealt() {
     // GC-3.1, GC-3.2, GC-5.1
     let table = Table::dealt(3, 5);
-    let s = &table.s;
-    assert_eq!((s.lyra, s.airship, s.dust, s.step), (0, 0, 8, Step::Keep));
-    assert_eq!(s.bag.iter().sum::<u8>(), 36);
-    assert!(s.piles.iter().all(|pile| pile.count_ones() == 6));
-    for place in &s.places[..3] {
+    let s = &table.state;
+    assert_eq!((s.lyra, s.airship, s.dust, s.step), (0, None, 8, Step::Keep));
+    assert_eq!(s.bag.len(), 36);
+    assert!(s.piles.iter().all(|pile| pile.len() == 6));
+    for place in s.places.of(3) {
         assert_eq!((place.hand.len(), place.supply, place.compass), (4, 14, 0));
-        assert!(place.dealt.iter().all(|&id| id > 0));
+        assert!(place.dealt.is_some());
     }
     assert_eq!(s.unseen.len(), 4, "two to each of three seats, the rest unseen");
 }
@@ -101,7 +101,8 @@ fn the_board_is_set_up_and_four_cards_dealt() {
 #[test]
 fn every_seat_can_be_first() {
     // GC-R5
-    let firsts: std::collections::BTreeSet<u8> = (0..40).map(|seed| Table::dealt(4, seed).s.first).collect();
+    let firsts: std::collections::BTreeSet<Seat> =
+        (0..40).map(|seed| Table::dealt(4, seed).state.first).collect();
     assert_eq!(firsts.len(), 4);
 }
 
@@ -109,22 +110,23 @@ fn every_seat_can_be_first() {
 fn the_first_seat_of_the_period_is_dealt_the_first_characters() {
     // GC-5.1
     let mut table = Table::dealt(3, 1);
-    let mut s = table.s;
-    s.first = 2;
-    table.scripted(streams::CHARACTERS, &[4, 7, 1, 2, 3, 5]);
+    let mut s = table.state;
+    s.first = seat(2);
+    table.scripted(streams::CHARACTERS, &[5, 8, 2, 3, 4, 6]);
     table.game.begin_period(&mut s, &mut table.chance);
-    assert_eq!([2, 0, 1].map(|seat: u8| s.place(seat).dealt), [[5, 8], [2, 3], [4, 6]]);
+    let dealt = [2, 0, 1].map(|seat| s.places[Seat::new(seat)].dealt.map(|dealt| dealt.map(u8::from)));
+    assert_eq!(dealt, [Some([5, 8]), Some([2, 3]), Some([4, 6])]);
 }
 
 #[test]
 fn the_needle_points_by_weight_at_one_red_and_one_light_blue_symbol() {
     // GC-6.1, GC-R8
     let mut table = Table::new(2);
-    let mut s = table.s;
-    assert_eq!(table.game.weights, 15);
+    let mut s = table.state;
+    assert_eq!(table.game.wheel.len(), 15);
     for rank in 0..15 {
         table.scripted(streams::WHEEL, &[rank]);
         table.game.begin_turn(&mut s, &mut table.chance);
-        assert_eq!(s.axis, rank, "fifteen axes of weight 1");
+        assert_eq!(AxisId::row(s.axis), rank + 1, "fifteen axes of weight 1");
     }
 }

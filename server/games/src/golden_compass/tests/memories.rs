@@ -1,6 +1,6 @@
 //! What a memory excludes has not happened.
 
-use boardwire_kernel::testkit;
+use boardwire_kernel::{Seat, testkit};
 
 use super::super::memory::{Memory, SEEN};
 use super::super::{GoldenCompass, State};
@@ -8,12 +8,12 @@ use super::super::{GoldenCompass, State};
 /// Whether the memory allows the hand an opponent holds: its cards fit its hand places, oldest first.
 ///
 /// A hand with cards that may have moved on is not looked at.
-fn allows(game: &GoldenCompass, s: &State, memory: &Memory, seat: u8) -> Option<bool> {
-    let mut hand = s.place(seat).hand;
+fn allows(game: &GoldenCompass, s: &State, memory: &Memory, seat: Seat) -> Option<bool> {
+    let mut hand = s.places[seat].hand;
     for taken in memory.taken() {
         if taken.is_certain(seat) {
             assert!(hand.remove(taken.card), "a card surely there is not there");
-        } else if taken.holders >> seat & 1 == 1 {
+        } else if taken.may_be_with(seat) {
             return None;
         }
     }
@@ -23,7 +23,7 @@ fn allows(game: &GoldenCompass, s: &State, memory: &Memory, seat: u8) -> Option<
         stamps.extend(hidden.take(hand.count(card).into()));
     }
     stamps.sort_unstable();
-    let ages = memory.ages[usize::from(seat)].as_slice();
+    let ages = memory.ages[seat].as_slice();
     Some(stamps.len() == ages.len() && stamps.iter().zip(ages).all(|(stamp, age)| stamp <= age))
 }
 
@@ -36,13 +36,13 @@ fn a_memory_never_excludes_the_hands_there_are() {
             let game = testkit::table::<GoldenCompass>(seats, &[("stall_guard_turns", "200")]);
             testkit::random_game(&game, seed, |episode| {
                 let s = episode.state();
-                for viewer in 0..seats {
-                    let memory = &s.memory[usize::from(viewer)];
-                    for seat in (0..seats).filter(|&seat| seat != viewer) {
+                for viewer in game.all_seats() {
+                    let memory = &s.memory[viewer];
+                    for seat in game.others(viewer) {
                         match allows(&game, s, memory, seat) {
                             None => looked_at[1] += 1,
                             Some(allowed) => {
-                                assert!(allowed, "seat {viewer} excludes the hand of {seat}: {s:?}");
+                                assert!(allowed, "{viewer} excludes the hand of {seat}: {s:?}");
                             }
                         }
                         looked_at[0] += u32::from(memory.returns > 0);

@@ -2,8 +2,8 @@
 
 mod allies;
 mod board;
-mod catalogues;
-mod hidden;
+mod catalogue;
+mod knowledge;
 mod memories;
 mod period;
 mod records;

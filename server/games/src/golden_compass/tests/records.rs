@@ -1,19 +1,21 @@
-//! ReplayFormat games.
+//! Recorded games.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use boardwire_kernel::record::{LineError, Replayed};
 use boardwire_kernel::{Game as _, Loaded, RngStream};
 use serde_json::Value;
 
 use super::super::GoldenCompass;
-use crate::{ReplayFormat as _, Replayed};
+use crate::Registered as _;
 
 const GAMES: &str = include_str!("../../../../../tests/data/golden_compass_games.jsonl");
 
-fn replay(line: &str) -> Result<Replayed, crate::LineError> {
+fn replay(line: &str) -> Result<Replayed, LineError> {
     let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TYPE.catalogue).expect("a valid catalogue");
-    GoldenCompass::replay(&Arc::new(loaded), line)
+    let format = GoldenCompass::REPLAY.expect("games are recorded");
+    (format.replay)(&Arc::new(loaded), line)
 }
 
 #[test]

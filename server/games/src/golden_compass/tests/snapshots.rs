@@ -1,7 +1,7 @@
 //! Snapshots from outside.
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Game as _, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
 use borsh::BorshDeserialize as _;
 
 use super::super::{GoldenCompass, State};

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Game as _, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::{Game, RESAMPLE_STREAM, RngStream, Seat, Viewer};
 
 use super::super::GoldenCompass;
 use super::super::action::Action;
+use super::super::catalogue::{CharacterId, CityId, DaemonId, TokenId, TokenSet};
 use super::super::memory::TABLE;
 use super::super::state::{State, Step};
 use super::super::streams;
-use super::support::Table;
+use super::support::{Table, seat, tiles};
 
 /// A stream, two outcomes of it, what is played, and the seats that see which it was.
 type Case<'a> = (usize, [u8; 2], &'a dyn Fn(&mut Table), &'a [u8]);
@@ -19,7 +20,7 @@ type Case<'a> = (usize, [u8; 2], &'a dyn Fn(&mut Table), &'a [u8]);
 fn worlds(table: &Table, viewer: u8, count: u32) -> Vec<State> {
     let mut rng = RngStream::new(count.into(), RESAMPLE_STREAM);
     let world = |_| {
-        let mut world = table.s;
+        let mut world = table.state;
         table.game.resample(&mut world, Seat::new(viewer), &mut rng);
         world
     };
@@ -27,7 +28,7 @@ fn worlds(table: &Table, viewer: u8, count: u32) -> Vec<State> {
 }
 
 fn shown(table: &Table, seat: u8) -> Shown {
-    Shown::to(&*table.game, &table.s, Seat::new(seat))
+    Shown::to(&*table.game, &table.state, Seat::new(seat))
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn a_card_drawn_a_token_taken_and_a_token_stolen_show_to_those_who_saw_them() {
     // GC-13.1, GC-R13
     let table = Table::new(3);
     let after = |stream: usize, outcome: u8, play: &dyn Fn(&mut Table)| {
-        let mut table = Table { game: table.game.clone(), s: table.s, chance: table.chance.clone() };
+        let mut table = table.copied();
         table.tokens(1, &["bolvangar.7", "bolvangar.4"]);
         table.hand(0, &["hawk.baby", "hawk.madonna", "spy", "spy"]);
         table.scripted(stream, &[outcome]);
@@ -62,16 +63,16 @@ fn a_card_drawn_a_token_taken_and_a_token_stolen_show_to_those_who_saw_them() {
     };
     let take = |table: &mut Table| {
         table.at_sets();
-        table.play(&[Action::Pair(5)]);
+        table.play(&[Action::Pair(DaemonId::new(6))]);
     };
     let steal = |table: &mut Table| {
         table.at_sets();
-        table.play(&[Action::Spies, Action::Opponent(1), Action::Back(3)]);
+        table.play(&[Action::Spies, Action::Opponent(1), Action::Back(CityId::new(4))]);
     };
     let cases: [Case; 3] = [
         (streams::CARDS, [0, 20], &draw, &[0]),
-        (streams::TOKENS, [0, 5], &take, &[0]),
-        (streams::STOLEN_TOKENS, [18, 22], &steal, &[0, 1]),
+        (streams::TOKENS, [1, 6], &take, &[0]),
+        (streams::STOLEN_TOKENS, [19, 23], &steal, &[0, 1]),
     ];
     for (stream, outcomes, play, saw) in cases {
         let [one, other] = outcomes.map(|outcome| after(stream, outcome, play));
@@ -106,19 +107,19 @@ fn a_card_stolen_shows_to_thief_and_victim_only() {
 fn dealt_characters_show_to_their_seat_and_the_passed_one_to_its_receiver() {
     // GC-13.1, GC-R7
     let mut one = Table::dealt(4, 2);
-    let mut other = Table { game: one.game.clone(), s: one.s, chance: one.chance.clone() };
-    let unseen = other.s.unseen.lowest().expect("two are left");
-    let old = other.s.places[0].dealt[1];
-    other.s.places[0].dealt[1] = unseen + 1;
-    other.s.unseen.remove(unseen);
-    other.s.unseen.insert(old - 1);
+    let mut other = one.copied();
+    let unseen = other.state.unseen.lowest().expect("two are left");
+    let dealt = other.state.places[seat(0)].dealt.as_mut().expect("two are dealt");
+    let old = std::mem::replace(&mut dealt[1], CharacterId::new(unseen));
+    other.state.unseen.remove(unseen);
+    other.state.unseen.insert(old);
     for seat in 1..4 {
         assert_eq!(shown(&one, seat), shown(&other, seat));
     }
     for table in [&mut one, &mut other] {
         (0..4).for_each(|seat| table.play_for(seat, Action::Keep(0)));
     }
-    let symbols = |table: &Table| table.game.magisterium(&table.s, 1);
+    let symbols = |table: &Table| table.game.magisterium(&table.state.places[seat(1)]);
     assert_ne!(shown(&one, 1), shown(&other, 1), "the receiver");
     assert_eq!(
         shown(&one, 3) == shown(&other, 3),
@@ -131,11 +132,11 @@ fn dealt_characters_show_to_their_seat_and_the_passed_one_to_its_receiver() {
 fn truth_and_dust_tiles_show_to_all() {
     // GC-R35
     let mut table = Table::new(3);
-    table.s.places[1].truth[3] = 2;
-    table.s.places[1].dust = 2;
+    table.state.places[seat(1)].truth = tiles(&[(3, 2)]);
+    table.state.places[seat(1)].dust = 2;
     for seat in 0..3 {
         let mut text = String::new();
-        table.game.text(&table.s, Seat::new(seat), &mut text).expect("memory");
+        Game::text(&*table.game, &table.state, Seat::new(seat).into(), &mut text).expect("memory");
         assert!(text.contains("truth tiles: 2 of 4") && text.contains("dust 2"), "{text}");
     }
 }
@@ -148,26 +149,27 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     table.tokens(1, &["london.4", "london.alethiometer"]);
     let all = worlds(&table, 0, 200);
     let kinds = |value: &dyn Fn(&State) -> String| all.iter().map(value).collect::<BTreeSet<_>>().len();
-    assert!(kinds(&|s| format!("{:?}", s.places[1].hand)) > 100, "hands");
+    assert!(kinds(&|s| format!("{:?}", s.places[seat(1)].hand)) > 100, "hands");
     assert!(kinds(&|s| format!("{:?}", s.deck)) > 100, "draw piles");
-    assert!(kinds(&|s| format!("{:?}", s.places[1].tokens)) > 5, "tokens");
-    assert!(kinds(&|s| format!("{:?}", s.places[3].under)) > 1, "cards under allies");
+    assert!(kinds(&|s| format!("{:?}", s.places[seat(1)].tokens)) > 5, "tokens");
+    assert!(kinds(&|s| format!("{:?}", s.places[seat(3)].under)) > 1, "cards under allies");
     assert_eq!(
-        kinds(&|s| format!("{:?}", (s.places[0], s.places[1].ally, s.places[1].under))),
+        kinds(&|s| format!("{:?}", (s.places[seat(0)], s.places[seat(1)].ally, s.places[seat(1)].under))),
         1,
         "what it knows"
     );
     let dealt = Table::dealt(4, 2);
     let all = worlds(&dealt, 0, 100);
-    let pairs: BTreeSet<[u8; 2]> = all.iter().map(|s| s.places[2].dealt).collect();
+    let pairs: BTreeSet<_> = all.iter().map(|s| s.places[seat(2)].dealt).collect();
     assert!(pairs.len() > 30, "characters dealt");
-    assert!(all.iter().all(|s| s.places[0].dealt == dealt.s.places[0].dealt));
+    assert!(all.iter().all(|s| s.places[seat(0)].dealt == dealt.state.places[seat(0)].dealt));
     let mut keeping = Table::new(2);
     keeping.ally(0, "librarian");
     keeping.light_blue();
     keeping.play(&[Action::Ally]);
-    assert!(matches!(keeping.s.step, Step::Drop { .. }));
-    let fresh: BTreeSet<String> = worlds(&keeping, 1, 50).iter().map(|s| format!("{:?}", s.fresh)).collect();
+    assert!(matches!(keeping.state.step, Step::Drop { .. }));
+    let fresh: BTreeSet<String> =
+        worlds(&keeping, 1, 50).iter().map(|s| format!("{:?}", s.just_drawn)).collect();
     assert!(fresh.len() > 20, "cards just drawn");
 }
 
@@ -181,9 +183,9 @@ fn a_stolen_card_stays_known_to_its_last_owner_until_it_is_shown() {
     table.light_blue();
     table.play(&[Action::Ally, Action::Opponent(1)]);
     let hawk = table.card("hawk.baby");
-    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[0].hand.count(hawk) == 1));
-    table.game.discard(&mut table.s, 0, hawk, 0);
-    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[0].hand.count(hawk) == 0));
+    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 1));
+    table.game.discard(&mut table.state, seat(0), hawk, 0);
+    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 0));
 }
 
 #[test]
@@ -192,18 +194,18 @@ fn a_stolen_card_may_have_moved_on_when_a_third_seat_steals() {
     let mut table = Table::new(3);
     table.hand(1, &["hawk.baby"]);
     table.hand(0, &["moth.baby", "mouse.baby"]);
-    table.s.active = 0;
-    table.game.steal_card(&mut table.s, 1, &mut table.chance);
-    table.s.active = 2;
-    table.game.steal_card(&mut table.s, 0, &mut table.chance);
+    table.state.active = seat(0);
+    table.game.steal_card(&mut table.state, seat(1), &mut table.chance);
+    table.state.active = seat(2);
+    table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
     let hawk = table.card("hawk.baby");
     let holders: BTreeSet<(u8, u8)> = worlds(&table, 1, 200)
         .iter()
-        .map(|s| (s.places[0].hand.count(hawk), s.places[2].hand.count(hawk)))
+        .map(|s| (s.places[seat(0)].hand.count(hawk), s.places[seat(2)].hand.count(hawk)))
         .collect();
     assert!(holders.contains(&(0, 1)) && holders.contains(&(1, 0)));
     assert!(!holders.contains(&(0, 0)), "with one of the two, and nowhere else");
-    assert_eq!(table.game.audit(&table.s), Ok(()));
+    assert_eq!(table.game.audit(&table.state), Ok(()));
 }
 
 #[test]
@@ -212,12 +214,12 @@ fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
     let mut table = Table::new(2);
     table.hand(1, &["hawk.baby", "moth.baby"]);
     table.discarded(&["joker", "joker", "ermine.baby"]);
-    table.game.return_discard(&mut table.s);
+    table.game.return_discard(&mut table.state);
     let back = ["joker", "ermine.baby"].map(|name| table.card(name));
     let all = worlds(&table, 0, 300);
-    assert!(all.iter().all(|s| back.iter().all(|&card| s.places[1].hand.count(card) == 0)));
-    table.game.draw(&mut table.s, 1, 1, &mut table.chance, |_| ());
-    let held = |s: &State| back.iter().map(|&card| s.places[1].hand.count(card)).sum::<u8>();
+    assert!(all.iter().all(|s| back.iter().all(|&card| s.places[seat(1)].hand.count(card) == 0)));
+    table.game.draw(&mut table.state, seat(1), 1, &mut table.chance, |_| ());
+    let held = |s: &State| back.iter().map(|&card| s.places[seat(1)].hand.count(card)).sum::<u8>();
     let counts: BTreeSet<u8> = worlds(&table, 0, 600).iter().map(held).collect();
     assert_eq!(counts, BTreeSet::from([0, 1]), "only the card drawn since can be one of them");
 }
@@ -228,12 +230,14 @@ fn one_joker_came_back_and_one_never_showed_an_old_hand_holds_at_most_one() {
     let mut table = Table::new(2);
     table.hand(1, &["hawk.baby", "joker"]);
     table.discarded(&["joker"]);
-    table.game.return_discard(&mut table.s);
+    table.game.return_discard(&mut table.state);
     let joker = table.card("joker");
-    let counts: BTreeSet<u8> = worlds(&table, 0, 600).iter().map(|s| s.places[1].hand.count(joker)).collect();
+    let counts: BTreeSet<u8> =
+        worlds(&table, 0, 600).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
     assert_eq!(counts, BTreeSet::from([0, 1]));
-    table.game.discard(&mut table.s, 1, joker, 0);
-    let counts: BTreeSet<u8> = worlds(&table, 0, 300).iter().map(|s| s.places[1].hand.count(joker)).collect();
+    table.game.discard(&mut table.state, seat(1), joker, 0);
+    let counts: BTreeSet<u8> =
+        worlds(&table, 0, 300).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
     assert_eq!(counts, BTreeSet::from([0]), "the one that never showed is the one discarded");
 }
 
@@ -244,7 +248,7 @@ fn worlds_are_equally_likely() {
     table.hand(1, &["hawk.baby"]);
     let count = |card: &str, all: &[State]| {
         let card = table.card(card);
-        all.iter().filter(|s| s.places[1].hand.count(card) == 1).count()
+        all.iter().filter(|s| s.places[seat(1)].hand.count(card) == 1).count()
     };
     let all = worlds(&table, 0, 38_000);
     assert!((900..1100).contains(&count("hawk.baby", &all)), "{}", count("hawk.baby", &all));
@@ -258,19 +262,19 @@ fn a_stolen_token_is_known_to_thief_and_victim_and_others_know_its_back() {
     // GC-13.2, GC-R2
     let mut table = Table::new(3);
     table.tokens(1, &["london.alethiometer", "london.6"]);
-    table.s.active = 0;
-    table.scripted(streams::STOLEN_TOKENS, &[11]);
-    table.game.steal_token(&mut table.s, 1, 1, &mut table.chance);
-    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[0].tokens == 1 << 11));
+    table.state.active = seat(0);
+    table.scripted(streams::STOLEN_TOKENS, &[12]);
+    table.game.steal_token(&mut table.state, seat(1), CityId::new(2), &mut table.chance);
+    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[seat(0)].tokens == TokenSet::single(12)));
     let london = table.game.printed().cities[1].tokens;
     let third = worlds(&table, 2, 200);
-    assert!(third.iter().all(|s| s.places[0].tokens & london == s.places[0].tokens));
-    let tokens: BTreeSet<u32> = third.iter().map(|s| s.places[0].tokens).collect();
+    assert!(third.iter().all(|s| s.places[seat(0)].tokens.difference(london).is_empty()));
+    let tokens: BTreeSet<_> = third.iter().map(|s| s.places[seat(0)].tokens.lowest()).collect();
     assert_eq!(tokens.len(), 6, "any token with that back");
-    table.s.active = 2;
-    table.game.steal_token(&mut table.s, 0, 1, &mut table.chance);
+    table.state.active = seat(2);
+    table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
     assert!(
-        worlds(&table, 1, 100).iter().all(|s| s.places[2].tokens == 1 << 11),
+        worlds(&table, 1, 100).iter().all(|s| s.places[seat(2)].tokens == TokenSet::single(12)),
         "it was the only one there"
     );
 }
@@ -280,15 +284,15 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
     // GC-13.2, GC-R14
     let mut table = Table::in_period(2, 2);
     table.tokens(1, &["london.4", "london.4", "london.6"]);
-    table.s.active = 1;
-    table.game.lay_token(&mut table.s, 7);
-    let places = &table.s.memory[0].tokens;
+    table.state.active = seat(1);
+    table.game.lay_token(&mut table.state, TokenId::new(8));
+    let places = &table.state.memory[seat(0)].tokens;
     let gone: Vec<usize> = (0..24).filter(|&token| places[token] == 0).collect();
     assert_eq!(gone.len(), 1, "one of two equal tokens");
     let left = worlds(&table, 0, 200);
     assert!(
-        left.iter()
-            .all(|s| s.places[1].tokens.count_ones() == 2 && s.places[1].laid == table.s.places[1].laid)
+        left.iter().all(|s| s.places[seat(1)].tokens.len() == 2
+            && s.places[seat(1)].laid == table.state.places[seat(1)].laid)
     );
     assert!(places[8] & TABLE != 0);
 }
@@ -312,4 +316,41 @@ fn memories_agree_with_the_board_in_every_world_of_a_random_game() {
             }
         });
     }
+}
+
+#[test]
+fn the_public_sees_what_lies_open_and_of_tokens_the_backs() {
+    // GC-13.1
+    let mut table = Table::in_period(3, 2);
+    table.hand(0, &["hawk.baby", "joker"]);
+    table.discarded(&["spy", "moth.baby"]);
+    table.tokens(1, &["london.4", "london.alethiometer"]);
+    table.lay(2, 1, &["bolvangar.7"]);
+    let field = |name: &str| {
+        let layout = &table.game.info().public_layout;
+        let mut view = vec![0; layout.bytes()];
+        Game::view(&*table.game, &table.state, Viewer::Public, &mut view);
+        let (offset, field) = layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
+        view[offset..offset + field.bytes()].to_vec()
+    };
+    let copies = field("copies");
+    let discarded = copies.iter().filter(|copy| **copy == 0);
+    assert_eq!(discarded.count(), 2);
+    assert!(
+        copies.iter().all(|&copy| copy == 0 || copy == 2),
+        "what is in hands is as hidden as the draw pile"
+    );
+    let tokens = field("tokens");
+    assert!(tokens[6..12].iter().all(|&code| code == 0b101), "London: at the city or with seat 1");
+    assert!(tokens[..6].iter().all(|&code| code == 1), "Jordan College: at the city");
+    assert_eq!(tokens[23 - 1], 16 + 2 * 2 + 1, "Bolvangar's 7: laid out by seat 2 in the second city");
+    assert_eq!((field("chooser"), field("hand_sizes")), (vec![1], vec![2, 0, 0]));
+    let private =
+        ["hand", "hidden_places", "taken_cards", "taken_holders", "dealt", "under", "passed", "fresh"];
+    let layout = &table.game.info().public_layout;
+    assert!(layout.fields.iter().all(|field| !private.contains(&field.name)));
+    let mut text = String::new();
+    Game::text(&*table.game, &table.state, Viewer::Public, &mut text).expect("memory");
+    assert!(text.contains("seen by the public") && !text.contains("(you)"), "{text}");
+    assert!(text.contains("discard pile: 1 moth.baby, 1 spy") && text.contains("2 of London"), "{text}");
 }

@@ -43,7 +43,7 @@ fn the_default_action_space_is_the_suggested_one() {
         (107, "option 1"),
         (110, "decline the cost"),
     ] {
-        assert_eq!(labels.get(index), Some(label));
+        assert_eq!(labels.label(index), Some(label));
     }
     assert_eq!(labels.count(), 111);
 }
@@ -132,6 +132,20 @@ fn a_catalogue_that_cannot_be_is_refused_by_row_and_field() {
     let mut catalogue = default();
     catalogue.as_object_mut().expect("an object").remove("wheel");
     let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("no wheel");
-    assert_eq!(error.place, "wheel");
+    assert_eq!(error.to_string(), "catalogue: missing field `wheel`");
     assert!(GoldenCompass::catalogue("[1]").is_err() && GoldenCompass::catalogue("{").is_err());
+}
+
+#[test]
+fn two_collecting_cities_of_one_name_are_refused_since_labels_would_be_equal() {
+    // GC-14.1
+    let mut catalogue = default();
+    catalogue["periods"]["city_names"]["trollesund"] = "London".into();
+    let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("two backs of London");
+    assert_eq!(error.place, "periods.list[1].cities[0]");
+    assert!(error.problem.contains("trollesund is called \"London\", as is london"), "{error}");
+    // Tokens are laid out in the others: nothing names them by their city.
+    let mut catalogue = default();
+    catalogue["periods"]["city_names"]["svalbard"] = "London".into();
+    assert!(GoldenCompass::catalogue(&catalogue.to_string()).is_ok());
 }

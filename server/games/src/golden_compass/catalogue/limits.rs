@@ -1,65 +1,65 @@
 //! The greatest sizes a catalogue may have: what the flat state and the action space have room for.
 
 /// Seats at a table.
-pub(super) const SEATS: usize = 4;
+pub(in super::super) const SEATS: usize = 4;
 /// Periods: the rules know three.
-pub(super) const PERIODS: usize = 3;
+pub(in super::super) const PERIODS: usize = 3;
 /// Cities: two a period.
-pub(super) const CITIES: usize = 6;
+pub(in super::super) const CITIES: usize = 6;
 /// Cities whose tokens are collected: two in each of the first two periods.
-pub(super) const COLLECTING: usize = 4;
+pub(in super::super) const COLLECTING: usize = 4;
 /// Cities where tokens are laid out: two in the last period.
-pub(super) const PLACING: usize = 2;
+pub(in super::super) const PLACING: usize = 2;
 /// Spaces of one city.
-pub(super) const CITY_SPACES: u8 = 20;
+pub(in super::super) const CITY_SPACES: u8 = 20;
 /// Kinds of daemon.
-pub(super) const DAEMONS: usize = 16;
+pub(in super::super) const DAEMONS: usize = 16;
 /// Alethiometer symbols.
-pub(super) const SYMBOLS: usize = 8;
+pub(in super::super) const SYMBOLS: usize = 8;
 /// Types of Lyra card: rows of `lyra_deck.cards`.
-pub(super) const CARD_TYPES: usize = 64;
+pub(in super::super) const CARD_TYPES: usize = 64;
 /// Lyra cards of all decks in play together.
-pub(super) const CARDS: usize = 100;
+pub(in super::super) const CARDS: usize = 100;
 /// Cards a hand can hold for a moment: the hand limit and the largest gain at once.
-pub(super) const HAND: usize = 16;
+pub(in super::super) const HAND: usize = 16;
 /// Cards one effect or red symbol may give.
-pub(super) const GAIN: u8 = 8;
+pub(in super::super) const GAIN: u8 = 8;
 /// Experience tokens in all.
-pub(super) const TOKENS: usize = 32;
+pub(in super::super) const TOKENS: usize = 32;
 /// Experience tokens of one city.
-pub(super) const CITY_TOKENS: usize = 8;
+pub(in super::super) const CITY_TOKENS: u8 = 8;
 /// Different values of truth tiles.
-pub(super) const TILE_VALUES: usize = 12;
+pub(in super::super) const TILE_VALUES: usize = 12;
 /// Truth tiles in all.
-pub(super) const TILES: u32 = 80;
+pub(in super::super) const TILES: u32 = 80;
 /// The value of a truth tile or experience token.
-pub(super) const VALUE: u8 = 30;
+pub(in super::super) const VALUE: u8 = 30;
 /// Truth tiles one seat drafts in a scoring.
-pub(super) const TILES_EACH: u8 = 4;
+pub(in super::super) const TILES_EACH: u8 = 4;
 /// Dust tiles, and passage tiles.
-pub(super) const SMALL_TILES: u8 = 40;
+pub(in super::super) const SMALL_TILES: u8 = 40;
 /// Compass tiles of a seat, and tiles laid at once.
-pub(super) const COMPASS: u8 = 60;
+pub(in super::super) const COMPASS: u8 = 60;
 /// Axes of the wheel.
-pub(super) const AXES: usize = 64;
+pub(in super::super) const AXES: usize = 64;
 /// The sum of the weights of all axes.
-pub(super) const WEIGHTS: u32 = 256;
+pub(in super::super) const WEIGHTS: u32 = 256;
 /// Spaces one red symbol advances.
-pub(super) const ADVANCE: u8 = 9;
+pub(in super::super) const ADVANCE: u8 = 9;
 /// Characters of all periods together.
-pub(super) const CHARACTERS: usize = 64;
+pub(in super::super) const CHARACTERS: usize = 64;
 /// Magisterium symbols on one character.
-pub(super) const MAGISTERIUM: u8 = 12;
+pub(in super::super) const MAGISTERIUM: u8 = 12;
 /// Effects of all characters together, those inside options included.
-pub(super) const EFFECTS: usize = 250;
+pub(in super::super) const EFFECTS: usize = 250;
 /// Options of one `choose_one`.
-pub(super) const OPTIONS: usize = 4;
+pub(in super::super) const OPTIONS: usize = 4;
 /// Lists within lists: a character's own list is the first.
-pub(super) const NESTING: usize = 4;
+pub(in super::super) const NESTING: usize = 4;
 /// Steps of one free advance.
-pub(super) const FREE_STEPS: u8 = 8;
+pub(in super::super) const FREE_STEPS: u8 = 8;
 /// What a viewer remembers of cards that opponents took from his hand.
-pub(super) const KNOWN: usize = (SEATS - 1) * HAND;
+pub(in super::super) const KNOWN: usize = (SEATS - 1) * HAND;
 
 // A place in a hidden hand or pile, in the masks of the memories: one bit a seat, one for the table.
 const _: () = assert!(SEATS < 8 && TOKENS <= 32 && CARDS < 254);

@@ -1,13 +1,14 @@
 //! The catalogue's rows as they stand in the file.
 //!
-//! Unknown fields are ignored, as the catalogue's own schema says; every known one is required.
+//! Unknown fields are ignored, as the catalogue's own schema says; every known one is required. The types bound
+//! numbers where they can; rows with a `kind` are bounded by `check`, since serde names no field within them.
 
 use std::collections::BTreeMap;
 
-use boardwire_kernel::CatalogueError;
+use boardwire_kernel::catalogue::Small;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+
+use super::limits::{ADVANCE, CITY_TOKENS, COMPASS, MAGISTERIUM, SMALL_TILES, TILES_EACH, VALUE};
 
 #[derive(Deserialize)]
 pub(super) struct Rows {
@@ -30,11 +31,11 @@ pub(super) struct Rows {
 
 #[derive(Deserialize)]
 pub(super) struct Components {
-    pub(super) characters: u32,
-    pub(super) lyra_decks: u32,
+    pub(super) characters: usize,
+    pub(super) lyra_decks: u8,
     pub(super) lyra_cards_per_deck: u32,
-    pub(super) experience_tokens: u32,
-    pub(super) compass_tiles_per_player: u8,
+    pub(super) experience_tokens: usize,
+    pub(super) compass_tiles_per_player: Small<1, COMPASS>,
     pub(super) truth_tiles: u32,
     pub(super) dust_tiles: u8,
     pub(super) passage_tiles: u8,
@@ -42,8 +43,8 @@ pub(super) struct Components {
 
 #[derive(Deserialize)]
 pub(super) struct Setup {
-    pub(super) min_players: u8,
-    pub(super) max_players: u8,
+    pub(super) min_players: Small<2, 4>,
+    pub(super) max_players: Small<2, 4>,
     pub(super) starting_hand: u8,
     pub(super) lyra_deck_copies: BTreeMap<String, u8>,
     pub(super) characters_dealt: u8,
@@ -52,17 +53,17 @@ pub(super) struct Setup {
 
 #[derive(Deserialize)]
 pub(super) struct RulesValues {
-    pub(super) hand_limit: u8,
+    pub(super) hand_limit: Small<3, 12>,
     pub(super) daemon_pair_size: u8,
     pub(super) daemon_pair_tokens: u8,
     pub(super) symbol_triplet_size: u8,
-    pub(super) symbol_triplet_compass: u8,
+    pub(super) symbol_triplet_compass: Small<1, COMPASS>,
     pub(super) spy_pair_size: u8,
     pub(super) spy_pair_steals: u8,
-    pub(super) alethiometer_action_compass: u8,
+    pub(super) alethiometer_action_compass: Small<1, COMPASS>,
     pub(super) dust_action_tiles: u8,
     pub(super) truth_tiles_drawn: u8,
-    pub(super) truth_tiles_per_player: u8,
+    pub(super) truth_tiles_per_player: Small<1, TILES_EACH>,
     pub(super) airship_extra_cards: u8,
     pub(super) airship_truth_tiles_lost: u8,
 }
@@ -79,7 +80,7 @@ pub(super) struct Period {
     pub(super) cities: Vec<String>,
     pub(super) collects_experience: bool,
     pub(super) places_experience: bool,
-    pub(super) experience_slots_per_city: u8,
+    pub(super) experience_slots_per_city: Small<1, CITY_TOKENS>,
 }
 
 #[derive(Deserialize)]
@@ -103,14 +104,25 @@ pub(super) struct Wheel {
 #[derive(Deserialize)]
 pub(super) struct Axis {
     pub(super) red: Red,
-    pub(super) blue: String,
+    pub(super) blue: Blue,
     pub(super) weight: u32,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Red {
-    pub(super) draw: u8,
-    pub(super) advance: u8,
+    pub(super) draw: Small<2, 3>,
+    pub(super) advance: Small<0, ADVANCE>,
+}
+
+/// A light-blue symbol of the wheel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in super::super) enum Blue {
+    Alethiometer,
+    Magisterium,
+    Ally,
+    Dust,
+    FreeChoice,
 }
 
 #[derive(Deserialize)]
@@ -168,18 +180,18 @@ pub(super) struct TruthTiles {
 
 #[derive(Deserialize)]
 pub(super) struct Tile {
-    pub(super) value: u8,
-    pub(super) count: u8,
+    pub(super) value: Small<0, VALUE>,
+    pub(super) count: Small<1, 255>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Count {
-    pub(super) count: u8,
+    pub(super) count: Small<0, SMALL_TILES>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Characters {
-    pub(super) per_period: u32,
+    pub(super) per_period: usize,
     pub(super) list: Vec<Character>,
 }
 
@@ -188,7 +200,7 @@ pub(super) struct Character {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) period: String,
-    pub(super) magisterium: u8,
+    pub(super) magisterium: Small<0, MAGISTERIUM>,
     pub(super) effects: Vec<Effect>,
     #[serde(default)]
     pub(super) text: String,
@@ -216,58 +228,7 @@ pub(super) enum Effect {
 
 #[derive(Deserialize)]
 pub(super) struct Rulings {
+    /// Null is never, but the field must be there.
     #[serde(deserialize_with = "Option::deserialize")]
     pub(super) stall_guard_turns: Option<u16>,
-}
-
-type Check = Result<(), CatalogueError>;
-
-/// Reads the rows; an error names the deepest row that cannot be read.
-pub(super) fn read(file: &Value) -> Result<Rows, CatalogueError> {
-    let whole = Rows::deserialize(file);
-    whole.map_err(|error| narrow(file).unwrap_or_else(|| CatalogueError::new("catalogue", error.to_string())))
-}
-
-fn at<T: DeserializeOwned>(value: &Value, place: &str) -> Check {
-    let read = T::deserialize(value).map(drop);
-    read.map_err(|error| CatalogueError::new(place, error.to_string()))
-}
-
-fn section<T: DeserializeOwned>(file: &Value, name: &str) -> Check {
-    let missing = || CatalogueError::new(name, "the section is missing");
-    file.get(name).ok_or_else(missing).and_then(|value| at::<T>(value, name))
-}
-
-fn rows<T: DeserializeOwned>(file: &Value, name: &str, list: &str) -> Check {
-    let rows = file.get(name).and_then(|section| section.get(list)).and_then(Value::as_array);
-    let mut rows = rows.into_iter().flatten().enumerate();
-    rows.try_for_each(|(row, value)| at::<T>(value, &format!("{name}.{list}[{row}]")))
-}
-
-/// Looks row by row, then section by section, for what was refused as a whole.
-fn narrow(file: &Value) -> Option<CatalogueError> {
-    [
-        rows::<Period>(file, "periods", "list"),
-        rows::<Segment>(file, "path", "segments"),
-        rows::<Axis>(file, "wheel", "axes"),
-        rows::<Card>(file, "lyra_deck", "cards"),
-        rows::<TokenSet>(file, "experience_tokens", "sets"),
-        rows::<Tile>(file, "truth_tiles", "tiles"),
-        rows::<Character>(file, "characters", "list"),
-        section::<Components>(file, "components"),
-        section::<Setup>(file, "setup"),
-        section::<RulesValues>(file, "rules_values"),
-        section::<Periods>(file, "periods"),
-        section::<Path>(file, "path"),
-        section::<Wheel>(file, "wheel"),
-        section::<LyraDeck>(file, "lyra_deck"),
-        section::<ExperienceTokens>(file, "experience_tokens"),
-        section::<TruthTiles>(file, "truth_tiles"),
-        section::<Count>(file, "dust_tiles"),
-        section::<Count>(file, "passage_tiles"),
-        section::<Characters>(file, "characters"),
-        section::<Rulings>(file, "rulings"),
-    ]
-    .into_iter()
-    .find_map(Result::err)
 }

@@ -1,0 +1,244 @@
+//! What may be chosen: actions, targets, options of effects, card sets.
+
+use boardwire_kernel::{ActionSet, BitSet, Seat, SeatSet};
+
+use super::GoldenCompass;
+use super::action::{self, Action};
+use super::catalogue::limits::{CITIES, COLLECTING};
+use super::catalogue::{Blue, CityId, EffectList, Op};
+use super::state::{Aim, Place, State, Step, tokens_of};
+
+impl GoldenCompass {
+    /// What `seat` may choose now; empty for a seat that owes nothing.
+    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        if !self.owes(state, seat) {
+            return ActionSet::EMPTY;
+        }
+        let ranges = &self.ranges;
+        match state.step {
+            Step::Keep => self.these([Action::Keep(0), Action::Keep(1)]),
+            Step::Colour => self.these([Action::Red, Action::Blue]),
+            Step::Action => {
+                let actions = self.blue_actions(state).into_iter();
+                self.these(actions.filter_map(|(action, can)| can.then_some(action)).chain([Action::GiveUp]))
+            }
+            Step::Target(aim) => {
+                let targets = self.targets(state, aim).iter();
+                action::opponents(targets.map(|target| self.steps_left(state.active, target)).collect())
+            }
+            Step::Back { victim } => action::backs(self.backs(state, victim)),
+            Step::Choose { first, count } => ranges.choose.on(self.options(state, first, count, 0)),
+            Step::Cost(_) => self.these([Action::Pay, Action::Decline]),
+            Step::Pay { .. } | Step::Limit => ranges.card.on(state.acting().hand.types()),
+            Step::Drop { .. } => ranges.card.on(state.just_drawn.types()),
+            Step::Steps { max } => ranges.steps.on(BitSet::<1>::first(usize::from(max) + 1)),
+            Step::Lay => {
+                let tokens = tokens_of(state.acting().tokens);
+                let kinds = tokens.map(|token| self.printed().token(token).kind);
+                ranges.token.on(kinds.collect::<BitSet<1>>())
+            }
+            Step::Sets => {
+                let sets = self.sets(state);
+                let alone = [(Action::Spies, sets.spies), (Action::Wild, sets.wild), (Action::EndTurn, true)];
+                self.these(alone.into_iter().filter_map(|(action, can)| can.then_some(action)))
+                    .union(ranges.pair.on(sets.pairs))
+                    .union(ranges.triplet.on(sets.triplets))
+                    .union(ranges.short.on(sets.short))
+            }
+            Step::Fill(begun) => ranges.card.on(self.completing(state, begun)),
+            Step::Airship => {
+                let pays = self.can_ransom(state, seat).then_some(Action::PayCards);
+                self.these(pays.into_iter().chain([Action::GiveTile]))
+            }
+            Step::Ransom { .. } => ranges.card.on(state.places[seat].hand.types()),
+            Step::Truth { .. } => ranges.tile.on(state.open.kinds::<1>()),
+            Step::Over => ActionSet::EMPTY,
+        }
+    }
+
+    /// Whether `seat` may choose `action` now.
+    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        if !self.owes(state, seat) {
+            return false;
+        }
+        match (state.step, action) {
+            (Step::Keep, Action::Keep(_))
+            | (Step::Colour, Action::Red | Action::Blue)
+            | (Step::Action, Action::GiveUp)
+            | (Step::Cost(_), Action::Pay | Action::Decline)
+            | (Step::Sets, Action::EndTurn)
+            | (Step::Airship, Action::GiveTile) => true,
+            (Step::Action, action) => self.blue_actions(state).contains(&(action, true)),
+            (Step::Target(aim), Action::Opponent(left)) if left < self.seats => {
+                hits(state, self.left_of(state.active, left), aim)
+            }
+            (Step::Back { victim }, Action::Back(city)) => self.backs(state, victim).contains(city),
+            (Step::Choose { first, count }, Action::Choose(option)) => {
+                option < count && self.is_option(state, first + option, 0)
+            }
+            (Step::Pay { .. } | Step::Limit, Action::Card(card)) => state.acting().hand.contains(card),
+            (Step::Drop { .. }, Action::Card(card)) => state.just_drawn.contains(card),
+            (Step::Steps { max }, Action::Steps(steps)) => steps <= max,
+            (Step::Lay, Action::Token(kind)) => {
+                !self.equal_tokens[kind.index()].intersection(state.acting().tokens).is_empty()
+            }
+            (Step::Sets, action) => action.set().is_some_and(|kind| self.sets(state).contains(kind)),
+            (Step::Fill(begun), Action::Card(card)) => self.completing(state, begun).contains(card),
+            (Step::Airship, Action::PayCards) => self.can_ransom(state, seat),
+            (Step::Ransom { .. }, Action::Card(card)) => state.places[seat].hand.contains(card),
+            (Step::Truth { .. }, Action::Tile(tile)) => state.open.count(tile.get()) > 0,
+            // Every step asks for actions of its own; the others do not answer it.
+            (_, _) => false,
+        }
+    }
+
+    /// Whether `seat` owes a choice.
+    #[inline]
+    fn owes(&self, state: &State, seat: Seat) -> bool {
+        match state.step {
+            Step::Keep => seat.number() < self.seats && state.places[seat].kept.is_none(),
+            _ => state.chooser() == Some(seat),
+        }
+    }
+
+    #[inline]
+    fn these(&self, actions: impl IntoIterator<Item = Action>) -> ActionSet {
+        actions.into_iter().map(|action| self.ranges.encode(action)).collect()
+    }
+
+    /// The opponents of the active seat that may be named.
+    pub(super) fn targets(&self, state: &State, aim: Aim) -> SeatSet {
+        self.all_seats().filter(|&seat| hits(state, seat, aim)).collect()
+    }
+
+    pub(super) fn has_target(&self, state: &State, aim: Aim) -> bool {
+        self.all_seats().any(|seat| hits(state, seat, aim))
+    }
+
+    /// The cities whose backs `victim` holds.
+    pub(super) fn backs(&self, state: &State, victim: Seat) -> BitSet<1> {
+        let tokens = state.places[victim].tokens;
+        let cities = (1u8..).zip(self.printed().collecting());
+        let held = cities.filter(|(_, city)| !city.tokens.intersection(tokens).is_empty());
+        held.map(|(id, _)| id).collect()
+    }
+
+    /// The city whose tokens count now.
+    pub(super) fn current_city(&self, state: &State) -> Option<CityId> {
+        self.printed().current_city(state.period, state.lyra)
+    }
+
+    /// Whether a token can be taken from the current city.
+    pub(super) fn can_take_token(&self, state: &State) -> bool {
+        let city = self.current_city(state).map(CityId::index);
+        city.is_some_and(|city| city <= COLLECTING && !state.piles[city - 1].is_empty())
+    }
+
+    /// Whether the active seat can lay out a token in the current city (R15).
+    pub(super) fn can_lay_token(&self, state: &State) -> bool {
+        let place = state.acting();
+        !place.tokens.is_empty() && place.supply > 0 && self.has_circle(state)
+    }
+
+    fn has_circle(&self, state: &State) -> bool {
+        let Some(city) = self.current_city(state).filter(|_| state.is_last_period()) else {
+            return false;
+        };
+        state.circles[Self::circle(city)].len() < self.printed().city(city).slots.into()
+    }
+
+    /// The place of a city of the last period among [`State::circles`].
+    pub(super) fn circle(city: CityId) -> usize {
+        const { assert!(CITIES > COLLECTING) };
+        city.index() - 1 - COLLECTING
+    }
+
+    /// The light-blue actions besides giving the action up, and whether they are on offer.
+    pub(super) fn blue_actions(&self, state: &State) -> [(Action, bool); 4] {
+        let axis = state.axis.expect("a turn begins with a spin");
+        let blue = self.printed().axis(axis).blue;
+        let shown = |symbol: Blue| blue == symbol || blue == Blue::FreeChoice;
+        let can_use_ally = || self.is_list_possible(state, self.power(state.acting()), 0);
+        [
+            (Action::Alethiometer, shown(Blue::Alethiometer) && state.acting().supply > 0),
+            (Action::Magisterium, shown(Blue::Magisterium) && self.has_target(state, Aim::Airship)),
+            (Action::Ally, shown(Blue::Ally) && can_use_ally()),
+            (Action::Dust, shown(Blue::Dust) && self.can_take_dust(state)),
+        ]
+    }
+
+    /// The power of a seat's ally.
+    pub(super) fn power(&self, place: &Place) -> EffectList {
+        let ally = place.ally.expect("allies are shown before turns begin");
+        self.printed().character(ally).power
+    }
+
+    fn can_take_dust(&self, state: &State) -> bool {
+        state.dust > 0 || self.has_target(state, Aim::Dust)
+    }
+
+    /// Whether a list of effects can change something, `spent` cards being promised to earlier costs.
+    pub(super) fn is_list_possible(&self, state: &State, list: EffectList, spent: u8) -> bool {
+        for (at, &op) in (list.start..).zip(list.of(&self.printed().ops)) {
+            if let Op::Spend(count) = op {
+                let spent = spent.saturating_add(count);
+                let rest = EffectList { start: at + 1, ..list };
+                return state.acting().hand.len() >= spent && self.is_list_possible(state, rest, spent);
+            }
+            if self.is_possible(state, op, spent) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether an effect that is no cost can change something now.
+    pub(super) fn is_possible(&self, state: &State, op: Op, spent: u8) -> bool {
+        match op {
+            Op::Draw(_) | Op::DrawKeep { .. } => !(state.deck.is_empty() && state.discard.is_empty()),
+            Op::StealCard(count) => self.has_target(state, Aim::Cards(count)),
+            Op::PlaceCompass(_) => state.acting().supply > 0,
+            Op::RemoveCompass(count) => self.has_target(state, Aim::Compass(count)),
+            Op::TakeDust => self.can_take_dust(state),
+            Op::MoveAirship => self.has_target(state, Aim::Airship),
+            Op::TakeExperience => self.can_take_token(state),
+            Op::PlaceExperience => self.can_lay_token(state),
+            Op::StealExperience => self.has_target(state, Aim::Token),
+            Op::Advance(_) => state.lyra != self.objective(state),
+            Op::WildPair(_) | Op::ShortTriplet(_) => true,
+            Op::ChooseOne { first, count } => {
+                (first..first + count).any(|list| self.is_option(state, list, spent))
+            }
+            Op::Spend(_) => false,
+        }
+    }
+
+    /// The options of a choice that are possible, counted from 0.
+    pub(super) fn options(&self, state: &State, first: u8, count: u8, spent: u8) -> BitSet<1> {
+        (0..count).filter(|option| self.is_option(state, first + option, spent)).collect()
+    }
+
+    fn is_option(&self, state: &State, list: u8, spent: u8) -> bool {
+        self.is_list_possible(state, self.printed().options[usize::from(list)], spent)
+    }
+
+    /// Whether the holder of the airship can pay cards for it (R23).
+    fn can_ransom(&self, state: &State, holder: Seat) -> bool {
+        let place = &state.places[holder];
+        place.hand.len() >= self.ransom(place)
+    }
+}
+
+/// Whether the active seat may name `seat`.
+#[inline]
+fn hits(state: &State, seat: Seat, aim: Aim) -> bool {
+    let place = &state.places[seat];
+    seat != state.active
+        && match aim {
+            Aim::Airship => state.airship != Some(seat), // R11
+            Aim::Dust => state.dust == 0 && place.dust > 0,
+            Aim::Cards(_) => !place.hand.is_empty(),
+            Aim::Token => !place.tokens.is_empty(),
+            Aim::Compass(_) => place.compass > 0,
+        }
+}

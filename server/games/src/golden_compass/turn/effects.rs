@@ -1,0 +1,102 @@
+//! Light-blue actions and ally powers: carrying them out.
+//!
+//! A power is a list of effects in [`Catalogue::ops`](super::super::Catalogue). The state holds which effect of
+//! which list comes next, so that a power can stop for a choice and go on with the next ply.
+
+use boardwire_kernel::{Chance, Seat};
+
+use super::super::GoldenCompass;
+use super::super::catalogue::Op;
+use super::super::state::{Aim, State, Step};
+
+impl GoldenCompass {
+    /// Carries out the next effect, as far as a choice: the step that asks for it.
+    pub(super) fn carry_out(&self, state: &mut State, op: Op, chance: &mut Chance) -> Option<Step> {
+        if let Op::Spend(count) = op {
+            // A cost is asked only if it can be paid for something; else its list ends.
+            let can_pay = state.acting().hand.len() >= count;
+            if can_pay && self.is_list_possible(state, state.program.rest(), count) {
+                return Some(Step::Cost(count));
+            }
+            state.program.pop();
+            return None;
+        }
+        if !self.is_possible(state, op, 0) {
+            return None;
+        }
+        match op {
+            Op::Draw(count) => self.draw(state, state.active, count, chance, |_| ()),
+            Op::DrawKeep { draw, keep } => return self.draw_keep(state, draw, keep, chance),
+            Op::StealCard(count) => return Some(Step::Target(Aim::Cards(count))),
+            Op::PlaceCompass(count) => lay_compass(state, count),
+            Op::RemoveCompass(count) => return Some(Step::Target(Aim::Compass(count))),
+            Op::TakeDust => return take_dust(state),
+            Op::MoveAirship => return Some(Step::Target(Aim::Airship)),
+            Op::TakeExperience => self.take_token(state, chance),
+            Op::PlaceExperience => return Some(Step::Lay),
+            Op::StealExperience => return Some(Step::Target(Aim::Token)),
+            Op::Advance(steps) => {
+                let max = steps.min(self.objective(state) - state.lyra);
+                return Some(Step::Steps { max });
+            }
+            Op::WildPair(count) => state.wild = state.wild.saturating_add(count),
+            Op::ShortTriplet(count) => state.short = state.short.saturating_add(count),
+            Op::ChooseOne { first, count } => return Some(Step::Choose { first, count }),
+            Op::Spend(_) => unreachable!("costs are asked for above"),
+        }
+        None
+    }
+
+    fn draw_keep(&self, state: &mut State, draw: u8, keep: u8, chance: &mut Chance) -> Option<Step> {
+        let mut drawn = state.just_drawn;
+        self.draw(state, state.active, draw, chance, |card| drawn.insert(card));
+        let left = drawn.len().saturating_sub(keep);
+        if left == 0 {
+            return None;
+        }
+        state.just_drawn = drawn;
+        Some(Step::Drop { left })
+    }
+
+    /// What was aimed hits `target`: the step that asks for more, if any.
+    pub(super) fn hit(&self, state: &mut State, aim: Aim, target: Seat, chance: &mut Chance) -> Option<Step> {
+        match aim {
+            Aim::Airship => state.airship = Some(target),
+            Aim::Dust => {
+                state.places[target].dust -= 1;
+                state.acting_mut().dust += 1;
+            }
+            Aim::Cards(count) => {
+                for _ in 0..count.min(state.places[target].hand.len()) {
+                    self.steal_card(state, target, chance);
+                }
+            }
+            Aim::Token => return Some(Step::Back { victim: target }),
+            Aim::Compass(count) => {
+                let place = &mut state.places[target];
+                let back = count.min(place.compass);
+                place.compass -= back;
+                place.supply += back;
+            }
+        }
+        None
+    }
+}
+
+/// The active seat lays up to `count` compass tiles on the objective (R34).
+pub(super) fn lay_compass(state: &mut State, count: u8) {
+    let place = state.acting_mut();
+    let laid = count.min(place.supply);
+    place.supply -= laid;
+    place.compass += laid;
+}
+
+/// Takes dust from the supply, or asks from whom.
+pub(super) fn take_dust(state: &mut State) -> Option<Step> {
+    if state.dust == 0 {
+        return Some(Step::Target(Aim::Dust));
+    }
+    state.dust -= 1;
+    state.acting_mut().dust += 1;
+    None
+}

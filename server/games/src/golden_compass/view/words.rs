@@ -1,0 +1,166 @@
+//! The words for values, and the sizes of fields.
+
+use boardwire_kernel::{Axis, Viewer};
+
+use super::super::catalogue::{Catalogue, count_of};
+use super::super::state::{Aim, SetKind, Step};
+
+/// What is to be decided, by code.
+pub(super) const DECISIONS: [&str; 22] = [
+    "keep an ally",
+    "red or light blue",
+    "action",
+    "who takes the airship",
+    "whose dust",
+    "whose cards",
+    "whose token",
+    "whose compass tiles",
+    "back of the token",
+    "option",
+    "pay or decline",
+    "card to pay",
+    "card just drawn to discard",
+    "card over the hand limit",
+    "steps",
+    "token to lay out",
+    "set or end of turn",
+    "card of a set",
+    "airship: cards or tile",
+    "card for the airship",
+    "truth tile",
+    "none: the game is over",
+];
+
+pub(super) const SETS: [&str; 6] = ["none", "pair", "triplet", "spies", "wild pair", "short triplet"];
+pub(super) const KEPT: [&str; 3] = ["not yet", "the first, or another seat's choice", "the second"];
+
+pub(super) fn decision(step: Step) -> u8 {
+    match step {
+        Step::Keep => 0,
+        Step::Colour => 1,
+        Step::Action => 2,
+        Step::Target(Aim::Airship) => 3,
+        Step::Target(Aim::Dust) => 4,
+        Step::Target(Aim::Cards(_)) => 5,
+        Step::Target(Aim::Token) => 6,
+        Step::Target(Aim::Compass(_)) => 7,
+        Step::Back { .. } => 8,
+        Step::Choose { .. } => 9,
+        Step::Cost(_) => 10,
+        Step::Pay { .. } => 11,
+        Step::Drop { .. } => 12,
+        Step::Limit => 13,
+        Step::Steps { .. } => 14,
+        Step::Lay => 15,
+        Step::Sets => 16,
+        Step::Fill(_) => 17,
+        Step::Airship => 18,
+        Step::Ransom { .. } => 19,
+        Step::Truth { .. } => 20,
+        Step::Over => 21,
+    }
+}
+
+/// The words for a decision.
+pub(in super::super) fn decision_words(step: Step) -> &'static str {
+    DECISIONS[usize::from(decision(step))]
+}
+
+/// The set begun by code, and its daemon or symbol.
+pub(super) fn set_begun(step: Step) -> (u8, u8) {
+    let Step::Fill(begun) = step else { return (0, 0) };
+    match begun.kind {
+        SetKind::Pair(daemon) => (1, daemon.get()),
+        SetKind::Triplet(symbol) => (2, symbol.get()),
+        SetKind::Spies => (3, 0),
+        SetKind::Wild => (4, 0),
+        SetKind::Short(symbol) => (5, symbol.get()),
+    }
+}
+
+/// Words for every set of `places`, which are named in the order of their bits.
+fn sets_of(places: &[String], none: &str) -> Vec<String> {
+    let words = |mask: usize| {
+        let named = places.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
+        let named: Vec<_> = named.map(|(_, name)| name.as_str()).collect();
+        if named.is_empty() { none.to_owned() } else { named.join(" or ") }
+    };
+    (0..1 << places.len()).map(words).collect()
+}
+
+/// The sizes of fields and the greatest values in them, which follow from the catalogue and the seats.
+#[derive(Debug)]
+pub(in super::super) struct Sizes {
+    pub(super) seats: u8,
+    /// Places of a hand.
+    pub(super) hand: u8,
+    pub(super) copies: u8,
+    pub(super) cards: u8,
+    pub(super) tokens: u8,
+    pub(super) characters: u8,
+    pub(super) axes: u8,
+    pub(super) effects: u8,
+    pub(super) tiles: u8,
+    pub(super) looked_at: u8,
+    pub(super) most_tiles: u8,
+    pub(super) most_slots: u8,
+    pub(super) most_symbols: u8,
+    pub(super) most_ids: u8,
+    pub(super) steps: u8,
+    pub(super) compass: u8,
+    pub(super) dust: u8,
+    pub(super) passages: u8,
+    /// Words for where a token may be, and for who may hold a card.
+    pub(super) token_places: Vec<String>,
+    pub(super) holders: Vec<String>,
+}
+
+impl Sizes {
+    pub(in super::super) fn new(catalogue: &Catalogue, viewer: Viewer, seats: u8) -> Self {
+        let others: Vec<_> = (1..seats).map(|left| format!("seat +{left}")).collect();
+        let first = if viewer == Viewer::Public { "with seat +0" } else { "the viewer's" };
+        let mut places = vec!["at its city or gone".to_owned(), first.to_owned()];
+        places.extend(others.iter().map(|other| format!("with {other}")));
+        let mut token_places = sets_of(&places, "nowhere");
+        for seat in 0..seats {
+            let cities = catalogue.placing().iter();
+            token_places.extend(cities.map(|city| format!("laid out by seat +{seat} in {}", city.name)));
+        }
+        let most = |numbers: &mut dyn Iterator<Item = u8>| numbers.max().expect("no section is empty");
+        Self {
+            seats,
+            hand: catalogue.hand_places(),
+            copies: catalogue.copies(seats).sum(),
+            cards: count_of(&catalogue.cards),
+            tokens: count_of(&catalogue.tokens),
+            characters: count_of(&catalogue.characters),
+            axes: count_of(&catalogue.axes),
+            effects: count_of(&catalogue.ops),
+            tiles: count_of(&catalogue.tiles),
+            looked_at: catalogue.looked_at(),
+            most_tiles: most(&mut catalogue.tiles.iter().map(|tile| tile.count)),
+            most_slots: most(&mut catalogue.cities.iter().map(|city| city.slots)),
+            most_symbols: most(&mut catalogue.characters.iter().map(|card| card.magisterium)),
+            most_ids: count_of(&catalogue.daemons).max(count_of(&catalogue.symbols)),
+            steps: catalogue.steps(),
+            compass: catalogue.compass,
+            dust: catalogue.dust,
+            passages: catalogue.passages,
+            token_places,
+            holders: sets_of(&others, "none"),
+        }
+    }
+
+    pub(super) fn seat(&self) -> Axis {
+        Axis::new("seat", self.seats)
+    }
+
+    /// The other seats, in fields that only seats are shown.
+    pub(super) fn other(&self) -> Axis {
+        Axis::new("other seat", self.seats - 1)
+    }
+
+    pub(super) fn tile(&self) -> Axis {
+        Axis::new("tile", self.tiles)
+    }
+}
