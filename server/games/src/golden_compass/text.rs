@@ -35,11 +35,7 @@ impl GoldenCompass {
     fn text_course(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         let catalogue = self.printed();
         let period = &catalogue.periods[usize::from(state.period)];
-        write!(out, "The Golden Compass, {period} period, turn {}, seen by ", state.turn)?;
-        match viewer {
-            Viewer::Seat(seat) => writeln!(out, "{seat}")?,
-            Viewer::Public => writeln!(out, "the public")?,
-        }
+        writeln!(out, "The Golden Compass, {period} period, turn {}, seen by {viewer}", state.turn)?;
         let city = self.current_city(state).map(|city| catalogue.city(city).name.as_str());
         let (lyra, city, objective) = (state.lyra, city.unwrap_or("the objective"), self.objective(state));
         writeln!(out, "Lyra: space {lyra} of {}, city: {city}, objective at {objective}", catalogue.steps())?;
