@@ -3,7 +3,7 @@
 use boardwire_kernel::{Audit, BySeat, Conserved, Seat, ensure};
 
 use super::GoldenCompass;
-use super::catalogue::limits::{CARD_TYPES, PERIODS, SEATS};
+use super::catalogue::limits::{CARD_TYPES, CARDS, PERIODS, SEATS};
 use super::catalogue::{AxisId, CardId, CharacterId, EffectId, TokenId};
 use super::memory::{SEEN, TABLE, place_of};
 use super::state::{Aim, Hand, Place, SetKind, State, Step, TilePile};
@@ -64,6 +64,11 @@ impl GoldenCompass {
         hands.flat_map(Hand::as_slice).for_each(|&card| counts[usize::from(card)] += 1);
         let printed = self.blocks.iter().map(|block| u32::from(block.len));
         ensure(printed.eq(counts), || "Lyra cards are not conserved")?;
+        let mut not_discarded = [u8::MAX; CARDS];
+        for (block, &count) in self.blocks.iter().zip(state.discard.counts()) {
+            not_discarded[block.end() - usize::from(count)..block.end()].fill(0);
+        }
+        ensure(state.not_discarded == not_discarded, || "copies on the discard pile are miscounted")?;
         for seat in self.all_seats() {
             let gains = seat == state.active && matches!(state.step, Step::Limit | Step::Drop { .. });
             let catalogue = self.printed();
@@ -82,6 +87,9 @@ impl GoldenCompass {
         let mut tokens = Conserved::<1>::new("experience token");
         state.places.all().iter().try_for_each(|place| {
             tokens.found(place.tokens)?;
+            let backs =
+                catalogue.collecting().iter().map(|city| place.tokens.intersection(city.tokens).len());
+            ensure(backs.eq(place.backs.map(u32::from)), || "backs of tokens are miscounted")?;
             tokens.found(place.laid)
         })?;
         for (pile, city) in state.piles.iter().zip(&catalogue.cities) {

@@ -7,8 +7,9 @@ use boardwire_kernel::Seat;
 
 use super::GoldenCompass;
 use super::action::Action;
-use super::catalogue::{DaemonId, SymbolId, TokenId};
-use super::state::{SetKind, State, Step, tokens_of};
+use super::catalogue::limits::TOKENS;
+use super::catalogue::{Catalogue, DaemonId, SymbolId, TokenId, TokenSet, with_ids};
+use super::state::{Hand, SetKind, State, Step, tokens_of};
 
 /// What being a compass tile ahead of an opponent is worth, up to some tiles.
 const LEAD: i32 = 90;
@@ -18,15 +19,25 @@ const CARD: i32 = 75;
 const JOKER: i32 = 60;
 const AIRSHIP: i32 = -300;
 
+/// What every token may be worth before it is laid out.
+pub(super) fn token_worths(catalogue: &Catalogue) -> [i32; TOKENS + 1] {
+    let mut worths = [0; TOKENS + 1];
+    for (id, token) in with_ids(&catalogue.tokens, TokenId::new) {
+        worths[id.index()] = if token.is_alethiometer { 600 } else { i32::from(token.value) * 100 };
+    }
+    worths
+}
+
 impl GoldenCompass {
     /// What the position is worth to `seat`.
     pub(super) fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        let others = self.others(seat).map(|other| self.prospect(state, other));
-        self.prospect(state, seat) - others.max().expect("nobody plays alone")
+        let time_left = self.time_left(state);
+        let others = self.others(seat).map(|other| self.prospect(state, other, time_left));
+        self.prospect(state, seat, time_left) - others.max().expect("nobody plays alone")
     }
 
     /// What a seat has, and what it can hope for.
-    fn prospect(&self, state: &State, seat: Seat) -> i32 {
+    fn prospect(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         let place = &state.places[seat];
         let points = self.points(state, seat).total() * 100;
         if state.step == Step::Over {
@@ -36,10 +47,10 @@ impl GoldenCompass {
         let symbols = kept.or(place.ally).map_or(0, |ally| self.symbols[ally.index()]);
         let airship = if state.airship == Some(seat) { AIRSHIP } else { 0 };
         points
-            + self.token_hopes(state, seat)
+            + self.token_hopes(place.tokens, time_left)
             + self.lead(state, seat)
-            + self.hand_hopes(state, seat)
-            + self.turn_hopes(state, seat)
+            + self.hand_hopes(&place.hand, time_left)
+            + self.turn_hopes(state, seat, time_left)
             + i32::from(place.dust) * DUST * i32::from(state.drawn_passages == 0)
             + airship
             + 40 * i32::from(symbols)
@@ -55,14 +66,9 @@ impl GoldenCompass {
     }
 
     /// Unplaced tokens have to be laid out before they score.
-    fn token_hopes(&self, state: &State, seat: Seat) -> i32 {
-        let tokens: i32 = tokens_of(state.places[seat].tokens).map(|token| self.token_worth(token)).sum();
-        tokens * (15 + 45 * self.time_left(state) / 100) / 100
-    }
-
-    fn token_worth(&self, token: TokenId) -> i32 {
-        let token = self.printed().token(token);
-        if token.is_alethiometer { 600 } else { i32::from(token.value) * 100 }
+    fn token_hopes(&self, tokens: TokenSet, time_left: i32) -> i32 {
+        let worth: i32 = tokens_of(tokens).map(|token| self.token_worths[token.index()]).sum();
+        worth * (15 + 45 * time_left / 100) / 100
     }
 
     /// Compass tiles on the objective buy an early draft.
@@ -76,8 +82,7 @@ impl GoldenCompass {
         leads.sum::<i32>() * LEAD / i32::from(self.seats)
     }
 
-    fn hand_hopes(&self, state: &State, seat: Seat) -> i32 {
-        let hand = &state.places[seat].hand;
+    fn hand_hopes(&self, hand: &Hand, time_left: i32) -> i32 {
         let mut worth = CARD * i32::from(hand.len().min(6));
         for &card in hand.as_slice() {
             worth += if self.card_sets.is_joker(card) { JOKER } else { 0 };
@@ -85,11 +90,11 @@ impl GoldenCompass {
         for pair in hand.as_slice().windows(2) {
             worth += if self.card_sets.are_pair(pair[0], pair[1]) { 50 } else { 0 };
         }
-        worth * (10 + 90 * self.time_left(state) / 100) / 100
+        worth * (10 + 90 * time_left / 100) / 100
     }
 
     /// What the rest of a light-blue turn promises the active seat.
-    fn turn_hopes(&self, state: &State, seat: Seat) -> i32 {
+    fn turn_hopes(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         if seat != state.active || state.is_red {
             return 0;
         }
@@ -100,7 +105,7 @@ impl GoldenCompass {
             }
             Step::Sets => 0,
             Step::Target(_) | Step::Choose { .. } | Step::Cost(_) | Step::Lay | Step::Back { .. } => 120,
-            Step::Fill(begun) => return self.set_hope(state, begun.kind) + 2 * CARD,
+            Step::Fill(begun) => return self.set_hope(state, begun.kind, time_left) + 2 * CARD,
             Step::Keep
             | Step::Colour
             | Step::Pay { .. }
@@ -123,7 +128,7 @@ impl GoldenCompass {
             (sets.spies.into(), SetKind::Spies),
         ] {
             if count > 0 {
-                let hope = self.set_hope(state, kind).max(0);
+                let hope = self.set_hope(state, kind, time_left).max(0);
                 best = best.max(hope);
                 sum += hope * i32::try_from(count).expect("few sets");
             }
@@ -142,16 +147,16 @@ impl GoldenCompass {
     }
 
     /// What a set gains beyond the cards it costs.
-    fn set_hope(&self, state: &State, kind: SetKind) -> i32 {
+    fn set_hope(&self, state: &State, kind: SetKind, time_left: i32) -> i32 {
         match kind {
             SetKind::Pair(_) | SetKind::Wild if state.is_last_period() => {
-                let worth = tokens_of(state.acting().tokens).map(|token| self.token_worth(token));
-                worth.max().unwrap_or(0) / 2 - 2 * CARD * self.time_left(state) / 100
+                let worth = tokens_of(state.acting().tokens).map(|token| self.token_worths[token.index()]);
+                worth.max().unwrap_or(0) / 2 - 2 * CARD * time_left / 100
             }
             SetKind::Pair(_) | SetKind::Wild => 270 - 2 * CARD,
             SetKind::Triplet(_) => 2 * LEAD - 3 * CARD,
             SetKind::Short(_) => 2 * LEAD - 2 * CARD,
-            SetKind::Spies => 450 * self.time_left(state) / 100 - 2 * CARD,
+            SetKind::Spies => 450 * time_left / 100 - 2 * CARD,
         }
     }
 }

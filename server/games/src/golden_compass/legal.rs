@@ -26,7 +26,7 @@ impl GoldenCompass {
                 let targets = self.targets(state, aim).iter();
                 action::opponents(targets.map(|target| self.steps_left(state.active, target)).collect())
             }
-            Step::Back { victim } => action::backs(self.backs(state, victim)),
+            Step::Back { victim } => action::backs(Self::backs(state, victim)),
             Step::Choose { first, count } => ranges.choose.on(self.options(state, first, count, 0)),
             Step::Cost(_) => self.these([Action::Pay, Action::Decline]),
             Step::Pay { .. } | Step::Limit => ranges.card.on(state.acting().hand.types()),
@@ -72,7 +72,7 @@ impl GoldenCompass {
             (Step::Target(aim), Action::Opponent(left)) if left < self.seats => {
                 hits(state, self.left_of(state.active, left), aim)
             }
-            (Step::Back { victim }, Action::Back(city)) => self.backs(state, victim).contains(city),
+            (Step::Back { victim }, Action::Back(city)) => state.places[victim].backs[city.index() - 1] > 0,
             (Step::Choose { first, count }, Action::Choose(option)) => {
                 option < count && self.is_option(state, first + option, 0)
             }
@@ -116,11 +116,9 @@ impl GoldenCompass {
     }
 
     /// The cities whose backs `victim` holds.
-    pub(super) fn backs(&self, state: &State, victim: Seat) -> BitSet<1> {
-        let tokens = state.places[victim].tokens;
-        let cities = (1u8..).zip(self.printed().collecting());
-        let held = cities.filter(|(_, city)| !city.tokens.intersection(tokens).is_empty());
-        held.map(|(id, _)| id).collect()
+    pub(super) fn backs(state: &State, victim: Seat) -> BitSet<1> {
+        let cities = (1u8..).zip(state.places[victim].backs);
+        cities.filter(|(_, count)| *count > 0).map(|(city, _)| city).collect()
     }
 
     /// The city whose tokens count now.

@@ -59,8 +59,8 @@ pub(super) struct Memory {
     pub(super) ages: BySeat<Sorted, SEATS>,
     /// By copy of each type, ascending within a type: the return after which it was last seen, or [`SEEN`].
     pub(super) stamps: [u8; CARDS],
-    taken_len: u8,
-    taken: [Taken; KNOWN],
+    pub(super) taken_len: u8,
+    pub(super) taken: [Taken; KNOWN],
     /// By token, the places it may be in: a bit a seat, and [`TABLE`]; 0 once laid out.
     pub(super) tokens: [u8; TOKENS],
 }
@@ -73,8 +73,13 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// The end of its copies.
+    pub(super) fn end(self) -> usize {
+        usize::from(self.start) + usize::from(self.len)
+    }
+
     fn range(self) -> std::ops::Range<usize> {
-        usize::from(self.start)..usize::from(self.start) + usize::from(self.len)
+        usize::from(self.start)..self.end()
     }
 }
 

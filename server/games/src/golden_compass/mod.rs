@@ -42,7 +42,7 @@ pub use catalogue::Catalogue;
 pub use state::State;
 
 use action::Ranges;
-use catalogue::limits::{CARD_TYPES, CHARACTERS, TOKENS};
+use catalogue::limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use memory::Block;
 use turn::sets::CardSets;
@@ -106,11 +106,14 @@ pub struct GoldenCompass {
     card_sets: CardSets,
     /// Where the copies of every card type stand among the stamps.
     blocks: [Block; CARD_TYPES + 1],
-    /// Lyra cards in play.
+    /// Lyra cards in play, and the type of each copy.
     copies: u8,
+    copy_types: [u8; CARDS],
     sizes: view::Sizes,
     /// Pairs of equal tokens, in which their codes are put in order.
     token_order: Vec<(u8, u8)>,
+    /// What an unplaced token may be worth, in hundredths of a point.
+    token_worths: [i32; TOKENS + 1],
     /// The Magisterium symbols on every character.
     symbols: [u8; CHARACTERS + 1],
     /// By the first token of each kind, those equal to it, itself included; by the others none.
@@ -159,6 +162,14 @@ fn blocks(catalogue: &Catalogue, seats: u8) -> [Block; CARD_TYPES + 1] {
         start += len;
     }
     blocks
+}
+
+fn copy_types(catalogue: &Catalogue, seats: u8) -> [u8; CARDS] {
+    let mut types = [0; CARDS];
+    let copies = (1..).zip(catalogue.copies(seats));
+    let copies = copies.flat_map(|(card, count)| std::iter::repeat_n(card, count.into()));
+    types.iter_mut().zip(copies).for_each(|(place, card)| *place = card);
+    types
 }
 
 fn symbols(catalogue: &Catalogue) -> [u8; CHARACTERS + 1] {
@@ -236,8 +247,10 @@ impl Game for GoldenCompass {
             card_sets: CardSets::new(catalogue),
             blocks: blocks(catalogue, seats),
             copies: catalogue.copies(seats).sum(),
+            copy_types: copy_types(catalogue, seats),
             sizes: view::Sizes::new(catalogue, Viewer::Seat(Seat::FIRST), seats),
             token_order: view::token_order(catalogue),
+            token_worths: estimate::token_worths(catalogue),
             symbols: symbols(catalogue),
             equal_tokens: equal_tokens(catalogue),
             loaded,

@@ -11,7 +11,7 @@
 use boardwire_kernel::{BitSet, BySeat, RngStream, Seat};
 
 use super::GoldenCompass;
-use super::catalogue::limits::{CARDS, COLLECTING, HAND, KNOWN, SEATS};
+use super::catalogue::limits::{CARDS, CITY_TOKENS, COLLECTING, HAND, KNOWN, SEATS};
 use super::catalogue::{CardId, CharacterId, TokenId};
 use super::memory::{Memory, SEEN, TABLE, Taken, place_of};
 use super::state::{CharacterSet, Hand, Pile, State, Step, tokens_of};
@@ -84,11 +84,11 @@ impl GoldenCompass {
 
     /// Fills hands and draw pile.
     fn redraw_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let memory = state.memory[viewer];
+        let memory = &state.memory[viewer];
         let mut hands = BySeat::<Hand, SEATS>::default();
         let mut ages = memory.ages;
-        self.settle_taken(state, viewer, &memory, &mut hands, &mut ages, rng);
-        let mut pool = Pool::new(self, &memory);
+        self.settle_taken(state, viewer, memory, &mut hands, &mut ages, rng);
+        let mut pool = Pool::new(self, memory);
         // Cards of the active seat, the newest first.
         let mut newest = [0; HAND];
         for age in 0..=memory.returns {
@@ -162,24 +162,22 @@ impl GoldenCompass {
         room[AT_CITY] = few(state.piles[city].len());
         state.piles[city] = BitSet::EMPTY;
         let tokens = tokens.as_slice();
+        let mut all_ways = free_ways(tokens, &places, &room);
         for (at, &token) in tokens.iter().enumerate() {
             let mut ways = [0u32; SEATS + 1];
-            for (place, way) in ways.iter_mut().enumerate() {
-                if room[place] > 0 && places[usize::from(token) - 1] >> place & 1 == 1 {
-                    room[place] -= 1;
-                    *way = count(&tokens[at + 1..], &places, &mut room);
-                    room[place] += 1;
+            if let Some(all) = all_ways {
+                // Each place has the token in its share of the ways.
+                let left = u32::from(few(tokens.len() - at));
+                for (way, &room) in ways.iter_mut().zip(&room) {
+                    *way = all * u32::from(room) / left;
+                }
+            } else {
+                for (place, way) in ways.iter_mut().enumerate() {
+                    *way = count_with(token, place, &tokens[at + 1..], &places, &mut room);
                 }
             }
-            let mut left = rng.below(ways.iter().sum::<u32>().max(1));
-            let mut chosen = AT_CITY;
-            for (place, &way) in ways.iter().enumerate() {
-                if left < way {
-                    chosen = place;
-                    break;
-                }
-                left -= way;
-            }
+            let chosen = choose(&ways, rng);
+            all_ways = all_ways.map(|_| ways[chosen]);
             room[chosen] = room[chosen].saturating_sub(1);
             if chosen == AT_CITY {
                 state.piles[city].insert(token);
@@ -201,41 +199,46 @@ impl GoldenCompass {
         }
         for other in self.others(seat) {
             let certain = new.taken().iter().filter(|entry| entry.is_certain(other)).count();
-            let places = usize::from(state.places[other].hand.len()) - certain;
-            new.ages[other] = std::iter::repeat_n(new.returns, places).collect();
+            let places = state.places[other].hand.len() - few(certain);
+            new.ages[other] = Hand::repeated(new.returns, places);
         }
-        for (card, block) in (0u8..).zip(&self.blocks) {
-            let taken = new.taken().iter().filter(|entry| entry.card == card).count();
-            let seen = usize::from(state.places[seat].hand.count(card) + state.discard.count(card)) + taken;
-            let start = usize::from(block.start);
-            let hidden = usize::from(block.len) - seen;
-            for (at, stamp) in new.stamps[start..start + usize::from(block.len)].iter_mut().enumerate() {
-                let remembered = known.stamps[start + at];
-                *stamp = match remembered {
-                    _ if at >= hidden => SEEN,
-                    SEEN => new.returns,
-                    stamp => stamp,
-                };
-            }
-        }
-        let tokens = self.printed().tokens.len();
-        for (token, place) in (1..).map(TokenId::new).zip(&mut new.tokens[..tokens]) {
-            *place = self.remake_place(state, viewer, seat, token);
-        }
+        self.remake_stamps(state, viewer, seat, &mut new);
+        self.remake_tokens(state, viewer, seat, &mut new);
         state.memory[seat] = new;
     }
 
-    /// Where `seat` thinks a token may be.
-    fn remake_place(&self, state: &State, viewer: Seat, seat: Seat, token: TokenId) -> u8 {
-        let old = state.memory[seat].places_of(token);
-        if state.places[seat].tokens.contains(token) {
-            place_of(seat)
-        } else if state.circles.iter().any(|circle| circle.contains(token)) {
-            0
-        } else if state.places[viewer].tokens.contains(token) && old == place_of(viewer) {
-            old
-        } else {
-            (TABLE | ((1 << self.seats) - 1)) & !place_of(seat)
+    /// When `seat` last saw each card, as far as `viewer` can know.
+    fn remake_stamps(&self, state: &State, viewer: Seat, seat: Seat, new: &mut Memory) {
+        let known = &state.memory[viewer].stamps;
+        for ((stamp, &remembered), kept) in new.stamps.iter_mut().zip(known).zip(&state.not_discarded) {
+            let hidden = if remembered == SEEN { new.returns } else { remembered };
+            *stamp = hidden | !kept;
+        }
+        new.stamps[usize::from(self.copies)..].fill(SEEN);
+        let hand = state.places[seat].hand;
+        let taken = new.taken;
+        let taken = taken[..usize::from(new.taken_len)].iter().map(|entry| entry.card);
+        for card in hand.as_slice().iter().copied().chain(taken) {
+            let block = self.blocks[usize::from(card)];
+            let hidden = new.stamps[..block.end()].iter().rposition(|&stamp| stamp != SEEN);
+            new.stamps[hidden.expect("a card in hand is one of its copies")] = SEEN;
+        }
+    }
+
+    /// Where `seat` thinks tokens may be, as far as `viewer` can know.
+    fn remake_tokens(&self, state: &State, viewer: Seat, seat: Seat, new: &mut Memory) {
+        let anywhere = (TABLE | ((1 << self.seats) - 1)) & !place_of(seat);
+        new.tokens[..self.printed().tokens.len()].fill(anywhere);
+        for token in tokens_of(state.places[viewer].tokens) {
+            if state.memory[seat].places_of(token) == place_of(viewer) {
+                new.tokens[token.index() - 1] = place_of(viewer);
+            }
+        }
+        for token in state.circles.iter().flat_map(|&circle| tokens_of(circle)) {
+            new.tokens[token.index() - 1] = 0;
+        }
+        for token in tokens_of(state.places[seat].tokens) {
+            new.tokens[token.index() - 1] = place_of(seat);
         }
     }
 }
@@ -247,20 +250,20 @@ fn few(number: impl TryInto<u8>) -> u8 {
 
 /// The hidden cards that can be in hand places of some age.
 struct Pool {
-    /// Hidden copies by stamp: type and stamp, those open first.
-    copies: [(u8, u8); CARDS],
+    /// The types and stamps of hidden copies, those open first.
+    types: [u8; CARDS],
+    stamps: [u8; CARDS],
     len: usize,
     open: usize,
 }
 
 impl Pool {
     fn new(game: &GoldenCompass, memory: &Memory) -> Self {
-        let mut pool = Self { copies: [(0, 0); CARDS], len: 0, open: 0 };
-        for (card, block) in (0u8..).zip(&game.blocks) {
-            for &stamp in memory.stamps(*block).iter().filter(|&&stamp| stamp != SEEN) {
-                pool.copies[pool.len] = (card, stamp);
-                pool.len += 1;
-            }
+        let mut pool = Self { types: [0; CARDS], stamps: [0; CARDS], len: 0, open: 0 };
+        for (&card, &stamp) in game.copy_types.iter().zip(&memory.stamps).take(game.copies.into()) {
+            // Known copies are written over by the next.
+            (pool.types[pool.len], pool.stamps[pool.len]) = (card, stamp);
+            pool.len += usize::from(stamp != SEEN);
         }
         pool
     }
@@ -268,8 +271,9 @@ impl Pool {
     /// Opens the copies last seen before a place of this age was drawn.
     fn open(&mut self, age: u8) {
         for at in self.open..self.len {
-            if self.copies[at].1 <= age {
-                self.copies.swap(at, self.open);
+            if self.stamps[at] <= age {
+                self.types.swap(at, self.open);
+                self.stamps.swap(at, self.open);
                 self.open += 1;
             }
         }
@@ -280,18 +284,46 @@ impl Pool {
             self.open = self.len; // No game leads here, a snapshot from outside may.
         }
         let at = rng.below(u32::try_from(self.open).expect("few cards")) as usize;
-        let card = self.copies[at].0;
+        let card = self.types[at];
         self.open -= 1;
         self.len -= 1;
-        self.copies[at] = self.copies[self.open];
-        self.copies[self.open] = self.copies[self.len];
+        // The last open copy fills the gap, and the last of all the gap that leaves.
+        self.types[at] = self.types[self.open];
+        self.types[self.open] = self.types[self.len];
+        self.stamps[self.open] = self.stamps[self.len];
         card
     }
 
     /// The draw pile.
     fn rest(&self) -> Pile {
-        self.copies[..self.len].iter().map(|&(card, _)| card).collect()
+        self.types[..self.len].iter().copied().collect()
     }
+}
+
+/// The number of orders of so many tokens.
+const FACTORIALS: [u32; CITY_TOKENS as usize + 1] = {
+    let mut factorials = [1; CITY_TOKENS as usize + 1];
+    let mut number = 1;
+    while number < factorials.len() {
+        factorials[number] = factorials[number - 1] * number as u32;
+        number += 1;
+    }
+    factorials
+};
+
+/// How many ways there are to give `tokens` to places, if each may be in every place with room and they fill them.
+fn free_ways(tokens: &[u8], places: &[u8], room: &[u8; SEATS + 1]) -> Option<u32> {
+    let mut open = 0u8;
+    let (mut rooms, mut orders) = (0, 1);
+    for (place, &room) in room.iter().enumerate() {
+        open |= u8::from(room > 0) << place;
+        rooms += usize::from(room);
+        orders *= FACTORIALS.get(usize::from(room))?;
+    }
+    let is_free = |&token: &u8| places[usize::from(token) - 1] & open == open;
+    let is_filled = rooms == tokens.len() && tokens.iter().all(is_free);
+    // Each order of the tokens fills the places; the order within a place makes no difference.
+    is_filled.then(|| FACTORIALS[rooms] / orders)
 }
 
 /// How many ways there are to give `tokens` to places with room where they may be.
@@ -299,15 +331,31 @@ fn count(tokens: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
     let Some((&token, rest)) = tokens.split_first() else {
         return 1;
     };
-    let mut ways = 0;
-    for place in 0..=SEATS {
-        if room[place] > 0 && places[usize::from(token) - 1] >> place & 1 == 1 {
-            room[place] -= 1;
-            ways += count(rest, places, room);
-            room[place] += 1;
-        }
+    let free = free_ways(tokens, places, room);
+    free.unwrap_or_else(|| (0..=SEATS).map(|place| count_with(token, place, rest, places, room)).sum())
+}
+
+/// How many of these have `token` in this place.
+fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
+    if room[place] == 0 || places[usize::from(token) - 1] >> place & 1 == 0 {
+        return 0;
     }
+    room[place] -= 1;
+    let ways = count(rest, places, room);
+    room[place] += 1;
     ways
+}
+
+/// One of the places, each as likely as it has ways.
+fn choose(ways: &[u32; SEATS + 1], rng: &mut RngStream) -> usize {
+    let mut left = rng.below(ways.iter().sum::<u32>().max(1));
+    for (place, &way) in ways.iter().enumerate() {
+        if left < way {
+            return place;
+        }
+        left -= way;
+    }
+    AT_CITY // No game leads here, a snapshot from outside may.
 }
 
 /// Gives each card to one of its possible holders with room left, trying them in random order.

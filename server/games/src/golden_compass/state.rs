@@ -3,7 +3,9 @@
 use boardwire_kernel::{BitSet, BySeat, Multiset, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::catalogue::limits::{CARD_TYPES, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
+use super::catalogue::limits::{
+    CARD_TYPES, CARDS, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES,
+};
 use super::catalogue::{
     AxisId, CardId, CharacterId, DaemonId, EffectId, EffectList, SymbolId, TokenId, TokenSet,
 };
@@ -35,6 +37,14 @@ impl Sorted {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// So many equal items.
+    #[inline]
+    pub(super) fn repeated(item: u8, len: u8) -> Self {
+        let mut sorted = Self { len, items: [0; HAND] };
+        sorted.items[..usize::from(len)].fill(item);
+        sorted
     }
 
     #[inline]
@@ -255,6 +265,8 @@ pub(super) struct Place {
     /// Unplaced experience tokens, and those laid out.
     pub(super) tokens: TokenSet,
     pub(super) laid: TokenSet,
+    /// Unplaced tokens by the city of their back: all see them.
+    pub(super) backs: [u8; COLLECTING],
     pub(super) truth: TilePile,
 }
 
@@ -284,6 +296,8 @@ pub struct State {
     pub(super) memory: BySeat<Memory, SEATS>,
     pub(super) deck: Pile,
     pub(super) discard: Pile,
+    /// By copy, in the order of the memories' stamps: 0 on the discard pile, of each type the last, else 255.
+    pub(super) not_discarded: [u8; CARDS],
     /// Tokens lying at a city of a collecting period, or gone from it unseen.
     pub(super) piles: [TokenSet; COLLECTING],
     /// Tokens laid out in the cities of the last period.

@@ -128,10 +128,8 @@ impl GoldenCompass {
             writeln!(out, "  tokens: {}", self.token_names(place.tokens))?;
         } else {
             writeln!(out, "  cards: {}", place.hand.len())?;
-            let backs = self.printed().collecting().iter();
-            let backs = backs.map(|city| (place.tokens.intersection(city.tokens).len(), &city.name));
-            let backs = backs.filter(|(count, _)| *count > 0);
-            let backs = backs.map(|(count, name)| format!("{count} of {name}"));
+            let backs = place.backs.iter().zip(self.printed().collecting()).filter(|(count, _)| **count > 0);
+            let backs = backs.map(|(count, city)| format!("{count} of {}", city.name));
             writeln!(out, "  tokens: {}", listed(backs, "none"))?;
         }
         if !place.laid.is_empty() {

@@ -11,7 +11,7 @@ pub(super) mod sets;
 use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet};
 
 use super::action::Action;
-use super::catalogue::limits::{COLLECTING, PLACING, SEATS};
+use super::catalogue::limits::{CARDS, COLLECTING, PLACING, SEATS};
 use super::catalogue::{CardId, TokenSet};
 use super::memory::Memory;
 use super::state::{Aim, CharacterSet, Hand, Pile, Program, State, Step, TilePile};
@@ -56,6 +56,7 @@ impl GoldenCompass {
             memory: BySeat::new([Memory::new(self.copies, catalogue.tokens.len()); SEATS]),
             deck: Pile::of(self.blocks.iter().map(|block| block.len)),
             discard: Pile::EMPTY,
+            not_discarded: [u8::MAX; CARDS],
             piles,
             circles: [TokenSet::EMPTY; PLACING],
             dust: catalogue.dust,

@@ -54,19 +54,15 @@ impl<const N: usize> Shown<'_, N> {
         (seats >> first | seats << (self.game.seats - first)) & ((1 << N) - 1)
     }
 
-    /// Every copy of every card type: hidden with its number, known, or discarded.
-    fn copies(&self) -> [u8; CARDS] {
-        let mut copies = match self.around.viewer() {
-            Viewer::Seat(_) => self.memory().stamps.map(|stamp| stamp.wrapping_add(2)),
-            Viewer::Public => [2; CARDS],
+    /// Writes every copy of every card type: hidden with its number, known, or discarded.
+    fn write_copies(&self, out: &mut [u8]) {
+        let stamps = match self.around.viewer() {
+            Viewer::Seat(_) => &self.memory().stamps,
+            Viewer::Public => &[0; CARDS],
         };
-        for (block, &discarded) in self.game.blocks.iter().zip(self.state.discard.counts()) {
-            let end = usize::from(block.start + block.len);
-            for copy in &mut copies[end - usize::from(discarded)..end] {
-                *copy = 0;
-            }
+        for ((copy, stamp), kept) in out.iter_mut().zip(stamps).zip(&self.state.not_discarded) {
+            *copy = stamp.wrapping_add(2) & kept;
         }
-        copies
     }
 
     /// Where each token may be, as the viewer remembers; the public infers it from the backs.
@@ -75,11 +71,10 @@ impl<const N: usize> Shown<'_, N> {
             return self.memory().tokens;
         }
         let mut places = [0; TOKENS];
-        for (city, pile) in self.game.printed().collecting().iter().zip(&self.state.piles) {
-            let mut may_be = if pile.is_empty() { 0 } else { TABLE };
+        for (at, city) in self.game.printed().collecting().iter().enumerate() {
+            let mut may_be = if self.state.piles[at].is_empty() { 0 } else { TABLE };
             for &seat in self.around.seats() {
-                let holds = !self.state.places[seat].tokens.intersection(city.tokens).is_empty();
-                may_be |= if holds { place_of(seat) } else { 0 };
+                may_be |= if self.state.places[seat].backs[at] > 0 { place_of(seat) } else { 0 };
             }
             tokens_of(city.tokens).for_each(|token| places[token.index() - 1] = may_be);
         }
@@ -247,10 +242,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
          number in hidden_places is less; then 1 for each in a hand and known, 0 for each discarded. To the \
          public all that are not discarded are hidden, and alike.",
     );
-    let count = usize::from(sizes.copies);
-    sink.field(copies.by(Axis::new("copy", sizes.copies)), |shown, out| {
-        out.put_all(&shown.copies()[..count]);
-    });
+    sink.field(copies.by(Axis::new("copy", sizes.copies)), |shown, out| shown.write_copies(out.rest()));
     let hidden = FieldSpec::count(
         "hidden_places",
         2 + MOST_RETURNS,
@@ -332,10 +324,8 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     let collecting = Axis::new("city", COLLECTING as u8);
     let backs = FieldSpec::count("backs", slots, "Unplaced tokens by seat and city of their back.");
     sink.field(backs.by(sizes.seat()).by(collecting), |shown, out| {
-        let cities = shown.game.printed().collecting();
         for &seat in shown.around.seats() {
-            let tokens = shown.state.places[seat].tokens;
-            out.put_ids(cities.iter().map(|city| few(tokens.intersection(city.tokens).len())));
+            out.put_all(&shown.state.places[seat].backs);
         }
     });
     let lying = FieldSpec::count("lying", slots, "Tokens still lying at each of the first four cities.");

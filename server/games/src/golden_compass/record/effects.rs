@@ -202,7 +202,7 @@ impl Replay<'_> {
         let field = |name: &str| format!("{at} {name}").trim_start().to_owned();
         let targets = numbers(self.targets(Aim::Token));
         let victim = self.target(&field("target"), seat, Aim::Token, told.0)?;
-        let cities = self.game.backs(self.state(), victim);
+        let cities = GoldenCompass::backs(self.state(), victim);
         self.offers(&field("back"), cities.iter().map(|city| Action::Back(CityId::new(city))).collect())?;
         let catalogue = self.names.catalogue;
         let backs = cities.iter().map(|city| catalogue.city(CityId::new(city)).id.clone());

@@ -91,6 +91,9 @@ impl Table {
             let card = self.card(name).get();
             assert!(self.state.deck.remove(card), "the draw pile has no such card");
             self.state.discard.insert(card);
+            let copy =
+                self.game.blocks[usize::from(card)].end() - usize::from(self.state.discard.count(card));
+            self.state.not_discarded[copy] = 0;
         }
         self.forget();
     }
@@ -104,7 +107,9 @@ impl Table {
             self.state.piles.iter_mut().for_each(|pile| {
                 pile.remove(id);
             });
-            self.state.places[Seat::new(seat)].tokens.insert(id);
+            let place = &mut self.state.places[Seat::new(seat)];
+            place.tokens.insert(id);
+            place.backs[self.game.printed().token(id).city.index() - 1] += 1;
         }
         self.forget();
     }
@@ -118,6 +123,7 @@ impl Table {
             let place = &mut self.state.places[Seat::new(seat)];
             place.tokens.remove(id);
             place.laid.insert(id);
+            place.backs[self.game.printed().token(id).city.index() - 1] -= 1;
             place.supply -= 1;
             self.state.circles[circle].insert(id);
         }

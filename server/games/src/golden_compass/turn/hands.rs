@@ -2,6 +2,7 @@
 
 use boardwire_kernel::{Chance, Seat, SeatSet};
 
+use super::super::catalogue::limits::CARDS;
 use super::super::catalogue::{CardId, CityId, TokenId};
 use super::super::memory::{TABLE, place_of};
 use super::super::state::State;
@@ -46,11 +47,14 @@ impl GoldenCompass {
             memory.saw_return(&state.discard, &self.blocks);
         }
         state.deck.absorb(&mut state.discard);
+        state.not_discarded = [u8::MAX; CARDS];
     }
 
     /// `seat` puts a card on the discard pile: one of so many `just_drawn`, or any of its hand if that is 0.
     pub(in super::super) fn discard(&self, state: &mut State, seat: Seat, card: CardId, just_drawn: u8) {
         state.places[seat].hand.remove(card);
+        let discarded = self.blocks[card.index()].end() - 1 - usize::from(state.discard.count(card.get()));
+        state.not_discarded[discarded] = 0;
         state.discard.insert(card.get());
         for viewer in self.others(seat) {
             state.memory[viewer].saw_card_leave(seat, card, self.blocks[card.index()], just_drawn);
@@ -82,7 +86,9 @@ impl GoldenCompass {
         let pile = &mut state.piles[city.index() - 1];
         let token = TokenId::new(chance.draw(streams::TOKENS, pile));
         let seat = state.active;
-        state.acting_mut().tokens.insert(token);
+        let place = state.acting_mut();
+        place.tokens.insert(token);
+        place.backs[city.index() - 1] += 1;
         self.token_moved(state, token, TABLE, place_of(seat), SeatSet::only(seat));
     }
 
@@ -98,7 +104,9 @@ impl GoldenCompass {
         let token = TokenId::new(chance.draw(streams::STOLEN_TOKENS, &mut backs));
         let thief = state.active;
         state.places[victim].tokens.remove(token);
+        state.places[victim].backs[city.index() - 1] -= 1;
         state.acting_mut().tokens.insert(token);
+        state.acting_mut().backs[city.index() - 1] += 1;
         let seen_by = [victim, thief].into_iter().collect();
         self.token_moved(state, token, place_of(victim), place_of(thief), seen_by);
     }
@@ -112,6 +120,7 @@ impl GoldenCompass {
         let token = TokenId::new(equal.lowest().expect("the seat has such a token"));
         place.tokens.remove(token);
         place.laid.insert(token);
+        place.backs[self.printed().token(token).city.index() - 1] -= 1;
         place.supply -= 1;
         state.circles[Self::circle(city)].insert(token);
         self.token_moved(state, token, place_of(seat), 0, SeatSet::all(self.seats));
