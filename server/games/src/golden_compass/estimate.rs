@@ -79,7 +79,13 @@ impl GoldenCompass {
         let tiles = |seat: Seat| i32::from(state.places[seat].compass);
         let leads =
             self.others(seat).map(|other| (tiles(seat) - tiles(other)).clamp(-LEAD_TILES, LEAD_TILES));
-        leads.sum::<i32>() * LEAD / i32::from(self.seats)
+        let lead = leads.sum::<i32>() * LEAD;
+        // Divided by constants, which is much faster.
+        match self.seats {
+            2 => lead / 2,
+            3 => lead / 3,
+            _ => lead / 4,
+        }
     }
 
     fn hand_hopes(&self, hand: &Hand, time_left: i32) -> i32 {
