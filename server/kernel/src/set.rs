@@ -162,6 +162,16 @@ impl<const W: usize> BitSet<W> {
         Members { words: self.0, word: 0 }
     }
 
+    /// Writes the set as flags: byte `i` is 1 if id `i` is a member, and 0 if not; ids beyond `out` are left out.
+    #[inline]
+    pub fn write_flags(&self, out: &mut [u8]) {
+        for (flags, word) in out.chunks_mut(64).zip(self.0) {
+            for (flags, bits) in flags.chunks_mut(8).zip(word.to_le_bytes()) {
+                flags.copy_from_slice(&spread(bits)[..flags.len()]);
+            }
+        }
+    }
+
     /// Writes the set as bits: id `i` is bit `i % 8` of byte `i / 8`; ids beyond `out` are left out.
     pub fn write_bits(&self, out: &mut [u8]) {
         let (whole, rest) = out.as_chunks_mut();
@@ -174,6 +184,14 @@ impl<const W: usize> BitSet<W> {
             }
         }
     }
+}
+
+/// Eight bits as eight bytes of 0 or 1, the lowest first.
+#[inline]
+fn spread(bits: u8) -> [u8; 8] {
+    // A copy of all bits in each byte, of which byte `i` keeps bit `i`; adding carries that bit into the highest.
+    let own_bit = (u64::from(bits) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+    ((own_bit + 0x0040_6070_787c_7e7f) >> 7 & 0x0101_0101_0101_0101).to_le_bytes()
 }
 
 /// The place of the `k`-th lowest bit that is set, counted from 0; there are more than `k`.
@@ -341,6 +359,13 @@ mod tests {
     #[test]
     fn a_word_is_a_set_of_its_bits() {
         assert_eq!(BitSet::from(0b1001).iter().collect::<Vec<_>>(), [0, 3]);
+
+    fn flags_are_written_a_byte_each() {
+        let set: BitSet<2> = [0, 9, 63, 64, 66, 127].into_iter().collect();
+        let mut out = [0xff; 67];
+        set.write_flags(&mut out);
+        assert!((0..67).all(|id| out[usize::from(id)] == u8::from(set.contains(id))));
+        assert!((0..=255).all(|bits: u8| spread(bits) == [0, 1, 2, 3, 4, 5, 6, 7].map(|at| bits >> at & 1)));
     }
 
     #[test]
