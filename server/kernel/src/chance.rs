@@ -83,6 +83,15 @@ impl Chance {
         }
     }
 
+    /// Goes back to the beginning of every stream; a script stays where it is.
+    pub fn rewind(&mut self) {
+        if let Source::Seeded { key, streams } = &mut self.0 {
+            for (stream, rng) in (0..).zip(streams).filter(|(_, rng)| rng.words() > 0) {
+                *rng = RngStream::keyed(*key, stream);
+            }
+        }
+    }
+
     /// Chance whose outcomes are given: `outcomes[stream]` in the order in which they are needed.
     ///
     /// An outcome is the number for [`below`](Self::below), the id for [`draw`](Self::draw), and for

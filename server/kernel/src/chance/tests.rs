@@ -11,6 +11,15 @@ fn streams_do_not_shift_one_another() {
 }
 
 #[test]
+fn a_stream_gone_back_gives_the_same_again() {
+    let mut chance = Chance::seeded(5, 2);
+    let first = [chance.below(0, 68), chance.below(0, 68)];
+    chance.rewind();
+    assert_eq!(chance.words(), [0, 0]);
+    assert_eq!([chance.below(0, 68), chance.below(0, 68)], first);
+}
+
+#[test]
 fn a_script_gives_its_outcomes_in_order() {
     let mut chance = Chance::scripted([vec![4, 2], vec![3, 1, 2]]);
     let mut set: BitSet<1> = [2, 3, 4].into_iter().collect();
