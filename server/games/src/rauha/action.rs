@@ -3,16 +3,19 @@
 //! A draft names its card, not its place in the pack: so an index means the same in every position, a
 //! recorded action can be read without the position, and a policy can learn a card's worth once.
 
-use super::catalogue::Catalogue;
-use super::pieces::{CARDS, CELLS, ENTITIES};
+use boardwire_kernel::{ActionRange, ActionSpace};
 
-/// A choice. Cards and cells are numbered as in the state: cards from 1, cells and Entities from 0.
+use super::Rauha;
+use super::catalogue::{Catalogue, ENTITIES};
+use super::state::{BiomeId, CARDS, CELLS, EntityId};
+
+/// A choice. Cells are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Keep this card of the pack in hand.
     Draft {
-        /// The card's id, 1 to 80.
-        card: u8,
+        /// The card.
+        card: BiomeId,
     },
     /// Place the kept card on a cell.
     Place {
@@ -33,8 +36,8 @@ pub enum Action {
     },
     /// Activate a Divine Entity.
     ActivateEntity {
-        /// The Entity, 0 to 6.
-        entity: u8,
+        /// The Entity.
+        entity: EntityId,
     },
     /// Put the Spore just bought on a cell.
     PutSpore {
@@ -45,62 +48,68 @@ pub enum Action {
     End,
 }
 
-pub(super) const PLACE: u8 = CARDS;
-pub(super) const TAKE_CRYSTALS: u8 = PLACE + CELLS;
-pub(super) const TAKE_SPORE: u8 = TAKE_CRYSTALS + 1;
-pub(super) const ACTIVATE_CELL: u8 = TAKE_SPORE + CELLS;
-pub(super) const ACTIVATE_ENTITY: u8 = ACTIVATE_CELL + CELLS;
-pub(super) const PUT_SPORE: u8 = ACTIVATE_ENTITY + ENTITIES;
-pub(super) const END: u8 = PUT_SPORE + CELLS;
-
-impl Action {
-    /// The index of the choice.
-    pub(super) fn index(self) -> u8 {
-        match self {
-            Self::Draft { card } => card - 1,
-            Self::Place { cell } => PLACE + cell,
-            Self::TakeCrystals => TAKE_CRYSTALS,
-            Self::TakeSpore { cell } => TAKE_SPORE + cell,
-            Self::ActivateCell { cell } => ACTIVATE_CELL + cell,
-            Self::ActivateEntity { entity } => ACTIVATE_ENTITY + entity,
-            Self::PutSpore { cell } => PUT_SPORE + cell,
-            Self::End => END,
-        }
-    }
-
-    /// The choice with this index.
-    pub(super) fn of(index: u8) -> Option<Self> {
-        Some(match index {
-            0..PLACE => Self::Draft { card: index + 1 },
-            PLACE..TAKE_CRYSTALS => Self::Place { cell: index - PLACE },
-            TAKE_CRYSTALS => Self::TakeCrystals,
-            TAKE_SPORE..ACTIVATE_CELL => Self::TakeSpore { cell: index - TAKE_SPORE },
-            ACTIVATE_CELL..ACTIVATE_ENTITY => Self::ActivateCell { cell: index - ACTIVATE_CELL },
-            ACTIVATE_ENTITY..PUT_SPORE => Self::ActivateEntity { entity: index - ACTIVATE_ENTITY },
-            PUT_SPORE..END => Self::PutSpore { cell: index - PUT_SPORE },
-            END => Self::End,
-            _ => return None,
-        })
-    }
-
-    /// The choice in words.
-    fn label(self, catalogue: &Catalogue) -> String {
-        match self {
-            Self::Draft { card } => format!("draft {}", catalogue.codes[usize::from(card)]),
-            Self::Place { cell } => format!("place on cell {cell}"),
-            Self::TakeCrystals => "discard for crystals".into(),
-            Self::TakeSpore { cell } => format!("discard for a Spore on cell {cell}"),
-            Self::ActivateCell { cell } => format!("activate cell {cell}"),
-            Self::ActivateEntity { entity } => {
-                format!("activate {}", catalogue.entities[usize::from(entity)].name)
-            }
-            Self::PutSpore { cell } => format!("put the Spore on cell {cell}"),
-            Self::End => "end activation".into(),
-        }
-    }
+/// What one verb does to each cell.
+const fn cells(verb: &'static str, previous: &ActionRange) -> ActionRange {
+    ActionRange::numbers(verb, 0, CELLS - 1).after(previous)
 }
 
-/// The labels of the whole action space.
-pub(super) fn labels(catalogue: &Catalogue) -> Vec<String> {
-    (0..=END).filter_map(Action::of).map(|action| action.label(catalogue)).collect()
+pub(super) const DRAFT: ActionRange = ActionRange::rows("draft", "biomes", CARDS);
+pub(super) const PLACE: ActionRange = cells("place", &DRAFT);
+pub(super) const TAKE_CRYSTALS: ActionRange = ActionRange::single("take_crystals").after(&PLACE);
+pub(super) const TAKE_SPORE: ActionRange = cells("take_spore", &TAKE_CRYSTALS);
+pub(super) const ACTIVATE_CELL: ActionRange = cells("activate_cell", &TAKE_SPORE);
+pub(super) const ACTIVATE_ENTITY: ActionRange =
+    ActionRange::rows("activate_entity", "entities", ENTITIES).after(&ACTIVATE_CELL);
+pub(super) const PUT_SPORE: ActionRange = cells("put_spore", &ACTIVATE_ENTITY);
+pub(super) const END: ActionRange = ActionRange::single("end").after(&PUT_SPORE);
+
+/// The whole action space.
+pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
+    ActionSpace::new()
+        .with(DRAFT, |card| format!("draft {}", catalogue.code(BiomeId::new(card))))
+        .with(PLACE, |cell| format!("place on cell {cell}"))
+        .with(TAKE_CRYSTALS, |_| "discard for crystals".into())
+        .with(TAKE_SPORE, |cell| format!("discard for a Spore on cell {cell}"))
+        .with(ACTIVATE_CELL, |cell| format!("activate cell {cell}"))
+        .with(ACTIVATE_ENTITY, |entity| format!("activate {}", catalogue.entity(EntityId::new(entity)).name))
+        .with(PUT_SPORE, |cell| format!("put the Spore on cell {cell}"))
+        .with(END, |_| "end activation".into())
+}
+
+impl Rauha {
+    #[inline]
+    pub(super) fn encode(action: Action) -> u8 {
+        match action {
+            Action::Draft { card } => DRAFT.index(card.get()),
+            Action::Place { cell } => PLACE.index(cell),
+            Action::TakeCrystals => TAKE_CRYSTALS.index(0),
+            Action::TakeSpore { cell } => TAKE_SPORE.index(cell),
+            Action::ActivateCell { cell } => ACTIVATE_CELL.index(cell),
+            Action::ActivateEntity { entity } => ACTIVATE_ENTITY.index(entity.get()),
+            Action::PutSpore { cell } => PUT_SPORE.index(cell),
+            Action::End => END.index(0),
+        }
+    }
+
+    #[inline]
+    pub(super) fn decode(index: u8) -> Option<Action> {
+        Some(if let Some(card) = DRAFT.number(index) {
+            Action::Draft { card: BiomeId::new(card) }
+        } else if let Some(cell) = PLACE.number(index) {
+            Action::Place { cell }
+        } else if let Some(cell) = TAKE_SPORE.number(index) {
+            Action::TakeSpore { cell }
+        } else if let Some(cell) = ACTIVATE_CELL.number(index) {
+            Action::ActivateCell { cell }
+        } else if let Some(entity) = ACTIVATE_ENTITY.number(index) {
+            Action::ActivateEntity { entity: EntityId::new(entity) }
+        } else if let Some(cell) = PUT_SPORE.number(index) {
+            Action::PutSpore { cell }
+        } else if TAKE_CRYSTALS.number(index).is_some() {
+            Action::TakeCrystals
+        } else {
+            END.number(index)?;
+            Action::End
+        })
+    }
 }

@@ -1,24 +1,42 @@
-//! The catalogue: every biome, Entity and stop, read from JSON and believed only when it can be.
+//! The catalogue: every biome, Entity and stop, read from JSON and validated.
 
 mod biomes;
-mod check;
 mod effects;
+mod pieces;
 mod rows;
+mod tables;
 mod track;
 
-use boardwire_kernel::{CatalogueError, Provenance};
+use boardwire_kernel::Provenance;
+use boardwire_kernel::catalogue::{Checked, read, require};
 
-use super::pieces::{BIOMES, Biome, CELLS, Effect, Per, STOPS, Stop, Symbol};
-use check::{Checked, exactly, refuse, within};
+pub(super) use pieces::{ANIMALS, Biome, Effect, Entity, LINES, Per, Side, Stop, Symbols, TYPES};
+pub(super) use tables::tables;
+
+use super::state::{BiomeId, CARDS, CELLS, CellSet, EntityId};
+
+/// The biome cards of one Age.
+pub(super) const AGE: u8 = CARDS / 2;
+/// All biomes: the cards, and the printed cells of both sides.
+pub(super) const BIOMES: u8 = CARDS + 2 * CELLS;
+/// The Divine Entities.
+pub(super) const ENTITIES: u8 = 7;
+/// The stops of the Avatar.
+pub(super) const STOPS: u8 = 16;
+
+/// The biome printed on a cell of side A (`side` 0) or B (1).
+pub(super) const fn printed(side: u8, cell: u8) -> BiomeId {
+    BiomeId::new(CARDS + 1 + side * CELLS + cell)
+}
 
 /// The printed components of Rauha.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
-    /// By id; 0 is the none.
-    pub(super) biomes: [Biome; BIOMES],
-    /// A readable code of each biome, by id.
-    pub(super) codes: Vec<String>,
-    /// The Entities, by number.
+    /// The biomes, in the order of their ids.
+    pub(super) biomes: [Biome; BIOMES as usize],
+    /// A readable code of each biome, in the same order.
+    codes: Vec<String>,
+    /// The Entities, in the order of their ids.
     pub(super) entities: Vec<Entity>,
     /// The stops of the Avatar, in order.
     pub(super) track: [Stop; STOPS as usize],
@@ -31,28 +49,11 @@ pub struct Catalogue {
     provenance: String,
 }
 
-/// A Divine Entity.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entity {
-    /// The key in cases and records: `kiteet`.
-    pub(super) key: String,
-    /// The name on the tile.
-    pub(super) name: String,
-    /// What must fill a row or a column.
-    pub(super) called_by: Symbol,
-    /// What activating it does.
-    pub(super) effect: Effect,
-}
-
 impl Catalogue {
     /// Reads and validates the JSON.
     pub(super) fn read(json: &str) -> Checked<Self> {
-        let file: rows::File = serde_json::from_str(json).map_err(|error| {
-            let place = format!("line {} column {}", error.line(), error.column());
-            CatalogueError::new(place, error.to_string())
-        })?;
-        exactly("schema_version", file.schema_version, 1)?;
-        track::check_frame(&file)?;
+        let file: rows::File = read(json)?;
+        track::check_deal(&file.deal)?;
         let entities = biomes::entities(&file.entities)?;
         let (biomes, codes) = biomes::biomes(&file, &entities)?;
         let catalogue = Self {
@@ -61,13 +62,14 @@ impl Catalogue {
             entities,
             track: track::track(&file.track)?,
             water: track::water_points(&file.water_scoring)?,
-            start: within("setup.crystals", file.setup.crystals, 0..=99)?,
-            discard: within("discard.crystals", file.discard.crystals, 0..=20)?,
+            start: file.setup.crystals.get(),
+            discard: file.discard.crystals.get(),
             provenance: file.provenance,
         };
-        if catalogue.most_points().max(catalogue.most_crystals()) > 30_000 {
-            return refuse("biomes", "the effects are so large that a total could exceed 30000");
-        }
+        let most = catalogue.most_points().max(catalogue.most_crystals());
+        require(most <= 30_000, "biomes", || {
+            "the effects are so large that a total could exceed 30000".into()
+        })?;
         Ok(catalogue)
     }
 
@@ -79,39 +81,43 @@ impl Catalogue {
             .collect()
     }
 
+    /// The readable code of a biome.
+    pub(super) fn code(&self, id: BiomeId) -> &str {
+        &self.codes[id.index() - 1]
+    }
+
+    pub(super) fn entity(&self, id: EntityId) -> &Entity {
+        &self.entities[id.index() - 1]
+    }
+
     /// More crystals than any seat can ever hold.
     pub(super) fn most_crystals(&self) -> u32 {
-        let gain = |effect| match effect {
-            Effect::Gain(crystals) => u32::from(crystals),
-            _ => 0,
-        };
-        let cell = self.biomes.iter().map(|biome| gain(biome.effect)).max();
-        let entities = self.entities.iter().map(|entity| gain(entity.effect)).sum();
-        let discards = 12 * u32::from(self.discard);
-        u32::from(self.start) + discards + activations(cell.unwrap_or(0), entities)
+        let gain = |effect| if let Effect::Gain(crystals) = effect { u32::from(crystals) } else { 0 };
+        u32::from(self.start) + 12 * u32::from(self.discard) + self.most_of_activations(gain)
     }
 
     /// More points than any seat can ever have.
     pub(super) fn most_points(&self) -> u32 {
-        let cell = self.biomes.iter().map(|biome| self.most(biome.effect)).max();
-        let entities = self.entities.iter().map(|entity| self.most(entity.effect)).sum();
         let water = self.water.iter().max().copied().unwrap_or(0);
-        activations(cell.unwrap_or(0), entities) + 4 * u32::from(water)
+        self.most_of_activations(|effect| self.most_points_of(effect)) + 4 * u32::from(water)
+    }
+
+    /// The most that all activations of a game can give: 12 turns with three cells each, 4 scorings with nine.
+    fn most_of_activations(&self, most: impl Fn(Effect) -> u32) -> u32 {
+        let cell = self.biomes.iter().map(|biome| most(biome.effect)).max().unwrap_or(0);
+        let entities: u32 = self.entities.iter().map(|entity| most(entity.effect)).sum();
+        12 * (3 * cell + entities) + 4 * (9 * cell + entities)
     }
 
     /// The most points one activation of an effect can give.
-    fn most(&self, effect: Effect) -> u32 {
-        let most_of = |what: &dyn Fn(&Biome) -> u8| {
-            let most = self.biomes.iter().map(what).max().unwrap_or(0);
-            u32::from(CELLS) * u32::from(most)
-        };
+    fn most_points_of(&self, effect: Effect) -> u32 {
         match effect {
             Effect::None | Effect::Gain(_) | Effect::BuySpore { .. } | Effect::Water(_) => 0,
             Effect::Score(points) | Effect::BuyPoints { points, .. } => points.into(),
             Effect::PointsPer(per, points) => {
                 let things = match per {
-                    Per::Animal(_) | Per::BestAnimal => {
-                        most_of(&|biome| biome.animals.iter().copied().max().unwrap_or(0))
+                    Per::Flying | Per::Land | Per::Marine | Per::BestAnimal => {
+                        self.on_all_cells(|biome| biome.symbols.animals().into_iter().max().unwrap_or(0))
                     }
                     Per::Spore => CELLS.into(),
                     Per::Water => self.most_water(),
@@ -123,16 +129,25 @@ impl Catalogue {
 
     /// More Water Sources than any seat can have.
     pub(super) fn most_water(&self) -> u32 {
-        let held = |entity: &Entity| match entity.effect {
-            Effect::Water(sources) => u32::from(sources),
-            _ => 0,
-        };
-        let printed = self.biomes.iter().map(|biome| biome.water).max().unwrap_or(0);
-        u32::from(CELLS) * u32::from(printed) + self.entities.iter().map(held).sum::<u32>()
+        let held = self.entities.iter().map(|entity| u32::from(entity.effect.water())).sum::<u32>();
+        self.on_all_cells(|biome| biome.symbols.water()) + held
+    }
+
+    /// The most that nine biomes can show.
+    fn on_all_cells(&self, shown: impl Fn(&Biome) -> u8) -> u32 {
+        u32::from(CELLS) * u32::from(self.biomes.iter().map(shown).max().unwrap_or(0))
     }
 }
 
-/// The yield of all activations of a game: 12 turns with three cells each, 4 scorings with nine.
-fn activations(cell: u32, entities: u32) -> u32 {
-    12 * (3 * cell + entities) + 4 * (9 * cell + entities)
+/// A list of different cells.
+fn cell_set(place: &str, cells: &[rows::Cell]) -> Checked<CellSet> {
+    let mut set = CellSet::EMPTY;
+    for (index, cell) in cells.iter().enumerate() {
+        require(!set.contains(cell.get()), format!("{place}[{index}]"), || {
+            format!("cell {} is there twice", cell.get())
+        })?;
+        set.insert(cell.get());
+    }
+    require(!set.is_empty(), place, || "no cell at all".into())?;
+    Ok(set)
 }

@@ -5,13 +5,12 @@
 //! first pick, and of the two it hands back it does not see which is kept and which goes to the Black Hole.
 //! A card that is placed is known to all.
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Seat, Viewer};
 
-use super::Rules;
-use super::pieces::PACK;
-use super::state::State;
+use super::Rauha;
+use super::state::{BiomeId, CARDS, PACK, State};
 
-/// What a seat knows of one place of [`State::packs`].
+/// What a seat knows of one place of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// Which card is there; of cards in a pack, that they are in it.
@@ -22,123 +21,98 @@ pub(super) enum Known {
     Nothing,
 }
 
-impl Rules {
-    /// What `viewer` knows of the cards dealt on `satellite` in `round`, which has begun.
-    pub(super) fn known(&self, state: &State, viewer: Seat, round: u8, satellite: u8) -> [Known; PACK] {
-        use Known::{Among, Exactly, Nothing};
-        let first = self.track[usize::from(4 * (round - 1))].side;
-        let second = self.track[usize::from(4 * (round - 1) + 1)].side;
-        let (first, second) = (self.reader(satellite, first), self.reader(satellite, second));
-        let placed = |seat: Seat, turn| state.has_placed(seat, round, turn);
-        let (turn, picks) = if round == state.round() { (state.turn(), state.picks()) } else { (4, 3) };
-        let seen = |public: bool| if public { Exactly } else { Nothing };
-        if viewer == first {
-            // The second reader has just picked one of three, and the rest has not been looked at yet.
-            return if turn == 2 && picks == 2 && !placed(second, 2) {
-                [Exactly, Among, Among, Among]
-            } else {
-                [Exactly; PACK]
-            };
-        }
-        let one = seen(picks > 0 && placed(first, 1));
-        let three = picks > 2 && placed(first, 3);
-        if viewer != second {
-            let two = seen(picks > 1 && placed(second, 2));
-            return [one, two, seen(three), Nothing];
-        }
-        match turn {
-            1 => [one, Nothing, Nothing, Nothing],
-            _ if picks == 3 && !three => [one, Exactly, Among, Among],
-            _ => [one, Exactly, Exactly, Exactly],
-        }
-    }
-
-    /// The packs dealt so far, as round and Satellite.
-    pub(super) fn dealt(&self, state: &State) -> impl Iterator<Item = (u8, u8)> + use<> {
-        let seats = self.seats;
-        (1..=state.round()).flat_map(move |round| (0..seats).map(move |satellite| (round, satellite)))
-    }
-
-    /// The card `seat` drafted in a turn that has been drafted.
-    pub(super) fn drafted(&self, state: &State, seat: Seat, round: u8, turn: u8) -> u8 {
-        let stop = self.track[usize::from(4 * (round - 1) + turn - 1)];
-        let satellite = Self::satellite(seat, stop.side, self.seats);
-        state.packs[usize::from(round - 1)][satellite][usize::from(turn - 1)]
-    }
-
-    /// Writes what `viewer` knows of every biome card, by id less one, into zeroed memory.
-    pub(super) fn remember(&self, state: &State, viewer: Seat, out: &mut [u8]) {
-        for round in 1..state.round() {
-            self.remember_past(state, viewer, round, out);
-        }
-        let round = state.round();
-        let picks = state.picks();
-        for satellite in 0..self.seats {
-            let pack = &state.packs[usize::from(round - 1)][usize::from(satellite)];
-            let known = self.known(state, viewer, round, satellite);
-            for place in 0..PACK {
-                let whereabouts = match known[place] {
-                    Known::Nothing => continue,
-                    Known::Exactly if place >= picks && picks < 3 => PASSED,
-                    Known::Exactly => GONE,
-                    Known::Among => self.fate(state, satellite, picks),
-                };
-                out[usize::from(pack[place] - 1)] = whereabouts;
-            }
-        }
-        for card in self.hand(state, viewer) {
-            out[usize::from(card - 1)] = IN_HAND;
-        }
-        let kept = state.kept[viewer.index()];
-        if kept != 0 {
-            out[usize::from(kept - 1)] = KEPT;
-        }
-        for board in &state.boards[..usize::from(self.seats)] {
-            for card in board.cells {
-                if let Some(card) = out.get_mut(usize::from(card - 1)) {
-                    *card = ON_A_BOARD;
-                }
-            }
-        }
-    }
-
-    /// A round that is over: what the seat has seen of it is out of play or, as the boards will show, on one.
-    fn remember_past(&self, state: &State, viewer: Seat, round: u8, out: &mut [u8]) {
-        let [first, second] = [0, 1].map(|turn| self.track[usize::from(4 * (round - 1) + turn)].side);
-        for satellite in 0..self.seats {
-            let pack = &state.packs[usize::from(round - 1)][usize::from(satellite)];
-            let (first, second) = (self.reader(satellite, first), self.reader(satellite, second));
-            let seen = if viewer == first {
-                0
-            } else if viewer == second {
-                1
-            } else {
-                PACK
-            };
-            for &card in &pack[seen..] {
-                out[usize::from(card - 1)] = GONE;
-            }
-            for (turn, (&card, taker)) in (1..).zip(pack.iter().zip([first, second, first])).take(seen) {
-                if state.has_placed(taker, round, turn) {
-                    out[usize::from(card - 1)] = GONE;
-                }
-            }
-        }
-    }
-
-    /// Where the cards are of which the seat only knows that they are among some: after the second pick one
-    /// is the other reader's; after the third they are out of play unless it still keeps one of them.
-    fn fate(&self, state: &State, satellite: u8, picks: usize) -> u8 {
-        let taker = self.reader(satellite, self.stop(state).side);
-        if picks < 3 || !state.is_scoring() && state.kept[taker.index()] != 0 { PASSED } else { GONE }
-    }
-}
-
-/// What a seat may know of a biome card, by value.
+/// What a viewer may know of a biome card, by value.
 pub(super) const WHEREABOUTS: [&str; 6] =
     ["unknown", "in hand", "kept", "on a board", "passed on", "out of play"];
 const IN_HAND: u8 = 1;
 const KEPT: u8 = 2;
 const ON_A_BOARD: u8 = 3;
-pub(super) const PASSED: u8 = 4;
-pub(super) const GONE: u8 = 5;
+pub(super) const PASSED_ON: u8 = 4;
+pub(super) const OUT_OF_PLAY: u8 = 5;
+
+/// Where each card is, by id less one, as values of [`WHEREABOUTS`].
+pub(super) type Memory = [u8; CARDS as usize];
+
+impl Rauha {
+    /// What `viewer` knows of the cards dealt on `satellite` in `round`, which has begun.
+    pub(super) fn known(&self, state: &State, viewer: Seat, round: u8, satellite: Seat) -> [Known; PACK] {
+        use Known::{Among, Exactly, Nothing};
+        let [first, second] = [1, 2].map(|turn| self.reader(satellite, self.side(round, turn)));
+        let (turn, picks) = if round == state.round() { (state.turn(), state.picks()) } else { (4, 3) };
+        let pack = state.pack(round, satellite);
+        let is_placed = |place: usize| state.placed.contains(pack[place]);
+        let seen_when_placed = |place| if is_placed(place) { Exactly } else { Nothing };
+        if viewer == first {
+            // The second reader has just picked one of three, and the rest has not been looked at yet.
+            let unseen_pick = turn == 2 && picks == 2 && !is_placed(1);
+            return if unseen_pick { [Exactly, Among, Among, Among] } else { [Exactly; PACK] };
+        }
+        if viewer != second || turn == 1 {
+            return [0, 1, 2, 3].map(seen_when_placed);
+        }
+        if picks == 3 && !is_placed(2) {
+            [seen_when_placed(0), Exactly, Among, Among]
+        } else {
+            [seen_when_placed(0), Exactly, Exactly, Exactly]
+        }
+    }
+
+    /// The packs dealt so far, as round and Satellite.
+    pub(super) fn dealt(&self, state: &State) -> impl Iterator<Item = (u8, Seat)> + use<> {
+        let seats = self.seats;
+        (1..=state.round()).flat_map(move |round| Seat::all(seats).map(move |satellite| (round, satellite)))
+    }
+
+    /// What `viewer` knows of every biome card.
+    pub(super) fn memory(&self, state: &State, viewer: Viewer) -> Memory {
+        let mut memory = [0; CARDS as usize];
+        for card in state.placed {
+            memory[usize::from(card - 1)] = OUT_OF_PLAY;
+        }
+        if let Viewer::Seat(seat) = viewer {
+            self.remember_packs(state, seat, &mut memory);
+        }
+        for board in state.boards.of(self.seats) {
+            for id in board.cells {
+                // Printed cells have no entry.
+                if let Some(whereabouts) = memory.get_mut(id.index() - 1) {
+                    *whereabouts = ON_A_BOARD;
+                }
+            }
+        }
+        memory
+    }
+
+    /// Adds the cards that `seat` has looked at; those on a board are corrected later.
+    fn remember_packs(&self, state: &State, seat: Seat, memory: &mut Memory) {
+        let mut mark = |cards: &[BiomeId], whereabouts| {
+            for card in cards {
+                memory[card.index() - 1] = whereabouts;
+            }
+        };
+        for round in 1..=state.round() {
+            let is_over = round < state.round();
+            let [first, second] = [1, 2].map(|turn| self.satellite(seat, self.side(round, turn)));
+            let taker = self.reader(second, self.side(round, 1));
+            let [first, second] = [first, second].map(|satellite| state.pack(round, satellite));
+            let settled = match state.picks() {
+                _ if is_over => PACK,
+                // At turn 2 the pick of the other reader is one of the three cards handed on.
+                2 if state.turn() == 2 => 1,
+                3 => PACK,
+                picks => picks,
+            };
+            mark(&first[..settled], OUT_OF_PLAY);
+            mark(&first[settled..], PASSED_ON);
+            if is_over || state.turn() > 1 {
+                // Of the two cards handed back one is kept by the other reader until it is placed or discarded.
+                let is_settled = is_over || state.picks() == 3 && state.kept[taker].is_none();
+                let settled = if is_settled { PACK } else { 2 };
+                mark(&second[1..settled], OUT_OF_PLAY);
+                mark(&second[settled..], PASSED_ON);
+            }
+        }
+        mark(self.hand(state, seat), IN_HAND);
+        mark(state.kept[seat].as_slice(), KEPT);
+    }
+}

@@ -6,23 +6,19 @@
 //! and activates the Avatar's row or column. A scoring activates what has a Spore, the Entities held, and
 //! compares Water Sources.
 //!
-//! [`rules`] are the facts the rules need, [`state`] is the position, [`turn`] how play goes on, [`scoring`] what activations give, [`memory`] what a
-//! seat knows of the drafts; the rest reads, shows, checks and estimates. Clauses are those of
-//! `docs/rules/rauha.md`.
+//! [`state`] is the position, [`turn`] how play goes on, [`scoring`] what activations give, [`memory`] what a seat
+//! knows of the drafts. Clauses are those of `docs/rules/rauha.md`.
 
 mod action;
 mod audit;
 mod catalogue;
-mod effects;
 mod estimate;
+mod legal;
 mod memory;
-mod pieces;
 mod record;
 mod resample;
-mod rules;
 mod scoring;
 mod state;
-mod tables;
 mod text;
 mod turn;
 mod view;
@@ -30,23 +26,41 @@ mod view;
 use std::fmt;
 use std::sync::Arc;
 
+use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
-    ActionLabels, ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Loaded, OptionKind,
-    OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError,
+    ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, OptionKind,
+    OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
 };
+
+use crate::Registered;
 
 pub use action::Action;
 pub use catalogue::Catalogue;
-pub use state::State;
+pub use state::{BiomeId, EntityId, State};
 
-use rules::Rules;
+use catalogue::{AGE, BIOMES, Biome, ENTITIES, Effect, STOPS, Stop, printed};
+use estimate::Outlook;
+use state::{Board, CARDS, CardSet};
+use view::Maxima;
 
-/// The rules of one table with its catalogue and facts.
+/// The rules of one table: its catalogue and facts, and of the catalogue what every ply needs, flat.
 #[derive(Debug)]
 pub struct Rauha {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
-    rules: Rules,
+    seats: u8,
+    /// By id less one.
+    biomes: [Biome; BIOMES as usize],
+    /// The effects of the Entities, by id less one.
+    entities: [Effect; ENTITIES as usize],
+    track: [Stop; STOPS as usize],
+    /// The cards of each Age.
+    ages: [CardSet; 2],
+    /// The board with which every seat begins.
+    opening_board: Board,
+    maxima: Maxima,
+    /// For estimates: what is to come, by the number of stops that are over.
+    outlooks: Vec<Outlook>,
 }
 
 const SIDE: OptionSpec = OptionSpec {
@@ -85,21 +99,35 @@ impl Game for Rauha {
 
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let facts = &catalogue.value;
+        let maxima = Maxima::new(facts);
+        let (layout, public_layout) = view::layouts(seats, maxima);
         let info = GameInfo {
             id: Self::TYPE.id,
             rules_version: Self::TYPE.rules_version,
             catalogue: catalogue.digest,
             seats,
             options: options.clone(),
-            actions: ActionLabels::new(action::labels(facts)),
+            actions: action::actions(facts),
             max_plies: PLIES_OF_A_SEAT * u32::from(seats),
-            layout: view::layout(seats, facts),
-            tables: tables::tables(facts),
-            scores: (0, i32::try_from(facts.most_points()).unwrap_or(i32::MAX)),
+            layout,
+            public_layout,
+            tables: catalogue::tables(facts),
+            scores: (0, maxima.points.into()),
         };
         let side = u8::from(options.word("side") == "B");
-        let rules = Rules::new(facts, seats, side);
-        Ok(Self { catalogue, info, rules })
+        let cells = std::array::from_fn(|cell| printed(side, u8::try_from(cell).expect("nine cells")));
+        Ok(Self {
+            info,
+            seats,
+            biomes: facts.biomes,
+            entities: std::array::from_fn(|number| facts.entities[number].effect),
+            track: facts.track,
+            ages: [(1..=AGE).collect(), (AGE + 1..=CARDS).collect()],
+            opening_board: Board::new(cells, facts.start.into()),
+            maxima,
+            outlooks: (0..=STOPS).map(|over| Outlook::new(facts, over)).collect(),
+            catalogue,
+        })
     }
 
     fn info(&self) -> &GameInfo {
@@ -107,57 +135,69 @@ impl Game for Rauha {
     }
 
     fn deal(&self, chance: &mut Chance) -> State {
-        self.rules.opening(chance)
+        Self::deal(self, chance)
     }
 
+    #[inline]
     fn pending(&self, state: &State) -> SeatSet {
-        self.rules.owing(state)
+        Self::pending(self, state)
     }
 
     fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        self.rules.choices(state, seat)
+        Self::legal(self, state, seat)
     }
 
-    fn advance(&self, state: &mut State, seat: Seat, action: Action, chance: &mut Chance) {
-        self.rules.choose(state, seat, action);
-        while self.rules.proceed(state, chance).is_some() {}
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        Self::is_legal(self, state, seat, action)
     }
 
-    fn view(&self, state: &State, viewer: Seat, out: &mut [u8]) {
-        self.rules.write_view(state, viewer, out);
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+        Self::advance(self, state, choice, chance);
     }
 
-    fn text(&self, state: &State, viewer: Seat, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.write_text(state, viewer, out)
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        Self::view(self, state, viewer, out);
+    }
+
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        Self::text(self, state, viewer, out)
     }
 
     fn outcome(&self, state: &State) -> Option<Outcome> {
-        self.rules.result(state)
+        Self::outcome(self, state)
     }
 
     fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        scoring::sources_of(&state.boards[seat.index()])
+        scoring::explain(&state.boards[seat])
     }
 
     fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        self.rules.redraw(state, viewer, rng);
-    }
-
-    fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        self.rules.worth(state, seat)
+        Self::resample(self, state, viewer, rng);
     }
 
     fn audit(&self, state: &State) -> Result<(), String> {
-        self.rules.check(state)
+        Self::audit(self, state)
     }
 
+    #[inline]
     fn encode(&self, action: Action) -> u8 {
-        action.index()
+        Self::encode(action)
     }
 
+    #[inline]
     fn decode(&self, index: u8) -> Option<Action> {
-        Action::of(index)
+        Self::decode(index)
     }
+}
+
+impl Estimate for Rauha {
+    fn estimate(&self, state: &State, seat: Seat) -> i32 {
+        Self::estimate(self, state, seat)
+    }
+}
+
+impl Registered for Rauha {
+    const REPLAY: Option<ReplayFormat<Catalogue>> = Some(record::FORMAT);
 }
 
 #[cfg(test)]

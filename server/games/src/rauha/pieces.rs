@@ -1,68 +1,75 @@
 //! The pieces as the rules use them: biomes, Divine Entities, the stops of the Avatar.
-//!
-//! Every biome has one id: 1..=80 the cards (catalogue id + 1), 81..=89 the printed cells of side A, 90..=98
-//! those of side B; 0 is none. Sets of cells and of Entities are bit masks.
 
-/// Cells of a player board.
-pub(super) const CELLS: u8 = 9;
-/// All nine cells.
-pub(super) const ALL_CELLS: u16 = 0x1ff;
-/// The biome cards of both Ages; their ids are 1..=`CARDS`.
-pub(super) const CARDS: u8 = 80;
-/// The biome cards of one Age.
-pub(super) const CARDS_OF_AGE: u8 = 40;
-/// Every biome with an id, and the none.
-pub(super) const BIOMES: usize = 99;
-/// The Divine Entities.
-pub(super) const ENTITIES: u8 = 7;
-/// The stops of the Avatar.
-pub(super) const STOPS: u8 = 16;
-/// Cards dealt on a Satellite at the start of a round.
-pub(super) const PACK: usize = 4;
+use serde::Deserialize;
+
+use crate::rauha::state::{CellSet, EntitySet};
 
 /// The three rows, then the three columns.
-pub(super) const LINES: [[u8; 3]; 6] = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8]];
+pub(in crate::rauha) const LINES: [[u8; 3]; 6] =
+    [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8]];
 
-/// The symbols of a biome's type, in the order of the bits of [`Biome::types`]; desert calls nobody.
-pub(super) const TYPES: [&str; 5] = ["crystal", "forest", "mushroom", "mountain", "desert"];
-/// The animals, in the order of [`Biome::animals`].
-pub(super) const ANIMALS: [&str; 3] = ["flying", "land", "marine"];
-
-/// The id of the cell `cell` printed on side A (`side` 0) or B (1).
-pub(super) const fn printed(side: u8, cell: u8) -> u8 {
-    CARDS + 1 + side * CELLS + cell
+/// The type of a biome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::rauha) enum Type {
+    Crystal,
+    Forest,
+    Mushroom,
+    Mountain,
+    /// It calls nobody, and is on no card.
+    Desert,
 }
 
-/// The members of a bit mask, ascending.
-pub(super) fn members(mut mask: u16) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let lowest = u8::try_from(mask.trailing_zeros()).ok().filter(|&bit| bit < 16)?;
-        mask &= mask - 1;
-        Some(lowest)
-    })
+/// The types in words, in their order.
+pub(in crate::rauha) const TYPES: [&str; 5] = ["crystal", "forest", "mushroom", "mountain", "desert"];
+
+/// An animal on a biome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::rauha) enum Animal {
+    Flying,
+    Land,
+    Marine,
 }
 
-/// The mask of some cells.
-pub(super) fn mask(cells: &[u8]) -> u16 {
-    cells.iter().fold(0, |mask, cell| mask | 1 << cell)
-}
+/// The animals in words, in their order.
+pub(in crate::rauha) const ANIMALS: [&str; 3] = ["flying", "land", "marine"];
 
 /// What a `points_per` effect counts on the own board.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Per {
-    /// Animal symbols of one kind: an index into [`ANIMALS`].
-    Animal(u8),
-    /// The most frequent kind of animal symbol.
-    BestAnimal,
-    /// Spores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::rauha) enum Per {
+    Flying,
+    Land,
+    Marine,
     Spore,
     /// Water Sources, those of an Entity included.
     Water,
+    /// The most frequent kind of animal.
+    BestAnimal,
+}
+
+impl Per {
+    /// Everything that is counted.
+    pub(in crate::rauha) const ALL: [Self; 6] =
+        [Self::Flying, Self::Land, Self::Marine, Self::Spore, Self::Water, Self::BestAnimal];
+
+    /// The name of its column.
+    pub(in crate::rauha) fn column(self) -> &'static str {
+        match self {
+            Self::Flying => "points_per_flying",
+            Self::Land => "points_per_land",
+            Self::Marine => "points_per_marine",
+            Self::Spore => "points_per_spore",
+            Self::Water => "points_per_water",
+            Self::BestAnimal => "points_per_best_animal",
+        }
+    }
 }
 
 /// What activating a biome or an Entity does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(in crate::rauha) enum Effect {
     /// Nothing to activate.
     None,
     /// Takes crystals.
@@ -79,98 +86,168 @@ pub(super) enum Effect {
     Water(u8),
 }
 
-/// One biome: a card, or a printed cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Biome {
-    /// The Age of a card, 0 for a printed cell.
-    pub(super) age: u8,
-    /// Its types, as bits in the order of [`TYPES`].
-    pub(super) types: u8,
-    /// How often it shows each of [`ANIMALS`].
-    pub(super) animals: [u8; 3],
-    /// Crystals to pay when it is placed.
-    pub(super) cost: u8,
-    /// The cells on which it may be placed.
-    pub(super) cells: u16,
-    /// Water Sources printed on it.
-    pub(super) water: u8,
-    /// What activating it does.
-    pub(super) effect: Effect,
-    /// The Entities whose symbol it shows.
-    pub(super) calls: u8,
+impl Effect {
+    /// What activating it costs; none when it cannot be activated.
+    pub(in crate::rauha) fn cost(self) -> Option<u8> {
+        match self {
+            Self::None | Self::Water(_) => None,
+            Self::Gain(_) | Self::Score(_) | Self::PointsPer(..) => Some(0),
+            Self::BuyPoints { cost, .. } | Self::BuySpore { cost } => Some(cost),
+        }
+    }
+
+    /// The Water Sources it adds while held.
+    pub(in crate::rauha) fn water(self) -> u8 {
+        match self {
+            Self::Water(sources) => sources,
+            Self::None
+            | Self::Gain(_)
+            | Self::Score(_)
+            | Self::PointsPer(..)
+            | Self::BuyPoints { .. }
+            | Self::BuySpore { .. } => 0,
+        }
+    }
 }
 
-impl Biome {
-    /// The none: it shows nothing and fits nowhere.
-    pub(super) const NONE: Self = Self {
-        age: 0,
-        types: 0,
-        animals: [0; 3],
-        cost: 0,
-        cells: 0,
-        water: 0,
-        effect: Effect::None,
-        calls: 0,
-    };
+impl std::fmt::Display for Effect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => f.write_str("no effect"),
+            Self::Gain(crystals) => write!(f, "+{crystals} crystals"),
+            Self::Score(points) => write!(f, "+{points} points"),
+            Self::PointsPer(per, points) => {
+                let per = match per {
+                    Per::Flying => "flying",
+                    Per::Land => "land",
+                    Per::Marine => "marine",
+                    Per::BestAnimal => "best animal",
+                    Per::Spore => "Spore",
+                    Per::Water => "water",
+                };
+                write!(f, "+{points} per {per}")
+            }
+            Self::BuyPoints { cost, points } => write!(f, "pay {cost}: +{points} points"),
+            Self::BuySpore { cost } => write!(f, "pay {cost}: Spore"),
+            Self::Water(sources) => write!(f, "{sources} water while held"),
+        }
+    }
+}
+
+/// How often some biomes show each animal, and how many Water Sources: a byte each, so that nine biomes are
+/// counted by eight additions.
+///
+/// A biome shows at most 3 animals and 9 sources, so that no byte overflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::rauha) struct Symbols(u32);
+
+impl Symbols {
+    /// Those of one biome.
+    pub(in crate::rauha) fn new(animals: [u8; 3], water: u8) -> Self {
+        let [flying, land, marine] = animals;
+        Self(u32::from_le_bytes([flying, land, marine, water]))
+    }
+
+    /// Those of some biomes together.
+    pub(in crate::rauha) fn sum(all: impl Iterator<Item = Self>) -> Self {
+        Self(all.map(|symbols| symbols.0).sum())
+    }
+
+    /// How often each animal is shown.
+    pub(in crate::rauha) fn animals(self) -> [u8; 3] {
+        let [flying, land, marine, _] = self.0.to_le_bytes();
+        [flying, land, marine]
+    }
+
+    /// The Water Sources.
+    pub(in crate::rauha) fn water(self) -> u8 {
+        self.0.to_le_bytes()[3]
+    }
+}
+
+/// One biome: a card, or a printed cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::rauha) struct Biome {
+    /// The Age of a card, 0 for a printed cell.
+    pub(in crate::rauha) age: u8,
+    /// Whether it has each of [`TYPES`].
+    pub(in crate::rauha) types: [bool; 5],
+    /// The animals and Water Sources it shows.
+    pub(in crate::rauha) symbols: Symbols,
+    /// Crystals to pay when it is placed.
+    pub(in crate::rauha) cost: u8,
+    /// The cells on which it may be placed.
+    pub(in crate::rauha) cells: CellSet,
+    /// What activating it does.
+    pub(in crate::rauha) effect: Effect,
+    /// The Entities whose symbol it shows.
+    pub(in crate::rauha) calls: EntitySet,
+}
+
+/// A Divine Entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::rauha) struct Entity {
+    /// The key in cases and records: `kiteet`.
+    pub(in crate::rauha) key: String,
+    /// The name on the tile.
+    pub(in crate::rauha) name: String,
+    /// What must fill a row or a column.
+    pub(in crate::rauha) called_by: Symbol,
+    /// What activating it does.
+    pub(in crate::rauha) effect: Effect,
 }
 
 /// Which symbol calls an Entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Symbol {
-    /// A type: an index into [`TYPES`].
-    Type(u8),
-    /// An animal: an index into [`ANIMALS`].
-    Animal(u8),
+pub(in crate::rauha) enum Symbol {
+    Type(Type),
+    Animal(Animal),
 }
 
 impl Symbol {
     /// The symbol in one word.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::rauha) fn name(self) -> &'static str {
         match self {
-            Self::Type(index) => TYPES[usize::from(index)],
-            Self::Animal(index) => ANIMALS[usize::from(index)],
+            Self::Type(kind) => TYPES[kind as usize],
+            Self::Animal(animal) => ANIMALS[animal as usize],
         }
     }
 
     /// Whether `biome` shows it.
-    pub(super) fn is_on(self, biome: &Biome) -> bool {
+    pub(in crate::rauha) fn is_on(self, biome: &Biome) -> bool {
         match self {
-            Self::Type(index) => biome.types >> index & 1 == 1,
-            Self::Animal(index) => biome.animals[usize::from(index)] > 0,
+            Self::Type(kind) => biome.types[kind as usize],
+            Self::Animal(animal) => biome.symbols.animals()[animal as usize] > 0,
         }
     }
 }
 
 /// The Satellite a turn drafts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    /// The one on the left of a seat: Satellite p + 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::rauha) enum Side {
+    /// The one on the left of a seat.
     Moon,
-    /// The one on the right of a seat: Satellite p.
+    /// The one on the right of a seat.
     Star,
 }
 
 /// One stop of the Avatar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stop {
+pub(in crate::rauha) struct Stop {
     /// The round, 1 to 4.
-    pub(super) round: u8,
+    pub(in crate::rauha) round: u8,
     /// The turn of the round, 1 to 3; 4 is the scoring.
-    pub(super) turn: u8,
+    pub(in crate::rauha) turn: u8,
     /// Which Satellite is drafted from; a scoring drafts from none.
-    pub(super) side: Side,
+    pub(in crate::rauha) side: Option<Side>,
     /// The cells activated; none in a scoring.
-    pub(super) line: u16,
+    pub(in crate::rauha) line: CellSet,
 }
 
 impl Stop {
     /// Whether the stop is a corner.
-    pub(super) fn is_scoring(self) -> bool {
+    pub(in crate::rauha) fn is_scoring(self) -> bool {
         self.turn == 4
-    }
-
-    /// The Age of the stop's round: 0 or 1, the number of its chance stream.
-    pub(super) fn age(self) -> u8 {
-        (self.round - 1) / 2
     }
 }

@@ -7,17 +7,11 @@ mod position;
 mod replay;
 mod rows;
 
-use std::sync::Arc;
+use boardwire_kernel::record::ReplayFormat;
 
-use boardwire_kernel::Loaded;
+use super::Catalogue;
 
-use super::{Catalogue, Rauha};
-use crate::{LineError, ReplayFormat, Replayed, Scorer};
-
-impl ReplayFormat for Rauha {
-    const SCORER: Option<Scorer<Catalogue>> = Some(cases::answer);
-
-    fn replay(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<Replayed, LineError> {
-        replay::replay(catalogue, &log::Record::read(line, &catalogue.value)?)
-    }
-}
+pub(super) const FORMAT: ReplayFormat<Catalogue> = ReplayFormat {
+    score: Some(cases::answer),
+    replay: |catalogue, line| replay::replay(catalogue, &log::Record::read(line, &catalogue.value)?),
+};

@@ -1,90 +1,80 @@
 //! Another position that a seat cannot tell from this one.
+//!
+//! A deal and the picks out of its packs are a row of four cards for every pack: the first, second and third pick
+//! and the card left over. Dealing makes every row as likely, and so do picks that are as likely to be any card the
+//! chooser had, since all choose from equally many. So, whatever a seat has seen, every assignment of cards to
+//! places that agrees with it is as likely. What it has seen gives the places of some cards, and of some packs the
+//! cards without their places, but never says anything about cards that it has not seen. So the latter are dealt
+//! to the places they may be in, and the former are shuffled within their pack.
 
-use boardwire_kernel::{BitSet, RngStream, Seat};
+use boardwire_kernel::{BySeat, RngStream, Seat};
 
-use super::Rules;
+use super::Rauha;
 use super::memory::Known;
-use super::pieces::PACK;
-use super::state::{Phase, SEATS, State};
+use super::state::{BiomeId, PACK, Phase, ROUNDS, SEATS, State};
+use super::turn::set_of;
 
-impl Rules {
-    /// Draws anew what `viewer` does not know: every assignment of the cards it has not seen to the places it
-    /// has not seen is as likely, and so is every pick out of a pack.
-    pub(super) fn redraw(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let mut known = [[[Known::Nothing; PACK]; SEATS]; 4];
+/// What a seat knows of every place of every pack.
+type KnownPacks = [BySeat<[Known; PACK], SEATS>; ROUNDS];
+
+impl Rauha {
+    /// Draws anew what `viewer` does not know.
+    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let mut known: KnownPacks = [BySeat::new([[Known::Nothing; PACK]; SEATS]); ROUNDS];
         for (round, satellite) in self.dealt(state) {
-            known[usize::from(round - 1)][usize::from(satellite)] =
-                self.known(state, viewer, round, satellite);
+            known[usize::from(round - 1)][satellite] = self.known(state, viewer, round, satellite);
         }
-        for age in 0..2 {
-            self.redraw_age(state, age, &known, rng);
-        }
+        self.deal_unknown_cards(state, &known, rng);
         for (round, satellite) in self.dealt(state) {
-            let (at, satellite) = (usize::from(round - 1), usize::from(satellite));
-            let pack = &mut state.packs[at][satellite];
-            shuffle_among(pack, known[at][satellite], rng);
+            let known = known[usize::from(round - 1)][satellite];
+            if let Some(first) = known.iter().position(|&known| known == Known::Among) {
+                rng.shuffle(&mut state.pack_mut(round, satellite)[first..]);
+            }
         }
-        let (round, picks) = (usize::from(state.round() - 1), state.picks());
+        let (round, picks) = (state.round(), state.picks());
         if picks < 3 {
-            state.packs[round].iter_mut().for_each(|pack| pack[picks..].sort_unstable());
+            for satellite in Seat::all(self.seats) {
+                state.pack_mut(round, satellite)[picks..].sort_unstable();
+            }
         }
-        self.redraw_kept(state, viewer, rng);
+        self.redraw_kept_cards(state, viewer, rng);
     }
 
-    /// Deals the unknown cards of one Age to the unknown places; what is left is undealt.
-    fn redraw_age(
-        &self,
-        state: &mut State,
-        age: u8,
-        known: &[[[Known; PACK]; SEATS]; 4],
-        rng: &mut RngStream,
-    ) {
-        let rounds = usize::from(2 * age)..usize::from(state.round()).min(usize::from(2 * age + 2));
-        if rounds.is_empty() {
-            return;
-        }
-        let mut pool = state.undealt.intersection(self.ages[usize::from(age)]);
-        state.undealt = state.undealt.difference(pool);
-        let places = |round: usize| {
-            (0..usize::from(self.seats)).flat_map(move |satellite| {
-                (0..PACK)
-                    .filter(move |&place| known[round][satellite][place] == Known::Nothing)
-                    .map(move |place| (satellite, place))
-            })
-        };
-        for round in rounds.clone() {
-            for (satellite, place) in places(round) {
-                pool.insert(state.packs[round][satellite][place]);
+    /// Deals the unknown cards of each Age to the unknown places; what is left is undealt.
+    fn deal_unknown_cards(&self, state: &mut State, known: &KnownPacks, rng: &mut RngStream) {
+        let last = state.round();
+        for (age, first) in [(0, 1), (1, 3)] {
+            let rounds = first..=last.min(first + 1);
+            let places = rounds.flat_map(|round| {
+                Seat::all(self.seats).flat_map(move |satellite| {
+                    let known = known[usize::from(round - 1)][satellite];
+                    let places = (0..PACK).filter(move |&place| known[place] == Known::Nothing);
+                    places.map(move |place| (round, satellite, place))
+                })
+            });
+            let mut pool = state.undealt.intersection(self.ages[age]);
+            state.undealt = state.undealt.difference(pool);
+            for (round, satellite, place) in places.clone() {
+                pool.insert(state.pack(round, satellite)[place]);
             }
-        }
-        for round in rounds {
-            for (satellite, place) in places(round) {
-                state.packs[round][satellite][place] = rng.draw(&mut pool);
+            for (round, satellite, place) in places {
+                state.pack_mut(round, satellite)[place] = BiomeId::new(rng.draw(&mut pool));
             }
+            state.undealt = state.undealt.union(pool);
         }
-        state.undealt = state.undealt.union(pool);
     }
 
     /// Chooses the hidden picks anew, and lets the kept cards be those of the packs.
-    fn redraw_kept(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let turn = state.turn();
+    fn redraw_kept_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         for seat in Seat::all(self.seats).filter(|&seat| seat != viewer) {
-            if state.kept[seat.index()] == 0 {
+            if state.kept[seat].is_none() {
                 continue;
             }
-            state.kept[seat.index()] = if state.phase == Phase::Draft {
-                let mut hand: BitSet<2> = self.hand(state, seat).iter().copied().collect();
-                rng.draw(&mut hand)
+            state.kept[seat] = Some(if state.phase == Phase::Draft {
+                BiomeId::new(rng.draw(&mut set_of(self.hand(state, seat))))
             } else {
-                self.drafted(state, seat, state.round(), turn)
-            };
+                self.drafted(state, seat, state.round(), state.turn())
+            });
         }
-    }
-}
-
-/// Shuffles the cards of the places marked [`Known::Among`].
-fn shuffle_among(pack: &mut [u8; PACK], known: [Known; PACK], rng: &mut RngStream) {
-    if let Some(first) = known.iter().position(|&known| known == Known::Among) {
-        rng.shuffle(&mut pack[first..]);
     }
 }

@@ -1,14 +1,42 @@
 //! The position: boards, the stop, and who drafted what.
 
-use boardwire_kernel::{BitSet, Seat};
+use boardwire_kernel::{BitSet, BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
-
-use super::pieces::PACK;
 
 /// The most seats of a table.
 pub(super) const SEATS: usize = 5;
 /// Rounds of a game.
 pub(super) const ROUNDS: usize = 4;
+/// Cards dealt on a Satellite at the start of a round.
+pub(super) const PACK: usize = 4;
+/// Cells of a player board, numbered from 0 row by row.
+pub(super) const CELLS: u8 = 9;
+/// The biome cards of both Ages: the biomes 1 to `CARDS`.
+pub(super) const CARDS: u8 = 80;
+
+boardwire_kernel::ids! {
+    /// A biome, by its row in the table `biomes`: 1 to 80 the cards (catalogue id + 1), 81 to 89 the printed cells of
+    /// side A, 90 to 98 those of side B.
+    pub BiomeId,
+    /// A Divine Entity, by its row in the table `entities`.
+    pub EntityId
+}
+
+impl BiomeId {
+    /// Whether it is a card, and not printed on the board.
+    pub(super) fn is_card(self) -> bool {
+        self.get() <= CARDS
+    }
+}
+
+/// A set of cards.
+pub(super) type CardSet = BitSet<2>;
+/// A set of cells.
+pub(super) type CellSet = BitSet<1>;
+/// A set of Divine Entities.
+pub(super) type EntitySet = BitSet<1>;
+/// The cards dealt on a Satellite: those picked, in the order of the turns, then those left, ascending.
+pub(super) type Pack = [BiomeId; PACK];
 
 /// A position as a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
@@ -17,24 +45,25 @@ pub struct State {
     pub(super) stop: u8,
     pub(super) phase: Phase,
     /// Whose token is on top of the furthest ones.
-    pub(super) leader: u8,
+    pub(super) leader: Seat,
     /// Who goes first at this stop: the leader at its start.
-    pub(super) first: u8,
+    pub(super) first: Seat,
     /// How many seats have finished at this stop.
     pub(super) done: u8,
-    /// Cells and Entities the acting seat has activated.
-    pub(super) used_cells: u16,
-    pub(super) used_entities: u8,
+    /// What the acting seat has activated.
+    pub(super) used: Activation,
     /// Entities the acting seat has welcomed in this turn.
-    pub(super) fresh: u8,
-    pub(super) boards: [Board; SEATS],
-    /// By seat: the card chosen in this draft, then the card kept until step 2; 0 is none.
-    pub(super) kept: [u8; SEATS],
-    /// The cards dealt, by round and Satellite: first those picked, in the order of the turns, then those
-    /// still in the pack, ascending. It is what the seats remember of the drafts, and no more.
-    pub(super) packs: [[[u8; PACK]; SEATS]; ROUNDS],
+    pub(super) welcomed: EntitySet,
+    /// A board for every seat; those nobody sits at stay as they were at the start.
+    pub(super) boards: BySeat<Board, SEATS>,
+    /// The card chosen in this draft, then the card kept until step 2.
+    pub(super) kept: BySeat<Option<BiomeId>, SEATS>,
+    /// By round, then by the seat whose star the Satellite is. It is what the seats remember of the drafts.
+    pub(super) packs: [BySeat<Option<Pack>, SEATS>; ROUNDS],
     /// The cards not dealt, of both Ages.
-    pub(super) undealt: BitSet<2>,
+    pub(super) undealt: CardSet,
+    /// The cards that were ever placed: everybody has seen them.
+    pub(super) placed: CardSet,
 }
 
 /// What is due.
@@ -48,26 +77,43 @@ pub(super) enum Phase {
     Activate,
     /// The acting seat puts the Spore it has bought.
     Spore,
-    /// All seats have finished at this stop; never at rest.
+    /// All seats have finished at this stop; no choice is made in it.
     Between,
     /// The game is over.
     Over,
 }
 
-/// One seat's board with what belongs to it.
+/// Cells and Entities: those activated, or those that may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
+pub(super) struct Activation {
+    pub(super) cells: CellSet,
+    pub(super) entities: EntitySet,
+}
+
+impl Activation {
+    /// Whether there is neither a cell nor an Entity.
+    pub(super) fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.entities.is_empty()
+    }
+
+    /// What is here and not in `other`.
+    pub(super) fn without(self, other: Self) -> Self {
+        Self { cells: self.cells.difference(other.cells), entities: self.entities.difference(other.entities) }
+    }
+}
+
+/// One seat's board with what belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) struct Board {
-    /// The visible biomes, by id.
-    pub(super) cells: [u8; 9],
+    /// The visible biomes.
+    pub(super) cells: [BiomeId; CELLS as usize],
     /// The cells with a Spore.
-    pub(super) spores: u16,
+    pub(super) spores: CellSet,
     pub(super) crystals: u16,
     /// Points by [`Source`].
     pub(super) gained: [u16; 4],
     /// The Entities held.
-    pub(super) entities: u8,
-    /// The turns, of 12, in which the kept card was placed.
-    pub(super) placed: u16,
+    pub(super) entities: EntitySet,
 }
 
 /// Where points come from.
@@ -84,9 +130,24 @@ pub(super) enum Source {
 }
 
 impl Board {
+    /// A board on which nothing has happened.
+    pub(super) fn new(cells: [BiomeId; CELLS as usize], crystals: u16) -> Self {
+        Self { cells, spores: CellSet::EMPTY, crystals, gained: [0; 4], entities: EntitySet::EMPTY }
+    }
+
     /// The Life Energy.
     pub(super) fn points(&self) -> u16 {
         self.gained.iter().sum()
+    }
+
+    /// The biome on a cell.
+    pub(super) fn at(&self, cell: u8) -> BiomeId {
+        self.cells[usize::from(cell)]
+    }
+
+    /// The cells without a Spore.
+    pub(super) fn cells_without_spore(&self) -> CellSet {
+        CellSet::first(CELLS.into()).difference(self.spores)
     }
 }
 
@@ -111,14 +172,20 @@ impl State {
         let turn = usize::from(self.turn());
         match self.phase {
             Phase::Draft => turn - 1,
-            _ => turn.min(3),
+            Phase::Main | Phase::Activate | Phase::Spore | Phase::Between | Phase::Over => turn.min(3),
         }
     }
 
-    /// The kept card has been placed or discarded.
-    pub(super) fn go_on_to_activate(&mut self, seat: Seat) {
-        self.kept[seat.index()] = 0;
-        self.phase = Phase::Activate;
+    /// The cards dealt on a Satellite in a round that has begun.
+    pub(super) fn pack(&self, round: u8, satellite: Seat) -> &Pack {
+        let pack = self.packs[usize::from(round - 1)][satellite].as_ref();
+        pack.expect("cards lie on every Satellite once the round has begun")
+    }
+
+    /// The same, to change.
+    pub(super) fn pack_mut(&mut self, round: u8, satellite: Seat) -> &mut Pack {
+        let pack = self.packs[usize::from(round - 1)][satellite].as_mut();
+        pack.expect("cards lie on every Satellite once the round has begun")
     }
 
     /// Moves the seat's token; one that moves lands on top of those already there.
@@ -126,20 +193,9 @@ impl State {
         if points == 0 {
             return;
         }
-        self.boards[seat.index()].gained[source as usize] += points;
-        let furthest = self.boards[usize::from(self.leader)].points();
-        if self.boards[seat.index()].points() >= furthest {
-            self.leader = seat.number();
+        self.boards[seat].gained[source as usize] += points;
+        if self.boards[seat].points() >= self.boards[self.leader].points() {
+            self.leader = seat;
         }
-    }
-
-    /// Whether the card `seat` drafted in that turn was placed; then everybody has seen it.
-    pub(super) fn has_placed(&self, seat: Seat, round: u8, turn: u8) -> bool {
-        self.boards[seat.index()].placed >> Self::turn_number(round, turn) & 1 == 1
-    }
-
-    /// The number of a turn in [`Board::placed`], 0 to 11.
-    pub(super) fn turn_number(round: u8, turn: u8) -> u8 {
-        3 * (round - 1) + turn - 1
     }
 }

@@ -1,64 +1,86 @@
 //! The catalogue as integer matrices.
 
-use boardwire_kernel::Table;
+use boardwire_kernel::{Table, TableBuilder};
 
-use super::catalogue::{Catalogue, Entity};
-use super::effects::{COLUMNS, columns};
-use super::pieces::{ANIMALS, Biome, CELLS, Side, Stop, TYPES};
+use super::Catalogue;
+use super::pieces::{ANIMALS, Biome, Effect, Entity, Per, Side, Stop, TYPES};
+use crate::rauha::state::{CELLS, CellSet};
+
+/// The Ages by value; a printed cell is of none.
+const AGES: [&str; 3] = ["none", "Age 1", "Age 2"];
 
 /// The catalogue as integer matrices.
-pub(super) fn tables(catalogue: &Catalogue) -> Vec<Table> {
-    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-    let mut columns_of_biomes = words(&["age"]);
-    columns_of_biomes.extend(words(&TYPES));
-    columns_of_biomes.extend(words(&ANIMALS));
-    columns_of_biomes.extend(words(&["water", "cost"]));
-    columns_of_biomes.extend((0..CELLS).map(|cell| format!("fits_cell_{cell}")));
-    columns_of_biomes.extend(words(&COLUMNS));
-    let rows = catalogue.biomes[1..].iter().map(biome_row).collect();
-    let mut columns_of_entities: Vec<String> =
-        TYPES[..4].iter().chain(&ANIMALS).map(|symbol| format!("called_by_{symbol}")).collect();
-    columns_of_entities.extend(words(&COLUMNS));
-    let entities = catalogue.entities.iter().map(entity_row).collect();
-    let mut columns_of_track = words(&["round", "turn", "age", "scoring", "moon", "star"]);
-    columns_of_track.extend((0..CELLS).map(|cell| format!("activates_cell_{cell}")));
-    let water = catalogue.water[1..].iter().map(|&points| vec![points.into()]).collect();
+pub(in crate::rauha) fn tables(catalogue: &Catalogue) -> Vec<Table> {
     vec![
-        Table::new("biomes", columns_of_biomes, rows),
-        Table::new("entities", columns_of_entities, entities),
-        Table::new("track", columns_of_track, catalogue.track.into_iter().map(stop_row).collect()),
-        Table::new("water_points", words(&["points"]), water),
+        biomes(&catalogue.biomes),
+        entities(&catalogue.entities),
+        track(&catalogue.track),
+        Table::of("water_points", &catalogue.water[1..]).count("points", |&points| points).finish(),
     ]
 }
 
-fn biome_row(biome: &Biome) -> Vec<i16> {
-    let mut row = vec![i16::from(biome.age)];
-    row.extend((0..TYPES.len()).map(|kind| i16::from(biome.types >> kind & 1)));
-    row.extend(biome.animals.map(i16::from));
-    row.extend([biome.water, biome.cost].map(i16::from));
-    row.extend((0..CELLS).map(|cell| i16::from(biome.cells >> cell & 1 == 1)));
-    row.extend(columns(biome.effect));
-    row
+fn biomes(biomes: &[Biome]) -> Table {
+    let table = Table::of("biomes", biomes)
+        .category("age", AGES, |biome| biome.age)
+        .each(&TYPES, |table, kind, word| table.flag(word, move |biome| biome.types[kind]))
+        .each(&ANIMALS, |table, animal, word| table.count(word, move |biome| biome.symbols.animals()[animal]))
+        .count("water", |biome| biome.symbols.water())
+        .count("cost", |biome| biome.cost);
+    with_effect(with_cells(table, "fits_cell", |biome| biome.cells), |biome| biome.effect).finish()
 }
 
-fn entity_row(entity: &Entity) -> Vec<i16> {
-    let symbols = TYPES[..4].iter().chain(&ANIMALS);
-    let mut row: Vec<i16> = symbols.map(|&symbol| i16::from(entity.called_by.name() == symbol)).collect();
-    row.extend(columns(entity.effect));
-    row
+fn entities(entities: &[Entity]) -> Table {
+    let symbols: Vec<&str> = TYPES[..4].iter().chain(&ANIMALS).copied().collect();
+    let table = Table::of("entities", entities).each(&symbols, |table, _, symbol| {
+        table.flag(format!("called_by_{symbol}"), |entity| entity.called_by.name() == symbol)
+    });
+    with_effect(table, |entity| entity.effect).finish()
 }
 
-fn stop_row(stop: Stop) -> Vec<i16> {
-    let scoring = stop.is_scoring();
-    let side = |side| i16::from(!scoring && stop.side == side);
-    let mut row = vec![
-        i16::from(stop.round),
-        i16::from(stop.turn),
-        i16::from(stop.age()) + 1,
-        i16::from(scoring),
-        side(Side::Moon),
-        side(Side::Star),
-    ];
-    row.extend((0..CELLS).map(|cell| i16::from(stop.line >> cell & 1 == 1)));
-    row
+fn track(track: &[Stop]) -> Table {
+    let table = Table::of("track", track)
+        .count("round", |stop| stop.round)
+        .count("turn", |stop| stop.turn)
+        .category("age", AGES, |stop| stop.round.div_ceil(2))
+        .flag("scoring", |stop| stop.is_scoring())
+        .flag("moon", |stop| stop.side == Some(Side::Moon))
+        .flag("star", |stop| stop.side == Some(Side::Star));
+    with_cells(table, "activates_cell", |stop| stop.line).finish()
+}
+
+/// A column for each cell: whether it is in a set.
+fn with_cells<'a, T>(
+    table: TableBuilder<'a, T>,
+    name: &str,
+    cells: impl Fn(&T) -> CellSet,
+) -> TableBuilder<'a, T> {
+    (0..CELLS).fold(table, |table, cell| {
+        table.flag(format!("{name}_{cell}"), |component| cells(component).contains(cell))
+    })
+}
+
+/// The columns that say what an effect does; those it does not use are 0.
+fn with_effect<T>(table: TableBuilder<'_, T>, effect: impl Fn(&T) -> Effect) -> TableBuilder<'_, T> {
+    let number = |component: &T, read: fn(Effect) -> u8| read(effect(component));
+    let table = table
+        .count("gain_crystals", |it| {
+            number(it, |effect| if let Effect::Gain(crystals) = effect { crystals } else { 0 })
+        })
+        .count("gain_points", |it| {
+            number(it, |effect| if let Effect::Score(points) = effect { points } else { 0 })
+        });
+    let table = Per::ALL.into_iter().fold(table, |table, counted| {
+        table.count(counted.column(), |it| match effect(it) {
+            Effect::PointsPer(per, points) if per == counted => points,
+            _ => 0,
+        })
+    });
+    table
+        .count("pay_crystals", |it| number(it, |effect| effect.cost().unwrap_or(0)))
+        .count("bought_points", |it| {
+            number(it, |effect| if let Effect::BuyPoints { points, .. } = effect { points } else { 0 })
+        })
+        .count("bought_spores", |it| u8::from(matches!(effect(it), Effect::BuySpore { .. })))
+        .count("held_water", |it| number(it, Effect::water))
+        .flag("can_be_activated", |it| effect(it).cost().is_some())
 }

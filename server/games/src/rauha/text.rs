@@ -1,38 +1,26 @@
-//! What a seat is shown, in words.
+//! What a viewer is shown, in words.
 
 use std::fmt::{self, Write};
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Seat, Viewer};
 
 use super::Rauha;
-use super::effects::InWords;
-use super::memory::{GONE, PASSED};
-use super::pieces::{ALL_CELLS, ANIMALS, CARDS, CELLS, ENTITIES, Effect, TYPES, members};
-use super::state::{Phase, State};
+use super::catalogue::{ANIMALS, ENTITIES, Effect, TYPES};
+use super::memory::{Memory, OUT_OF_PLAY, PASSED_ON};
+use super::state::{Activation, BiomeId, CELLS, CellSet, EntityId, Phase, State};
 
 impl Rauha {
-    pub(super) fn write_text(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> fmt::Result {
+    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
         self.write_stop(state, out)?;
         self.write_due(state, viewer, out)?;
-        let counts = self.rules.counts(state);
+        let counts = self.counts(state);
         writeln!(
             out,
             "Undealt: {} of Age 1, {} of Age 2; on each Satellite {}; Black Hole {}.",
             counts.undealt[0], counts.undealt[1], counts.pack, counts.black_hole
         )?;
-        write!(out, "Entities:")?;
-        for entity in 0..ENTITIES {
-            let holder = Seat::all(self.rules.seats)
-                .find(|seat| state.boards[seat.index()].entities >> entity & 1 == 1);
-            let facts = &self.catalogue.value.entities[usize::from(entity)];
-            write!(out, " {} ({}: {})", facts.name, facts.called_by.name(), InWords(facts.effect))?;
-            match holder {
-                Some(seat) => write!(out, " {seat}")?,
-                None => write!(out, " free")?,
-            }
-            write!(out, "{}", if entity + 1 == ENTITIES { ".\n" } else { ";" })?;
-        }
-        for seat in viewer.round(self.rules.seats) {
+        self.write_entities(state, out)?;
+        for seat in viewer.first().round(self.seats) {
             self.write_board(state, viewer, seat, out)?;
         }
         Ok(())
@@ -44,97 +32,97 @@ impl Rauha {
             write!(out, "scoring: Spores, Entities and water")?;
         } else {
             write!(out, "turn {}: the Avatars activate cells", state.turn())?;
-            members(self.rules.stop(state).line).try_for_each(|cell| write!(out, " {cell}"))?;
+            self.stop(state).line.iter().try_for_each(|cell| write!(out, " {cell}"))?;
         }
-        writeln!(out, ". The leader is seat {}.", state.leader)
+        writeln!(out, ". The leader is {}.", state.leader)
     }
 
-    /// Whose choice it is, and of what.
-    fn write_due(&self, state: &State, viewer: Seat, out: &mut dyn Write) -> fmt::Result {
-        let actor = self.rules.actor(state);
+    /// Whose choice it is, and of what, and what the viewer knows of the cards.
+    fn write_due(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
+        let actor = self.actor(state);
         match state.phase {
             Phase::Draft => {
                 write!(out, "Each seat keeps a card; still to choose:")?;
-                self.rules.owing(state).iter().try_for_each(|seat| write!(out, " {}", seat.number()))?;
-                writeln!(out, ". Your pack:")?;
-                for &card in self.rules.hand(state, viewer) {
-                    self.write_card(card, out)?;
-                }
+                self.pending(state).iter().try_for_each(|seat| write!(out, " {}", seat.number()))?;
+                writeln!(out, "{}", if viewer == Viewer::Public { "." } else { ". Your pack:" })?;
+                let hand = viewer.seat().map_or(&[][..], |seat| self.hand(state, seat));
+                hand.iter().try_for_each(|&card| self.write_card(card, out))?;
             }
             Phase::Main => writeln!(out, "{actor} places or discards its kept card.")?,
             Phase::Activate => {
                 write!(out, "{actor} may activate:")?;
-                let (cells, entities) = self.rules.activatable(state);
-                members(cells).try_for_each(|cell| write!(out, " cell {cell}"))?;
-                for entity in members(entities.into()) {
-                    write!(out, " {}", self.catalogue.value.entities[usize::from(entity)].name)?;
-                }
-                writeln!(out, ".")?;
-                if state.used_cells != 0 || state.used_entities != 0 {
+                self.write_activation(self.activatable(state), out)?;
+                if !state.used.is_empty() {
                     write!(out, "Activated already:")?;
-                    members(state.used_cells).try_for_each(|cell| write!(out, " cell {cell}"))?;
-                    for entity in members(state.used_entities.into()) {
-                        write!(out, " {}", self.catalogue.value.entities[usize::from(entity)].name)?;
-                    }
-                    writeln!(out, ".")?;
+                    self.write_activation(state.used, out)?;
                 }
             }
             Phase::Spore => writeln!(out, "{actor} puts the Spore it has bought on a cell without one.")?,
             Phase::Between | Phase::Over => writeln!(out, "The game is over.")?,
         }
-        let kept = state.kept[viewer.index()];
-        if kept != 0 {
+        if let Some(card) = viewer.seat().and_then(|seat| state.kept[seat]) {
             writeln!(out, "You keep:")?;
-            self.write_card(kept, out)?;
+            self.write_card(card, out)?;
         }
-        let mut memory = [0; CARDS as usize];
-        self.rules.remember(state, viewer, &mut memory);
-        self.write_memory("You handed back in this round:", &memory, PASSED, out)?;
-        self.write_memory("Known to be out of play:", &memory, GONE, out)
+        let memory = self.memory(state, viewer);
+        self.write_memory("You handed back in this round:", &memory, PASSED_ON, out)?;
+        self.write_memory("Known to be out of play:", &memory, OUT_OF_PLAY, out)
+    }
+
+    fn write_activation(&self, some: Activation, out: &mut dyn Write) -> fmt::Result {
+        some.cells.iter().try_for_each(|cell| write!(out, " cell {cell}"))?;
+        for entity in some.entities {
+            write!(out, " {}", self.catalogue.value.entity(EntityId::new(entity)).name)?;
+        }
+        writeln!(out, ".")
     }
 
     /// The cards that the viewer knows to be in one place.
-    fn write_memory(&self, title: &str, memory: &[u8], place: u8, out: &mut dyn Write) -> fmt::Result {
+    fn write_memory(&self, title: &str, memory: &Memory, place: u8, out: &mut dyn Write) -> fmt::Result {
         let mut cards = (1..).zip(memory).filter(|&(_, &at)| at == place).peekable();
         if cards.peek().is_none() {
             return Ok(());
         }
         write!(out, "{title}")?;
-        cards.try_for_each(|(card, _): (usize, _)| write!(out, " {}", self.catalogue.value.codes[card]))?;
+        cards.try_for_each(|(card, _)| write!(out, " {}", self.catalogue.value.code(BiomeId::new(card))))?;
         writeln!(out, ".")
     }
 
-    fn write_board(&self, state: &State, viewer: Seat, seat: Seat, out: &mut dyn Write) -> fmt::Result {
-        let board = &state.boards[seat.index()];
-        writeln!(
-            out,
-            "{seat}{}: {} points, {} crystals, {} water",
-            if seat == viewer { " (you)" } else { "" },
-            board.points(),
-            board.crystals,
-            self.rules.sources(board)
-        )?;
-        for cell in 0..CELLS {
-            let id = board.cells[usize::from(cell)];
-            write!(out, " {cell}")?;
-            if board.spores >> cell & 1 == 1 {
-                write!(out, "*")?;
+    fn write_entities(&self, state: &State, out: &mut dyn Write) -> fmt::Result {
+        write!(out, "Entities:")?;
+        for (number, entity) in (1..).zip(&self.catalogue.value.entities) {
+            write!(out, " {} ({}: {})", entity.name, entity.called_by.name(), entity.effect)?;
+            match Seat::all(self.seats).find(|&seat| state.boards[seat].entities.contains(number)) {
+                Some(seat) => write!(out, " {seat}")?,
+                None => write!(out, " free")?,
             }
-            write!(out, " {} ", self.catalogue.value.codes[usize::from(id)])?;
-            self.write_biome(id, out)?;
+            write!(out, "{}", if number == ENTITIES { ".\n" } else { ";" })?;
+        }
+        Ok(())
+    }
+
+    fn write_board(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> fmt::Result {
+        let board = &state.boards[seat];
+        let you = if viewer.is(seat) { " (you)" } else { "" };
+        let (points, crystals, water) = (board.points(), board.crystals, self.water(board));
+        writeln!(out, "{seat}{you}: {points} points, {crystals} crystals, {water} water")?;
+        for cell in 0..CELLS {
+            let spore = if board.spores.contains(cell) { "*" } else { "" };
+            write!(out, " {cell}{spore} {} ", self.catalogue.value.code(board.at(cell)))?;
+            self.write_biome(board.at(cell), out)?;
             write!(out, "{}", if cell % 3 == 2 { "\n" } else { " |" })?;
         }
         Ok(())
     }
 
     /// A card with everything printed on it, on a line of its own.
-    fn write_card(&self, card: u8, out: &mut dyn Write) -> fmt::Result {
-        let biome = &self.rules.biomes[usize::from(card)];
-        write!(out, " {}: ", self.catalogue.value.codes[usize::from(card)])?;
+    fn write_card(&self, card: BiomeId, out: &mut dyn Write) -> fmt::Result {
+        let biome = self.biome(card);
+        write!(out, " {}: ", self.catalogue.value.code(card))?;
         self.write_biome(card, out)?;
-        if biome.cells != ALL_CELLS {
+        if biome.cells != CellSet::first(CELLS.into()) {
             write!(out, "; only on cell")?;
-            members(biome.cells).try_for_each(|cell| write!(out, " {cell}"))?;
+            biome.cells.iter().try_for_each(|cell| write!(out, " {cell}"))?;
         } else if biome.cost > 0 {
             write!(out, "; costs {} crystals", biome.cost)?;
         } else {
@@ -144,20 +132,19 @@ impl Rauha {
     }
 
     /// Symbols, Water Sources and effect of a biome.
-    fn write_biome(&self, id: u8, out: &mut dyn Write) -> fmt::Result {
-        let biome = &self.rules.biomes[usize::from(id)];
-        let types = members(biome.types.into()).map(|kind| TYPES[usize::from(kind)]);
-        let animals = ANIMALS.iter().zip(biome.animals);
-        let animals = animals.flat_map(|(&animal, times)| std::iter::repeat_n(animal, times.into()));
+    fn write_biome(&self, id: BiomeId, out: &mut dyn Write) -> fmt::Result {
+        let biome = self.biome(id);
+        let types =
+            TYPES.into_iter().zip(biome.types).filter(|(_, is_shown)| *is_shown).map(|(kind, _)| kind);
+        let animals = ANIMALS.into_iter().zip(biome.symbols.animals());
+        let animals = animals.flat_map(|(animal, times)| std::iter::repeat_n(animal, times.into()));
         for (index, symbol) in types.chain(animals).enumerate() {
             write!(out, "{}{symbol}", if index == 0 { "" } else { "+" })?;
         }
-        if biome.water > 0 {
-            write!(out, "+{} water", biome.water)?;
+        let water = biome.symbols.water();
+        if water > 0 {
+            write!(out, "+{water} water")?;
         }
-        if biome.effect == Effect::None {
-            return Ok(());
-        }
-        write!(out, ", {}", InWords(biome.effect))
+        if biome.effect == Effect::None { Ok(()) } else { write!(out, ", {}", biome.effect) }
     }
 }

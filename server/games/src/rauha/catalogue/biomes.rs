@@ -1,160 +1,141 @@
 //! Biomes and Divine Entities.
 
-use super::Entity;
-use super::check::{Checked, cell_list, count, exactly, in_order, refuse, within, word};
-use super::effects::effect;
-use super::rows;
-use crate::rauha::pieces::{
-    ALL_CELLS, ANIMALS, BIOMES, Biome, CARDS, CARDS_OF_AGE, CELLS, ENTITIES, Effect, Symbol, TYPES, printed,
-};
+use boardwire_kernel::catalogue::{Checked, exactly, refuse, require, unique};
 
-/// The Entities, by number.
-pub(super) fn entities(rows: &[rows::EntityRow]) -> Checked<Vec<Entity>> {
-    count("entities", rows.len(), ENTITIES, "Entities")?;
-    let mut entities: Vec<Entity> = Vec::with_capacity(rows.len());
-    for (index, row) in rows.iter().enumerate() {
-        let place = format!("entities[{index}]");
-        in_order(&format!("{place}.id"), row.id, index, 0)?;
-        let entity = entity(&place, row)?;
-        for (other, known) in entities.iter().enumerate() {
-            let alike = |what: &str| refuse(&format!("{place}.{what}"), format!("as in entities[{other}]"));
-            if known.key == entity.key {
-                return alike("key");
-            }
-            if known.name == entity.name {
-                return alike("name");
-            }
-            if known.called_by == entity.called_by {
-                return alike("called_by");
-            }
-        }
-        entities.push(entity);
+use super::effects::effect;
+use super::pieces::{Animal, Biome, Effect, Entity, Symbol, Symbols, Type};
+use super::rows::{BiomeRow, CellRow, EffectRow, EntityRow, File};
+use super::{AGE, BIOMES, ENTITIES, cell_set};
+use crate::rauha::state::{CARDS, CELLS, CellSet, EntitySet};
+
+/// The Entities, in the order of their ids.
+pub(super) fn entities(rows: &[EntityRow]) -> Checked<Vec<Entity>> {
+    exactly("entities", rows.len(), ENTITIES.into())?;
+    for (index, row) in (0..).zip(rows) {
+        exactly(format!("entities[{index}].id"), row.id, index)?;
     }
+    unique("entities", "key", rows, |row| row.key.clone())?;
+    unique("entities", "name", rows, |row| row.name.clone())?;
+    let read = rows.iter().enumerate().map(|(index, row)| entity(&format!("entities[{index}]"), row));
+    let entities = read.collect::<Checked<Vec<_>>>()?;
+    unique("entities", "called_by", &entities, |entity| entity.called_by.name())?;
     Ok(entities)
 }
 
-fn entity(place: &str, row: &rows::EntityRow) -> Checked<Entity> {
-    let called = format!("{place}.called_by");
-    let called_by = match (&row.called_by.kind, &row.called_by.animal) {
-        (Some(kind), None) => Symbol::Type(word(&format!("{called}.type"), kind, &TYPES[..4])?),
-        (None, Some(animal)) => Symbol::Animal(word(&format!("{called}.animal"), animal, &ANIMALS)?),
-        _ => return refuse(&called, "exactly one of `type` and `animal`"),
+fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
+    let called_by = match (row.called_by.kind, row.called_by.animal) {
+        (Some(Type::Desert), _) => return refuse(format!("{place}.called_by.type"), "a desert calls nobody"),
+        (Some(kind), None) => Symbol::Type(kind),
+        (None, Some(animal)) => Symbol::Animal(animal),
+        (Some(_), Some(_)) | (None, None) => {
+            return refuse(format!("{place}.called_by"), "exactly one of `type` and `animal`");
+        }
     };
     let effect = effect(&format!("{place}.effect"), &row.effect)?;
-    let due: &[&str] = match effect {
-        Effect::None | Effect::Water(_) => &[],
-        _ => &["when_welcomed", "scoring"],
-    };
-    if row.activates != due {
-        return refuse(&format!("{place}.activates"), format!("must be {due:?} for this effect"));
-    }
+    let due: &[&str] = if effect.cost().is_some() { &["when_welcomed", "scoring"] } else { &[] };
+    require(row.activates == due, format!("{place}.activates"), || {
+        format!("must be {due:?} for this effect")
+    })?;
     for (field, text) in [("key", &row.key), ("name", &row.name)] {
         // Names stand in labels and keys in lines of JSON: one word each.
-        if text.is_empty() || !text.chars().all(char::is_alphabetic) {
-            return refuse(&format!("{place}.{field}"), format!("`{text}` is not one word"));
-        }
+        let is_word = !text.is_empty() && text.chars().all(char::is_alphabetic);
+        require(is_word, format!("{place}.{field}"), || format!("`{text}` is not one word"))?;
     }
     Ok(Entity { key: row.key.clone(), name: row.name.clone(), called_by, effect })
 }
 
-/// The biomes and their codes, by id.
-pub(super) fn biomes(file: &rows::File, entities: &[Entity]) -> Checked<([Biome; BIOMES], Vec<String>)> {
-    count("biomes", file.biomes.len(), CARDS, "cards")?;
-    let mut biomes = [Biome::NONE; BIOMES];
-    let mut codes = vec![String::new(); BIOMES];
-    for (index, row) in file.biomes.iter().enumerate() {
+/// The biomes and their codes, in the order of their ids.
+pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<([Biome; BIOMES as usize], Vec<String>)> {
+    exactly("biomes", file.biomes.len(), CARDS.into())?;
+    let (mut biomes, mut codes) = (Vec::with_capacity(BIOMES.into()), Vec::with_capacity(BIOMES.into()));
+    for (index, row) in (0..).zip(&file.biomes) {
         let place = format!("biomes[{index}]");
-        in_order(&format!("{place}.id"), row.id, index, 0)?;
-        if row.code.is_empty() || codes.contains(&row.code) {
-            return refuse(&format!("{place}.code"), format!("`{}` is empty or used already", row.code));
-        }
-        biomes[index + 1] = card(&place, row)?;
-        codes[index + 1].clone_from(&row.code);
+        exactly(format!("{place}.id"), row.id, index)?;
+        require(!row.code.is_empty(), format!("{place}.code"), || "is empty".into())?;
+        biomes.push(card(&place, row)?);
+        codes.push(row.code.clone());
     }
+    unique("biomes", "code", &file.biomes, |row| row.code.clone())?;
     for (side, letter, rows) in [(0, 'A', &file.boards.a), (1, 'B', &file.boards.b)] {
-        let place = format!("boards.{letter}");
-        count(&place, rows.len(), CELLS, "cells")?;
-        for (index, row) in (0..CELLS).zip(rows) {
-            let id = usize::from(printed(side, index));
-            let place = format!("{place}[{index}]");
-            in_order(&format!("{place}.id"), row.id, index.into(), 100 + 10 * i64::from(side))?;
-            biomes[id] = cell(&place, row, index)?;
-            codes[id] = format!("{letter}{index}");
+        exactly(format!("boards.{letter}"), rows.len(), CELLS.into())?;
+        for (index, row) in (0..).zip(rows) {
+            let place = format!("boards.{letter}[{index}]");
+            exactly(format!("{place}.id"), row.id, 100 + 10 * side + index)?;
+            biomes.push(cell(&place, row, index)?);
+            codes.push(format!("{letter}{index}"));
         }
     }
     for biome in &mut biomes {
-        biome.calls = (0..)
-            .zip(entities)
-            .filter(|(_, entity)| entity.called_by.is_on(biome))
-            .fold(0, |calls, (number, _)| calls | 1 << number);
+        let calls = (1..).zip(entities).filter(|(_, entity)| entity.called_by.is_on(biome));
+        biome.calls = calls.map(|(id, _): (u8, _)| id).collect();
     }
+    let biomes = biomes.try_into().expect("the cards and the cells have been counted");
     Ok((biomes, codes))
 }
 
-fn card(place: &str, row: &rows::BiomeRow) -> Checked<Biome> {
-    exactly(&format!("{place}.copies"), row.copies, 1)?;
-    exactly(&format!("{place}.age"), row.age, row.id / i64::from(CARDS_OF_AGE) + 1)?;
+fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
+    exactly(format!("{place}.age"), row.age.get(), row.id / AGE + 1)?;
     let cells = match &row.cells {
-        None => ALL_CELLS,
+        None => CellSet::first(CELLS.into()),
         Some(cells) => {
-            let cells = cell_list(&format!("{place}.cells"), cells)?;
-            if row.cost != 0 {
-                return refuse(&format!("{place}.cells"), "a biome has a cost or allowed cells, not both");
-            }
-            cells
+            require(row.cost.get() == 0, format!("{place}.cells"), || {
+                "a biome has a cost or allowed cells, not both".into()
+            })?;
+            cell_set(&format!("{place}.cells"), cells)?
         }
     };
-    Ok(Biome {
-        age: within(&format!("{place}.age"), row.age, 1..=2)?,
-        cost: within(&format!("{place}.cost"), row.cost, 0..=20)?,
-        cells,
-        ..shown(place, &row.types, &row.animals, row.water, &row.effect, 4)?
-    })
+    if let Some(at) = row.types.iter().position(|&kind| kind == Type::Desert) {
+        return refuse(format!("{place}.types[{at}]"), "no card is a desert");
+    }
+    let shown = shown(place, &row.types, &row.animals, row.water.get(), &row.effect)?;
+    Ok(Biome { age: row.age.get(), cost: row.cost.get(), cells, ..shown })
 }
 
-fn cell(place: &str, row: &rows::CellRow, index: u8) -> Checked<Biome> {
-    exactly(&format!("{place}.cell"), row.cell, index.into())?;
-    exactly(&format!("{place}.row"), row.row, i64::from(index / 3))?;
-    exactly(&format!("{place}.col"), row.col, i64::from(index % 3))?;
-    shown(place, &row.types, &row.animals, row.water, &row.effect, 5)
+fn cell(place: &str, row: &CellRow, index: u8) -> Checked<Biome> {
+    exactly(format!("{place}.cell"), row.cell, index)?;
+    exactly(format!("{place}.row"), row.row, index / 3)?;
+    exactly(format!("{place}.col"), row.col, index % 3)?;
+    shown(place, &row.types, &row.animals, row.water.get(), &row.effect)
 }
 
-/// What cards and printed cells both show; the first `kinds` types are allowed.
+/// What cards and printed cells both show.
 fn shown(
     place: &str,
-    types: &[String],
-    animals: &[String],
-    water: i64,
-    effect_row: &rows::EffectRow,
-    kinds: usize,
+    types: &[Type],
+    animals: &[Animal],
+    water: u8,
+    effect_row: &EffectRow,
 ) -> Checked<Biome> {
-    let mut biome = Biome::NONE;
-    if !(1..=2).contains(&types.len()) {
-        return refuse(&format!("{place}.types"), format!("{} types, not 1 or 2", types.len()));
+    require((1..=2).contains(&types.len()), format!("{place}.types"), || {
+        format!("{} types, not 1 or 2", types.len())
+    })?;
+    require(types.len() == 1 || types[0] != types[1], format!("{place}.types[1]"), || {
+        "the same as the first".into()
+    })?;
+    require(animals.len() <= 3, format!("{place}.animals"), || {
+        format!("{} animals, more than 3", animals.len())
+    })?;
+    require(water == 0 || types == [Type::Mountain], format!("{place}.water"), || {
+        "only a single-type mountain has Water Sources".into()
+    })?;
+    let effect = effect(&format!("{place}.effect"), effect_row)?;
+    require(!matches!(effect, Effect::Water(_)), format!("{place}.effect.kind"), || {
+        "`passive_water` is for Entities".into()
+    })?;
+    let (mut has, mut shows) = ([false; 5], [0; 3]);
+    for &kind in types {
+        has[kind as usize] = true;
     }
-    for (index, name) in types.iter().enumerate() {
-        let place = format!("{place}.types[{index}]");
-        let bit = 1 << word(&place, name, &TYPES[..kinds])?;
-        if biome.types & bit != 0 {
-            return refuse(&place, format!("`{name}` stands there twice"));
-        }
-        biome.types |= bit;
+    for &animal in animals {
+        shows[animal as usize] += 1;
     }
-    if animals.len() > 3 {
-        return refuse(&format!("{place}.animals"), format!("{} animals, more than 3", animals.len()));
-    }
-    for (index, name) in animals.iter().enumerate() {
-        let kind = word(&format!("{place}.animals[{index}]"), name, &ANIMALS)?;
-        biome.animals[usize::from(kind)] += 1;
-    }
-    biome.water = within(&format!("{place}.water"), water, 0..=9)?;
-    if water > 0 && types != ["mountain"] {
-        return refuse(&format!("{place}.water"), "only a single-type mountain has Water Sources");
-    }
-    let place = format!("{place}.effect");
-    biome.effect = effect(&place, effect_row)?;
-    if matches!(biome.effect, Effect::Water(_)) {
-        return refuse(&format!("{place}.kind"), "`passive_water` is for Entities");
-    }
-    Ok(biome)
+    Ok(Biome {
+        age: 0,
+        types: has,
+        symbols: Symbols::new(shows, water),
+        cost: 0,
+        cells: CellSet::EMPTY,
+        effect,
+        calls: EntitySet::EMPTY,
+    })
 }

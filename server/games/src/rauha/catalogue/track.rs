@@ -1,113 +1,81 @@
-//! The frame of the game: rounds, packs, the track of the Avatar, Water Sources.
+//! The frame of the game: packs, the track of the Avatar, Water Sources.
 
-use boardwire_kernel::CatalogueError;
+use boardwire_kernel::catalogue::{Checked, exactly, refuse, require};
 
-use super::check::{Checked, cell_list, count, exactly, refuse, within, word};
-use super::rows;
-use crate::rauha::pieces::{CARDS_OF_AGE, LINES, PACK, STOPS, Side, Stop, mask};
+use super::pieces::{LINES, Side, Stop};
+use super::rows::{Deal, Line, StopKind, StopRow, WaterScoring};
+use super::{AGE, STOPS, cell_set};
+use crate::rauha::state::CellSet;
 
-/// What the engine's frame needs: numbers of rounds, cards, packs.
-pub(super) fn check_frame(file: &rows::File) -> Checked<()> {
-    exactly("game.players.min", file.game.players.min, 2)?;
-    exactly("game.players.max", file.game.players.max, 5)?;
-    exactly("game.rounds", file.game.rounds, 4)?;
-    exactly("game.turns_per_round", file.game.turns_per_round, 3)?;
-    exactly("game.ages", file.game.ages, 2)?;
-    exactly("components.divine_entities", file.components.divine_entities, 7)?;
-    for age in ["age1", "age2"] {
-        let place = format!("components.biome_cards.{age}");
-        match file.components.biome_cards.get(age) {
-            Some(&cards) => exactly(&place, cards, CARDS_OF_AGE.into())?,
-            None => return refuse(&place, "missing"),
-        }
-    }
-    exactly("setup.points", file.setup.points, 0)?;
-    exactly("setup.spores", file.setup.spores, 0)?;
-    exactly("setup.entities", file.setup.entities, 0)?;
-    exactly("discard.or_spores", file.discard.or_spores, 1)?;
-    exactly("deal.cards_per_satellite", file.deal.cards_per_satellite, 4)?;
+/// The cards dealt, by Age and number of seats.
+pub(super) fn check_deal(deal: &Deal) -> Checked {
     let rounds = [("1", vec![1, 2]), ("2", vec![3, 4])].map(|(age, rounds)| (age.to_owned(), rounds));
-    if file.deal.rounds_by_age != rounds.into() {
-        return refuse("deal.rounds_by_age", "Age 1 is for rounds 1 and 2, Age 2 for 3 and 4");
-    }
+    require(deal.rounds_by_age == rounds.into(), "deal.rounds_by_age", || {
+        "Age 1 is for rounds 1 and 2, Age 2 for 3 and 4".into()
+    })?;
     for seats in 2..=5 {
         let place = format!("deal.by_players.{seats}");
-        let Some(dealt) = file.deal.by_players.get(&seats.to_string()) else {
-            return refuse(&place, "missing");
+        let Some(dealt) = deal.by_players.get(&seats) else {
+            return refuse(place, "missing");
         };
-        let per_round = seats * i64::try_from(PACK).unwrap_or(0);
-        let left = i64::from(CARDS_OF_AGE) - 2 * per_round;
-        exactly(&format!("{place}.dealt_per_round"), dealt.per_round, per_round)?;
-        exactly(&format!("{place}.used_per_age"), dealt.used, 2 * per_round)?;
-        exactly(&format!("{place}.left_in_box_per_age"), dealt.left_in_box, left)?;
+        exactly(format!("{place}.dealt_per_round"), dealt.per_round, 4 * seats)?;
+        exactly(format!("{place}.used_per_age"), dealt.used, 8 * seats)?;
+        exactly(format!("{place}.left_in_box_per_age"), dealt.left_in_box, AGE - 8 * seats)?;
     }
-    count("deal.by_players", file.deal.by_players.len(), 4, "seat counts")
+    exactly("deal.by_players", deal.by_players.len(), 4)
 }
 
 /// Points by difference of Water Sources.
-pub(super) fn water_points(row: &rows::WaterScoring) -> Checked<[u8; 6]> {
-    count("water_scoring.points", row.points.len(), 6, "values")?;
-    exactly("water_scoring.cap_difference", row.cap_difference, 5)?;
-    let mut points = [0; 6];
-    for (index, &value) in row.points.iter().enumerate() {
-        points[index] = within(&format!("water_scoring.points[{index}]"), value, 0..=99)?;
-    }
-    if points[0] != 0 {
-        return refuse("water_scoring.points[0]", "the fewest Water Sources give nothing");
-    }
+pub(super) fn water_points(row: &WaterScoring) -> Checked<[u8; 6]> {
+    let points: Vec<u8> = row.points.iter().map(|points| points.get()).collect();
+    let Ok(points) = <[u8; 6]>::try_from(points) else {
+        return refuse("water_scoring.points", format!("{} values, not 6", row.points.len()));
+    };
+    exactly("water_scoring.points[0]", points[0], 0)?;
     Ok(points)
 }
 
 /// The stops of the Avatar.
-pub(super) fn track(rows: &[rows::StopRow]) -> Checked<[Stop; STOPS as usize]> {
-    count("track", rows.len(), STOPS, "stops")?;
-    let mut track = [Stop { round: 1, turn: 4, side: Side::Star, line: 0 }; STOPS as usize];
-    for (index, row) in (0..STOPS).zip(rows) {
+pub(super) fn track(rows: &[StopRow]) -> Checked<[Stop; STOPS as usize]> {
+    exactly("track", rows.len(), STOPS.into())?;
+    let mut track = [Stop { round: 1, turn: 4, side: None, line: CellSet::EMPTY }; STOPS as usize];
+    for ((index, row), stop) in (0..).zip(rows).zip(&mut track) {
         let place = format!("track[{index}]");
-        exactly(&format!("{place}.step"), row.step, i64::from(index) + 1)?;
-        exactly(&format!("{place}.round"), row.round, i64::from(index / 4) + 1)?;
-        let stop = &mut track[usize::from(index)];
-        stop.round = index / 4 + 1;
-        stop.turn = index % 4 + 1;
-        let kind = ["turn", "scoring"][usize::from(stop.is_scoring())];
-        if row.kind != kind {
-            return refuse(&format!("{place}.kind"), format!("`{}`, but this stop is a {kind}", row.kind));
-        }
-        if !stop.is_scoring() {
-            (stop.side, stop.line) = turn(&place, row, *stop)?;
+        (stop.round, stop.turn) = (index / 4 + 1, index % 4 + 1);
+        exactly(format!("{place}.step"), row.step, index + 1)?;
+        exactly(format!("{place}.round"), row.round, stop.round)?;
+        let due = if stop.is_scoring() { StopKind::Scoring } else { StopKind::Turn };
+        require(row.kind == due, format!("{place}.kind"), || format!("must be {due:?}").to_lowercase())?;
+        if due == StopKind::Turn {
+            let (side, line) = turn(&place, row, *stop)?;
+            (stop.side, stop.line) = (Some(side), line);
         }
     }
-    for round in track.chunks(4) {
-        if round[0].side != round[2].side || round[0].side == round[1].side {
-            let place = format!("track[{}].satellite", 4 * round[0].round - 2);
-            return refuse(
-                &place,
-                "a Satellite is read at turns 1 and 3 by one neighbour, at turn 2 by the other",
-            );
-        }
+    for (round, stops) in track.chunks(4).enumerate() {
+        let place = format!("track[{}].satellite", 4 * round + 2);
+        let alternates = stops[0].side == stops[2].side && stops[0].side != stops[1].side;
+        require(alternates, place, || {
+            "a Satellite is read at turns 1 and 3 by one neighbour, at turn 2 by the other".into()
+        })?;
     }
     Ok(track)
 }
 
-fn turn(place: &str, row: &rows::StopRow, stop: Stop) -> Checked<(Side, u16)> {
-    let missing = |field: &str| CatalogueError::new(format!("{place}.{field}"), "missing");
-    let turn = row.turn.ok_or_else(|| missing("turn"))?;
-    exactly(&format!("{place}.turn"), turn, stop.turn.into())?;
-    let age = row.age.ok_or_else(|| missing("age"))?;
-    exactly(&format!("{place}.age"), age, i64::from(stop.age()) + 1)?;
-    let satellite = row.satellite.as_ref().ok_or_else(|| missing("satellite"))?;
-    let side = match word(&format!("{place}.satellite"), satellite, &["moon", "star"])? {
-        0 => Side::Moon,
-        _ => Side::Star,
-    };
-    let line = row.line.as_ref().ok_or_else(|| missing("line"))?;
-    let line = word(&format!("{place}.line"), line, &["row", "column"])?;
-    let index = row.index.ok_or_else(|| missing("index"))?;
-    let index = within(&format!("{place}.index"), index, 0..=2)?;
-    let cells = row.cells.as_ref().ok_or_else(|| missing("cells"))?;
-    let cells = cell_list(&format!("{place}.cells"), cells)?;
-    if cells != mask(&LINES[usize::from(3 * line + index)]) {
-        return refuse(&format!("{place}.cells"), "not the cells of the line named");
+fn turn(place: &str, row: &StopRow, stop: Stop) -> Checked<(Side, CellSet)> {
+    fn due<T>(place: &str, field: &str, value: Option<T>) -> Checked<T> {
+        value.map_or_else(|| refuse(format!("{place}.{field}"), "missing"), Ok)
     }
+    exactly(format!("{place}.turn"), due(place, "turn", row.turn)?, stop.turn)?;
+    exactly(format!("{place}.age"), due(place, "age", row.age)?, stop.round.div_ceil(2))?;
+    let side = due(place, "satellite", row.satellite)?;
+    let first = match due(place, "line", row.line)? {
+        Line::Row => 0,
+        Line::Column => 3,
+    };
+    let line = LINES[first + usize::from(due(place, "index", row.index)?.get())];
+    let cells = cell_set(&format!("{place}.cells"), due(place, "cells", row.cells.as_deref())?)?;
+    require(cells == line.into_iter().collect(), format!("{place}.cells"), || {
+        "not the cells of the line named".into()
+    })?;
     Ok((side, cells))
 }

@@ -1,20 +1,17 @@
 //! Scoring cases: single questions about boards, answered by the rules that play the game.
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::record::LineError;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::lines::{self, wrong};
-use super::position::{Position, difference, empty};
+use super::position::{Position, difference, first_activation, table};
 use super::rows::PlayerRow;
-use crate::LineError;
 use crate::rauha::Catalogue;
 use crate::rauha::action::Action;
-use crate::rauha::pieces::Effect;
-use crate::rauha::rules::Rules;
-use crate::rauha::scoring::can;
-use crate::rauha::state::Source;
-use crate::rauha::turn::free;
+use crate::rauha::catalogue::Effect;
+use crate::rauha::legal::can_activate;
+use crate::rauha::state::{Activation, EntitySet, Source};
 
 type Answer = Result<Value, LineError>;
 
@@ -71,7 +68,7 @@ impl Case {
             "main_action" => self.main_action(&mut self.position(catalogue)?),
             "water" => Ok(self.table(catalogue)?.water()),
             "activatable" => self.activatable(&mut self.position(catalogue)?),
-            "leader" => self.leader(),
+            "leader" => self.leader(catalogue),
             "count" => Ok(self.position(catalogue)?.counts()),
             "draft_satellite" => self.draft_satellite(catalogue),
             "spore_target" => self.spore_target(&self.position(catalogue)?),
@@ -89,35 +86,30 @@ impl Case {
     }
 
     /// The boards, with seat 0 acting.
-    fn table<'a>(&self, catalogue: &'a Catalogue) -> Result<Position<'a>, LineError> {
-        let rows = match &self.state {
-            Some(state) => &state.players,
-            None => return wrong("state", "missing"),
-        };
-        let boards = lines::boards("state.players", rows, catalogue)?;
-        let rules = Rules::new(catalogue, u8::try_from(boards.len()).unwrap_or(0), 0);
-        let mut state = empty();
-        state.boards[..boards.len()].copy_from_slice(&boards);
-        Ok(Position { catalogue, rules, state, seat: Seat::new(0) })
+    fn table(&self, catalogue: &Catalogue) -> Result<Position, LineError> {
+        let rows = &need("state", self.state.as_ref())?.players;
+        Ok(Position::new(&lines::boards("state.players", rows, catalogue)?, catalogue))
     }
 
     /// The boards, with `player` acting, its card in hand and its Entities welcomed in this turn.
-    fn position<'a>(&self, catalogue: &'a Catalogue) -> Result<Position<'a>, LineError> {
+    fn position(&self, catalogue: &Catalogue) -> Result<Position, LineError> {
         let mut position = self.table(catalogue)?;
-        let seat = lines::number("player", need("player", self.player)?, position.rules.seats - 1)?;
-        position.seat = Seat::new(seat);
-        position.state.first = seat;
-        let row = &self.state.as_ref().expect("table has found it").players[usize::from(seat)];
-        let place = format!("state.players[{seat}]");
+        let rows = &self.state.as_ref().expect("table has found it").players;
+        let seats = u8::try_from(rows.len()).expect("at most five boards");
+        let seat = lines::seat("player", need("player", self.player)?, seats)?;
+        (position.seat, position.state.first) = (seat, seat);
+        let row = &rows[seat.index()];
+        let place = format!("state.players[{}]", seat.number());
         if let Some(hand) = row.hand {
-            position.state.kept[usize::from(seat)] = lines::card(&format!("{place}.hand"), hand)?;
+            position.state.kept[seat] = Some(lines::card(&format!("{place}.hand"), hand)?);
         }
         if let Some(fresh) = &row.fresh {
             let place = format!("{place}.fresh");
-            position.state.fresh = lines::entities(&place, fresh, catalogue)?;
-            if position.state.fresh & !position.board().entities != 0 {
+            let welcomed = lines::entities(&place, fresh, catalogue)?;
+            if !welcomed.difference(position.board().entities).is_empty() {
                 return wrong(&place, "an Entity that is not held");
             }
+            position.state.welcomed = welcomed;
         }
         Ok(position)
     }
@@ -125,14 +117,14 @@ impl Case {
     fn activate_cell(&self, position: &mut Position) -> Answer {
         let cell = self.cell()?;
         let effect = position.effect(cell);
-        if !can(effect, position.board()) {
+        if !can_activate(effect, position.board()) {
             return Ok(json!({ "activatable": false }));
         }
         if !matches!(effect, Effect::BuySpore { .. }) {
             return Ok(position.activate(Action::ActivateCell { cell }, None));
         }
         let target = self.target()?;
-        if free(position.board()) >> target & 1 == 0 {
+        if position.board().spores.contains(target) {
             return Ok(json!({ "activatable": false }));
         }
         Ok(position.activate(Action::ActivateCell { cell }, Some(target)))
@@ -140,10 +132,10 @@ impl Case {
 
     fn activate_entity(&self, position: &mut Position) -> Answer {
         let key = need("entity", self.entity.as_ref())?;
-        let entity = lines::entity("entity", key, position.catalogue)?;
-        let held = position.board().entities >> entity & 1 == 1;
-        let effect = position.rules.entities[usize::from(entity)];
-        if !held || !can(effect, position.board()) {
+        let entity = lines::entity("entity", key, &position.game.catalogue.value)?;
+        let held = position.board().entities.contains(entity);
+        let effect = position.game.effect_of(entity);
+        if !held || !can_activate(effect, position.board()) {
             return Ok(json!({ "activatable": false }));
         }
         let target = match effect {
@@ -155,27 +147,26 @@ impl Case {
 
     fn place(&self, position: &mut Position) -> Answer {
         let cell = self.cell()?;
-        let hand = position.hand()?;
         let before = *position.board();
-        let legal = position.rules.fitting(&before, hand);
+        let legal = position.game.cells_for(&before, position.hand()?);
         let mut answer = json!({
             "legal_cells": lines::cells(legal),
-            "spore_cells": lines::cells(free(&before)),
-            "legal": legal >> cell & 1 == 1,
+            "spore_cells": lines::cells(before.cells_without_spore()),
+            "legal": legal.contains(cell),
         });
-        if legal >> cell & 1 == 0 {
+        if !legal.contains(cell) {
             return Ok(answer);
         }
         position.choose(Action::Place { cell });
-        let after = position.board();
-        let fresh = position.state.fresh;
-        let seats = &position.state.boards[..usize::from(position.rules.seats)];
-        let entities: Vec<_> = seats.iter().map(|board| position.keys(board.entities)).collect();
+        let (after, welcomed) = (position.board(), position.state.welcomed);
+        let boards = position.seats().map(|seat| &position.state.boards[seat]);
+        let entities: Vec<_> = boards.map(|board| position.keys(board.entities)).collect();
+        let new = Activation { entities: welcomed, ..Activation::default() };
         answer["crystals_delta"] = difference(after.crystals, before.crystals);
-        answer["taken"] = json!(position.keys(fresh));
-        answer["water_after"] = json!(position.rules.sources(after));
+        answer["taken"] = json!(position.keys(welcomed));
+        answer["water_after"] = json!(position.game.water(after));
         answer["entities_after"] = json!(entities);
-        answer["entities_activatable"] = json!(position.keys(position.rules.possible(after, 0, fresh).1));
+        answer["entities_activatable"] = json!(position.keys(position.game.possible(after, new).entities));
         Ok(answer)
     }
 
@@ -184,13 +175,13 @@ impl Case {
         let (legal, action) = match need("action", self.action.as_deref())? {
             "place" => {
                 let cell = self.cell()?;
-                let fits = position.rules.fitting(position.board(), hand);
-                (fits >> cell & 1 == 1, Action::Place { cell })
+                let cells = position.game.cells_for(position.board(), hand);
+                (cells.contains(cell), Action::Place { cell })
             }
             "crystals" => (true, Action::TakeCrystals),
             "spore" => {
                 let cell = self.cell()?;
-                (free(position.board()) >> cell & 1 == 1, Action::TakeSpore { cell })
+                (!position.board().spores.contains(cell), Action::TakeSpore { cell })
             }
             other => {
                 return wrong("action", format_args!("`{other}` is none of place, crystals, spore"));
@@ -212,46 +203,42 @@ impl Case {
     fn activatable(&self, position: &mut Position) -> Answer {
         position.state.stop = lines::stop("step", need("step", self.step)?)?;
         if position.state.is_scoring() {
-            position.state.fresh = 0;
+            position.state.welcomed = EntitySet::EMPTY;
         }
-        let (cells, entities) = position.rules.activatable(&position.state);
-        Ok(json!({ "cells": lines::cells(cells), "entities": position.keys(entities) }))
+        let possible = position.game.activatable(&position.state);
+        Ok(json!({ "cells": lines::cells(possible.cells), "entities": position.keys(possible.entities) }))
     }
 
-    fn leader(&self) -> Answer {
-        let seats = self.seats()?;
-        let stack = need("initial_stack", self.initial_stack.as_ref())?;
-        let top = top_of(stack, seats)?;
-        let mut state = empty();
-        state.leader = top;
+    fn leader(&self, catalogue: &Catalogue) -> Answer {
+        let seats = lines::seats(need("players", self.players)?)?;
+        let mut state = first_activation(&table(catalogue, seats));
+        state.leader = lines::top_of(need("initial_stack", self.initial_stack.as_ref())?, seats)?;
         for (index, &[seat, gain]) in need("events", self.events.as_ref())?.iter().enumerate() {
             let place = format!("events[{index}]");
-            let seat = Seat::new(lines::number(&place, seat, seats - 1)?);
+            let seat = lines::seat(&place, seat, seats)?;
             let gain = lines::amount(&place, gain)?;
-            let total = state.boards[seat.index()].points().checked_add(gain);
-            if total.is_none() {
+            if state.boards[seat].points().checked_add(gain).is_none() {
                 return wrong(&place, "the points of a seat exceed 65535");
             }
             state.gain(seat, Source::Turns, gain);
         }
-        Ok(json!({ "first": state.leader }))
+        Ok(json!({ "first": state.leader.number() }))
     }
 
     fn draft_satellite(&self, catalogue: &Catalogue) -> Answer {
-        let seats = self.seats()?;
-        let seat = Seat::new(lines::number("player", need("player", self.player)?, seats - 1)?);
+        let seats = lines::seats(need("players", self.players)?)?;
+        let seat = lines::seat("player", need("player", self.player)?, seats)?;
         let stop = lines::stop("step", need("step", self.step)?)?;
-        let stop = catalogue.track[usize::from(stop - 1)];
-        if stop.is_scoring() {
-            return wrong("step", "nothing is drafted at a corner");
+        match catalogue.track[usize::from(stop - 1)].side {
+            Some(side) => Ok(json!({ "satellite": table(catalogue, seats).satellite(seat, side).number() })),
+            None => wrong("step", "nothing is drafted at a corner"),
         }
-        Ok(json!({ "satellite": Rules::satellite(seat, stop.side, seats) }))
     }
 
     fn spore_target(&self, position: &Position) -> Answer {
         let (effect, target) = (position.effect(self.cell()?), self.target()?);
-        let buys = matches!(effect, Effect::BuySpore { .. }) && can(effect, position.board());
-        Ok(json!({ "legal": buys && free(position.board()) >> target & 1 == 1 }))
+        let buys = matches!(effect, Effect::BuySpore { .. }) && can_activate(effect, position.board());
+        Ok(json!({ "legal": buys && !position.board().spores.contains(target) }))
     }
 
     fn winners(&self) -> Answer {
@@ -266,22 +253,4 @@ impl Case {
         let winners: Vec<usize> = (0..points.len()).filter(|&seat| points.get(seat) == most).collect();
         Ok(json!({ "winners": winners, "shared": winners.len() > 1 }))
     }
-
-    fn seats(&self) -> Result<u8, LineError> {
-        match need("players", self.players)? {
-            seats @ 2..=5 => Ok(u8::try_from(seats).unwrap_or(0)),
-            other => wrong("players", format_args!("{other} is not from 2 to 5")),
-        }
-    }
-}
-
-/// The seat on top of a stack in which every seat is once.
-pub(super) fn top_of(stack: &[i64], seats: u8) -> Result<u8, LineError> {
-    let mut sorted = stack.to_vec();
-    sorted.sort_unstable();
-    if !sorted.into_iter().eq(0..i64::from(seats)) {
-        return wrong("initial_stack", format_args!("not every seat below {seats} once"));
-    }
-    let top = stack.last().copied().unwrap_or(0);
-    Ok(u8::try_from(top).unwrap_or(0))
 }

@@ -4,11 +4,13 @@
 
 use std::collections::BTreeSet;
 
+use boardwire_kernel::Seat;
+use boardwire_kernel::record::LineError;
+
 use super::rows::PlayerRow;
-use crate::LineError;
 use crate::rauha::Catalogue;
-use crate::rauha::pieces::{CARDS, CELLS, STOPS, members, printed};
-use crate::rauha::state::Board;
+use crate::rauha::catalogue::{STOPS, printed};
+use crate::rauha::state::{BiomeId, Board, CARDS, CELLS, CellSet, EntityId, EntitySet};
 
 /// Crystals and points in a line are no more than this.
 const MOST: i64 = 9999;
@@ -22,7 +24,28 @@ pub(super) fn wrong<T>(place: &str, problem: impl std::fmt::Display) -> Result<T
 pub(super) fn number(place: &str, value: i64, most: u8) -> Result<u8, LineError> {
     match u8::try_from(value) {
         Ok(number) if number <= most => Ok(number),
-        _ => wrong(place, format_args!("{value} is not from 0 to {most}")),
+        Ok(_) | Err(_) => wrong(place, format_args!("{value} is not from 0 to {most}")),
+    }
+}
+
+/// A seat of a table of `seats`.
+pub(super) fn seat(place: &str, value: i64, seats: u8) -> Result<Seat, LineError> {
+    number(place, value, seats - 1).map(Seat::new)
+}
+
+/// A number of seats.
+pub(super) fn seats(value: i64) -> Result<u8, LineError> {
+    let seats = u8::try_from(value).ok().filter(|seats| (2..=5).contains(seats));
+    seats.map_or_else(|| wrong("players", format_args!("{value} is not from 2 to 5")), Ok)
+}
+
+/// The seat on top of a stack in which every seat is once.
+pub(super) fn top_of(stack: &[i64], seats: u8) -> Result<Seat, LineError> {
+    let mut sorted = stack.to_vec();
+    sorted.sort_unstable();
+    match stack.last() {
+        Some(&top) if sorted.into_iter().eq(0..i64::from(seats)) => seat("initial_stack", top, seats),
+        Some(_) | None => wrong("initial_stack", format_args!("not every seat below {seats} once")),
     }
 }
 
@@ -43,20 +66,20 @@ pub(super) fn stop(place: &str, value: i64) -> Result<u8, LineError> {
 pub(super) fn amount(place: &str, value: i64) -> Result<u16, LineError> {
     match u16::try_from(value) {
         Ok(amount) if value <= MOST => Ok(amount),
-        _ => wrong(place, format_args!("{value} is not from 0 to {MOST}")),
+        Ok(_) | Err(_) => wrong(place, format_args!("{value} is not from 0 to {MOST}")),
     }
 }
 
-/// The id of a card.
-pub(super) fn card(place: &str, value: i64) -> Result<u8, LineError> {
+/// A card.
+pub(super) fn card(place: &str, value: i64) -> Result<BiomeId, LineError> {
     match number(place, value, CARDS - 1) {
-        Ok(card) => Ok(card + 1),
+        Ok(card) => Ok(BiomeId::new(card + 1)),
         Err(_) => wrong(place, format_args!("there is no card {value}")),
     }
 }
 
-/// The id of the biome visible on a cell.
-fn biome(place: &str, value: i64, at: u8) -> Result<u8, LineError> {
+/// The biome visible on a cell.
+fn biome(place: &str, value: i64, at: u8) -> Result<BiomeId, LineError> {
     let sides = [(0, value - 100), (1, value - 110)];
     match sides.into_iter().find(|(_, cell)| (0..i64::from(CELLS)).contains(cell)) {
         Some((side, cell)) if cell == i64::from(at) => Ok(printed(side, at)),
@@ -69,76 +92,72 @@ fn biome(place: &str, value: i64, at: u8) -> Result<u8, LineError> {
 }
 
 /// The number by which cases and records call a biome.
-pub(super) fn written(id: u8) -> u8 {
-    match id {
-        0..=CARDS => id.saturating_sub(1),
-        _ if id <= CARDS + CELLS => 100 + (id - CARDS - 1),
-        _ => 110 + (id - CARDS - CELLS - 1),
+pub(super) fn written(id: BiomeId) -> u8 {
+    match id.get() {
+        card @ ..=CARDS => card - 1,
+        cell if cell <= CARDS + CELLS => 100 + (cell - CARDS - 1),
+        cell => 110 + (cell - CARDS - CELLS - 1),
     }
 }
 
-/// The number of the Entity with this key.
-pub(super) fn entity(place: &str, key: &str, catalogue: &Catalogue) -> Result<u8, LineError> {
-    (0..)
-        .zip(&catalogue.entities)
-        .find(|(_, entity)| entity.key == key)
-        .map_or_else(|| wrong(place, format_args!("there is no Entity `{key}`")), |(number, _)| Ok(number))
+/// The Entity with this key.
+pub(super) fn entity(place: &str, key: &str, catalogue: &Catalogue) -> Result<EntityId, LineError> {
+    match (1..).zip(&catalogue.entities).find(|(_, entity)| entity.key == key) {
+        Some((number, _)) => Ok(EntityId::new(number)),
+        None => wrong(place, format_args!("there is no Entity `{key}`")),
+    }
 }
 
-/// Different Entities, as a mask.
-pub(super) fn entities(place: &str, keys: &[String], catalogue: &Catalogue) -> Result<u8, LineError> {
-    let mut mask = 0;
+/// Different Entities.
+pub(super) fn entities(place: &str, keys: &[String], catalogue: &Catalogue) -> Result<EntitySet, LineError> {
+    let mut set = EntitySet::EMPTY;
     for (index, key) in keys.iter().enumerate() {
         let place = format!("{place}[{index}]");
-        let bit = 1 << entity(&place, key, catalogue)?;
-        if mask & bit != 0 {
+        let entity = entity(&place, key, catalogue)?;
+        if set.contains(entity) {
             return wrong(&place, format_args!("`{key}` stands there twice"));
         }
-        mask |= bit;
+        set.insert(entity);
     }
-    Ok(mask)
+    Ok(set)
 }
 
 /// The keys of some Entities, in alphabetical order.
-pub(super) fn keys(entities: u8, catalogue: &Catalogue) -> Vec<String> {
-    let key = |entity: u8| catalogue.entities[usize::from(entity)].key.clone();
-    let keys: BTreeSet<String> = members(entities.into()).map(key).collect();
+pub(super) fn keys(entities: EntitySet, catalogue: &Catalogue) -> Vec<String> {
+    let key = |entity| catalogue.entity(EntityId::new(entity)).key.clone();
+    let keys: BTreeSet<String> = entities.iter().map(key).collect();
     keys.into_iter().collect()
 }
 
 /// Cells, ascending.
-pub(super) fn cells(mask: u16) -> Vec<u8> {
-    members(mask).collect()
+pub(super) fn cells(cells: CellSet) -> Vec<u8> {
+    cells.iter().collect()
 }
 
 /// A board's Spores as nine numbers.
 pub(super) fn spores(board: &Board) -> Vec<u8> {
-    (0..CELLS).map(|cell| u8::from(board.spores >> cell & 1 == 1)).collect()
+    (0..CELLS).map(|cell| u8::from(board.spores.contains(cell))).collect()
 }
 
 impl PlayerRow {
     /// The board, checked by itself.
-    pub(super) fn board(&self, place: &str, catalogue: &Catalogue) -> Result<Board, LineError> {
-        let nine = |field: &str, given: usize| {
-            if given == usize::from(CELLS) {
-                Ok(())
-            } else {
-                wrong(&format!("{place}.{field}"), format_args!("{given} values, not {CELLS}"))
-            }
+    fn board(&self, place: &str, catalogue: &Catalogue) -> Result<Board, LineError> {
+        let nine = |field: &str, given: usize| match given {
+            9 => Ok(()),
+            given => wrong(&format!("{place}.{field}"), format_args!("{given} values, not {CELLS}")),
         };
         nine("cells", self.cells.len())?;
         nine("spores", self.spores.len())?;
-        let mut board = Board {
-            crystals: amount(&format!("{place}.crystals"), self.crystals)?,
-            gained: [amount(&format!("{place}.points"), self.points)?, 0, 0, 0],
-            entities: entities(&format!("{place}.entities"), &self.entities, catalogue)?,
-            ..Board::default()
-        };
+        let crystals = amount(&format!("{place}.crystals"), self.crystals)?;
+        let mut board = Board::new([printed(0, 0); CELLS as usize], crystals);
+        board.gained[0] = amount(&format!("{place}.points"), self.points)?;
+        board.entities = entities(&format!("{place}.entities"), &self.entities, catalogue)?;
         for at in 0..CELLS {
             let index = usize::from(at);
             board.cells[index] = biome(&format!("{place}.cells[{at}]"), self.cells[index], at)?;
-            let spore = number(&format!("{place}.spores[{at}]"), self.spores[index], 1)?;
-            board.spores |= u16::from(spore) << at;
+            if number(&format!("{place}.spores[{at}]"), self.spores[index], 1)? == 1 {
+                board.spores.insert(at);
+            }
         }
         Ok(board)
     }
@@ -153,29 +172,26 @@ pub(super) fn boards(
     if !(1..=5).contains(&rows.len()) {
         return wrong(place, format_args!("{} seats, not 1 to 5", rows.len()));
     }
-    let mut seen = BTreeSet::new();
-    let (mut held, mut sides) = (0, BTreeSet::new());
+    let (mut seen, mut sides, mut held) = (BTreeSet::new(), BTreeSet::new(), EntitySet::EMPTY);
     let mut boards = Vec::with_capacity(rows.len());
     for (seat, row) in rows.iter().enumerate() {
         let place = format!("{place}[{seat}]");
         let board = row.board(&place, catalogue)?;
         for (at, id) in board.cells.into_iter().enumerate() {
-            if id > CARDS {
-                sides.insert((id - CARDS - 1) / CELLS);
+            if !id.is_card() {
+                sides.insert(id.get() > CARDS + CELLS);
             } else if !seen.insert(id) {
-                return wrong(
-                    &format!("{place}.cells[{at}]"),
-                    format_args!("card {} is there twice", written(id)),
-                );
+                let place = format!("{place}.cells[{at}]");
+                return wrong(&place, format_args!("card {} is there twice", written(id)));
             }
         }
         if sides.len() > 1 {
             return wrong(&format!("{place}.cells"), "both sides of the boards in one game");
         }
-        if held & board.entities != 0 {
+        if !held.intersection(board.entities).is_empty() {
             return wrong(&format!("{place}.entities"), "an Entity has two holders");
         }
-        held |= board.entities;
+        held = held.union(board.entities);
         if let Some(hand) = row.hand {
             let place = format!("{place}.hand");
             if !seen.insert(card(&place, hand)?) {

@@ -1,25 +1,26 @@
-//! ReplayFormat games as they are believed: every component and number exists.
+//! Recorded games, validated: every component and number exists.
 
 use std::collections::BTreeSet;
 
+use boardwire_kernel::Seat;
+use boardwire_kernel::record::LineError;
 use serde_json::Value;
 
-use super::cases::top_of;
 use super::lines::{self, wrong};
 use super::rows::{
     ActivateRow, DraftRow, EventRow, FinalRow, MainRow, PlayerRow, RecordRow, StepRow, UseRow,
 };
-use crate::LineError;
 use crate::rauha::Catalogue;
 use crate::rauha::action::Action;
-use crate::rauha::pieces::{CARDS_OF_AGE, PACK};
+use crate::rauha::catalogue::AGE;
+use crate::rauha::state::{EntityId, PACK};
 
 /// A recorded game whose every number can be.
 pub(super) struct Record {
     pub(super) players: u8,
     pub(super) side: String,
     /// Who leads first.
-    pub(super) leader: u8,
+    pub(super) leader: Seat,
     /// The cards of each Age in the order of dealing.
     pub(super) deals: Vec<Vec<u8>>,
     pub(super) log: Vec<Event>,
@@ -29,18 +30,18 @@ pub(super) struct Record {
 pub(super) enum Event {
     Start {
         step: u8,
-        first: u8,
+        first: Seat,
     },
     Draft {
         step: u8,
-        player: u8,
-        satellite: u8,
+        player: Seat,
+        satellite: Seat,
         options: Vec<u8>,
         pick: u8,
     },
     Main {
         step: u8,
-        player: u8,
+        player: Seat,
         card: u8,
         legal_cells: Vec<u8>,
         spore_cells: Vec<u8>,
@@ -49,7 +50,7 @@ pub(super) enum Event {
     },
     Activate {
         step: u8,
-        player: u8,
+        player: Seat,
         cells: Vec<u8>,
         entities: Vec<String>,
         action: Use,
@@ -62,7 +63,7 @@ pub(super) enum Event {
     },
     Final {
         points: Vec<i64>,
-        winners: Vec<u8>,
+        winners: Vec<Seat>,
     },
 }
 
@@ -70,7 +71,7 @@ pub(super) enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Cell { cell: u8, spore: Option<u8> },
-    Entity { entity: u8, spore: Option<u8> },
+    Entity { entity: EntityId, spore: Option<u8> },
     End,
 }
 
@@ -81,10 +82,7 @@ impl Record {
         if let Some(op) = row.op.filter(|op| op != "game") {
             return wrong("op", format_args!("`{op}` is not `game`"));
         }
-        let players = match row.players {
-            seats @ 2..=5 => u8::try_from(seats).unwrap_or(0),
-            other => return wrong("players", format_args!("{other} is not from 2 to 5")),
-        };
+        let players = lines::seats(row.players)?;
         if row.side != "A" && row.side != "B" {
             return wrong("side", format_args!("`{}` is neither A nor B", row.side));
         }
@@ -93,7 +91,7 @@ impl Record {
         Ok(Self {
             players,
             side: row.side,
-            leader: top_of(&row.initial_stack, players)?,
+            leader: lines::top_of(&row.initial_stack, players)?,
             deals: deals(&row.deals, players)?,
             log: log
                 .map(|(index, event)| reader.event(&format!("log[{index}]"), event))
@@ -118,14 +116,14 @@ fn deals(rounds: &[Vec<Vec<i64>>], players: u8) -> Result<Vec<Vec<u8>>, LineErro
             for (index, &number) in pack.iter().enumerate() {
                 let place = format!("{place}[{index}]");
                 let card = lines::card(&place, number)?;
-                let age = usize::from((card - 1) / CARDS_OF_AGE);
+                let age = usize::from((card.get() - 1) / AGE);
                 if age != round / 2 {
                     return wrong(&place, format_args!("card {number} is of Age {}", age + 1));
                 }
                 if !seen.insert(card) {
                     return wrong(&place, format_args!("card {number} is dealt twice"));
                 }
-                ages[age].push(card);
+                ages[age].push(card.get());
             }
         }
     }
@@ -205,8 +203,8 @@ impl Reader<'_> {
         })
     }
 
-    fn seat(&self, place: &str, seat: i64) -> Result<u8, LineError> {
-        lines::number(place, seat, self.players - 1)
+    fn seat(&self, place: &str, seat: i64) -> Result<Seat, LineError> {
+        lines::seat(place, seat, self.players)
     }
 
     fn keys(&self, place: &str, keys: Vec<String>) -> Result<Vec<String>, LineError> {
@@ -241,19 +239,19 @@ fn card(place: &str, value: i64) -> Result<u8, LineError> {
 }
 
 /// Values read one by one, none of them twice.
-fn each(
+fn each<T: PartialEq>(
     place: &str,
     values: &[i64],
-    read: impl Fn(&str, i64) -> Result<u8, LineError>,
-) -> Result<Vec<u8>, LineError> {
+    read: impl Fn(&str, i64) -> Result<T, LineError>,
+) -> Result<Vec<T>, LineError> {
     let mut list = Vec::with_capacity(values.len());
     for (index, &value) in values.iter().enumerate() {
         let place = format!("{place}[{index}]");
-        let value = read(&place, value)?;
-        if list.contains(&value) {
+        let item = read(&place, value)?;
+        if list.contains(&item) {
             return wrong(&place, format_args!("{value} stands there twice"));
         }
-        list.push(value);
+        list.push(item);
     }
     Ok(list)
 }

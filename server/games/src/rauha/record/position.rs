@@ -1,69 +1,80 @@
 //! A case's boards as a position that the rules can act on.
 
-use boardwire_kernel::{BitSet, Seat};
+use std::sync::Arc;
+
+use boardwire_kernel::record::LineError;
+use boardwire_kernel::{Chance, Digest, Game, Loaded, Seat, set_up};
 use serde_json::{Value, json};
 
 use super::lines::{self, wrong};
-use crate::LineError;
-use crate::rauha::Catalogue;
 use crate::rauha::action::Action;
-use crate::rauha::pieces::{ANIMALS, Effect, PACK, Per};
-use crate::rauha::rules::Rules;
-use crate::rauha::state::{Board, Phase, SEATS, State};
+use crate::rauha::catalogue::{ANIMALS, Effect, Per};
+use crate::rauha::state::{BiomeId, Board, EntitySet, Phase, State};
+use crate::rauha::{Catalogue, Rauha};
 
 /// A case's boards as a position in which the seat asked about acts.
-pub(super) struct Position<'a> {
-    pub(super) catalogue: &'a Catalogue,
-    pub(super) rules: Rules,
+pub(super) struct Position {
+    pub(super) game: Rauha,
     pub(super) state: State,
     pub(super) seat: Seat,
+    /// The seats of the case; the first only once more if it has no second.
+    seats: u8,
 }
 
-/// A first turn's activation with no boards.
-pub(super) fn empty() -> State {
-    State {
-        stop: 1,
-        phase: Phase::Activate,
-        leader: 0,
-        first: 0,
-        done: 0,
-        used_cells: 0,
-        used_entities: 0,
-        fresh: 0,
-        boards: [Board::default(); SEATS],
-        kept: [0; SEATS],
-        packs: [[[0; PACK]; SEATS]; 4],
-        undealt: BitSet::EMPTY,
-    }
+/// A table of so many seats.
+pub(super) fn table(catalogue: &Catalogue, seats: u8) -> Rauha {
+    // Nobody asks a case for the digest of its catalogue.
+    let loaded = Loaded { value: catalogue.clone(), digest: Digest::of_bytes(&[]) };
+    set_up(Arc::new(loaded), seats.into(), []).expect("two to five seats with the default options")
+}
+
+/// Activation in the first turn, on boards as they are at the start, seat 0 acting and leading.
+pub(super) fn first_activation(game: &Rauha) -> State {
+    let mut state = game.deal(&mut Chance::seeded(0, Rauha::TYPE.streams.len()));
+    (state.phase, state.leader, state.first) = (Phase::Activate, Seat::FIRST, Seat::FIRST);
+    state
 }
 
 pub(super) fn difference(after: u16, before: u16) -> Value {
     json!(i32::from(after) - i32::from(before))
 }
 
-impl Position<'_> {
-    pub(super) fn board(&self) -> &Board {
-        &self.state.boards[self.seat.index()]
+impl Position {
+    /// A position of these boards, seat 0 acting.
+    pub(super) fn new(boards: &[Board], catalogue: &Catalogue) -> Self {
+        let seats = u8::try_from(boards.len()).expect("at most five boards");
+        let game = table(catalogue, seats.max(2));
+        let mut state = first_activation(&game);
+        for (board, &given) in state.boards.of_mut(seats.max(2)).iter_mut().zip(boards.iter().cycle()) {
+            *board = given;
+        }
+        Self { game, state, seat: Seat::FIRST, seats }
     }
 
-    pub(super) fn keys(&self, entities: u8) -> Vec<String> {
-        lines::keys(entities, self.catalogue)
+    /// The seats of the case.
+    pub(super) fn seats(&self) -> impl Iterator<Item = Seat> {
+        Seat::all(self.seats)
+    }
+
+    pub(super) fn board(&self) -> &Board {
+        &self.state.boards[self.seat]
+    }
+
+    pub(super) fn keys(&self, entities: EntitySet) -> Vec<String> {
+        lines::keys(entities, &self.game.catalogue.value)
     }
 
     pub(super) fn effect(&self, cell: u8) -> Effect {
-        let id = self.board().cells[usize::from(cell)];
-        self.rules.biomes[usize::from(id)].effect
+        self.game.biome(self.board().at(cell)).effect
     }
 
-    pub(super) fn hand(&self) -> Result<u8, LineError> {
-        match self.state.kept[self.seat.index()] {
-            0 => wrong(&format!("state.players[{}].hand", self.seat.number()), "missing"),
-            card => Ok(card),
-        }
+    pub(super) fn hand(&self) -> Result<BiomeId, LineError> {
+        let place = || format!("state.players[{}].hand", self.seat.number());
+        self.state.kept[self.seat].map_or_else(|| wrong(&place(), "missing"), Ok)
     }
 
     pub(super) fn choose(&mut self, action: Action) {
-        self.rules.choose(&mut self.state, self.seat, action);
+        self.game.choose(&mut self.state, self.seat, action);
     }
 
     /// Activates, puts the Spore, and says what changed.
@@ -78,33 +89,31 @@ impl Position<'_> {
             "activatable": true,
             "crystals_delta": difference(after.crystals, before.crystals),
             "points_delta": difference(after.points(), before.points()),
-            "spores_added": lines::cells(after.spores & !before.spores),
+            "spores_added": lines::cells(after.spores.difference(before.spores)),
         })
     }
 
     /// Which Entities have a complete line anywhere.
     pub(super) fn aligned(&self) -> Value {
         // The diagonal meets every row and every column.
-        let called = [0, 4, 8].map(|cell| self.rules.called(self.board(), cell));
-        json!({ "entities": self.keys(called[0] | called[1] | called[2]) })
+        let called = [0, 4, 8].map(|cell| self.game.called(self.board(), cell));
+        json!({ "entities": self.keys(called.into_iter().fold(EntitySet::EMPTY, EntitySet::union)) })
     }
 
     /// The Water Sources of all seats and what they give in a scoring.
     pub(super) fn water(&self) -> Value {
-        let seats = || Seat::all(self.rules.seats);
-        let counts: Vec<_> =
-            seats().map(|seat| self.rules.sources(&self.state.boards[seat.index()])).collect();
-        let points: Vec<_> = seats().map(|seat| self.rules.water_points(&self.state, seat)).collect();
+        let counts: Vec<_> = self.seats().map(|seat| self.game.water(&self.state.boards[seat])).collect();
+        let points: Vec<_> = self.seats().map(|seat| self.game.water_points(&self.state, seat)).collect();
         json!({ "counts": counts, "points": points })
     }
 
     pub(super) fn counts(&self) -> Value {
         let mut counts = json!({});
-        for (kind, animal) in (0..).zip(ANIMALS) {
-            counts[animal] = json!(self.rules.count(self.board(), Per::Animal(kind)));
+        for (animal, per) in ANIMALS.into_iter().zip([Per::Flying, Per::Land, Per::Marine]) {
+            counts[animal] = json!(self.game.count(self.board(), per));
         }
-        counts["spore"] = json!(self.rules.count(self.board(), Per::Spore));
-        counts["water"] = json!(self.rules.count(self.board(), Per::Water));
+        counts["spore"] = json!(self.game.count(self.board(), Per::Spore));
+        counts["water"] = json!(self.game.count(self.board(), Per::Water));
         counts
     }
 }

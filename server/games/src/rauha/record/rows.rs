@@ -1,4 +1,4 @@
-//! ReplayFormat games as they are written, before anything is believed of them.
+//! Recorded games as they stand in JSON, not validated.
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;

@@ -1,6 +1,8 @@
 //! Step 4: activations in a turn.
 
-use super::{SIDE_A, Scene, id};
+use boardwire_kernel::Seat;
+
+use super::{SIDE_A, Scene, cells, id};
 use crate::rauha::action::Action;
 use crate::rauha::state::Phase;
 
@@ -122,7 +124,7 @@ fn buying_a_spore_needs_its_cost_and_a_free_cell() {
     assert!(scene.try_act(0, Action::PutSpore { cell: 4 }).is_err());
     assert!(!scene.is_legal(0, Action::End), "what is bought is put");
     scene.act(0, Action::PutSpore { cell: 0 });
-    assert_eq!(scene.state.boards[0].spores, 0b0_1111_1111);
+    assert_eq!(scene.state.boards[Seat::FIRST].spores, cells(&[0, 1, 2, 3, 4, 5, 6, 7]));
 }
 
 #[test]
@@ -176,7 +178,7 @@ fn r14_every_cell_of_every_board_may_have_its_spore() {
     scene.spores(0, &[0, 1, 2, 3, 4, 5, 6, 7]);
     scene.board(0).cells[0] = id(17);
     scene.activate(0, 0).act(0, Action::PutSpore { cell: 8 });
-    let spores: u32 = scene.state.boards.iter().map(|board| board.spores.count_ones()).sum();
+    let spores: u32 = scene.state.boards.all().iter().map(|board| board.spores.len()).sum();
     assert_eq!(spores, 45);
 }
 
@@ -184,8 +186,8 @@ fn r14_every_cell_of_every_board_may_have_its_spore() {
 fn r15_activating_for_nothing_is_legal_and_moves_no_token() {
     // RA-R15
     let mut scene = activating(1, &[(0, 12)]);
-    scene.state.leader = 1;
+    scene.state.leader = Seat::new(1);
     assert!(scene.may_activate(0, 0), "per land, and there is none");
     scene.activate(0, 0);
-    assert_eq!((scene.total(0), scene.state.leader), (0, 1));
+    assert_eq!((scene.total(0), scene.state.leader), (0, Seat::new(1)));
 }

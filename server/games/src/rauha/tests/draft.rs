@@ -2,25 +2,24 @@
 
 use boardwire_kernel::{Chance, Game, Seat, SeatSet, testkit};
 
-use super::Scene;
+use super::{Scene, cells};
 use crate::rauha::Rauha;
 use crate::rauha::action::Action;
-use crate::rauha::pieces::Side;
-use crate::rauha::rules::Rules;
-use crate::rauha::state::{Phase, State};
+use crate::rauha::catalogue::{Side, printed};
+use crate::rauha::state::{BiomeId, Phase};
 
 #[test]
 fn two_to_five_seats_begin_on_the_same_side_with_four_crystals() {
     // RA-1.1 RA-1.2
     assert_eq!(Rauha::TYPE.seats, 2..=5);
-    for (side, first) in [("A", 81), ("B", 90)] {
+    for (side, number) in [("A", 0), ("B", 1)] {
         for seats in 2..=5 {
             let game = testkit::table::<Rauha>(seats, &[("side", side)]);
             let state = game.deal(&mut Chance::seeded(3, 3));
-            for board in &state.boards[..usize::from(seats)] {
-                assert_eq!(board.cells, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|cell| first + cell));
-                assert_eq!((board.crystals, board.points(), board.spores), (4, 0, 0));
-                assert_eq!(board.entities, 0);
+            for board in state.boards.of(seats) {
+                assert_eq!(board.cells, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|cell| printed(number, cell)));
+                assert_eq!((board.crystals, board.points(), board.spores), (4, 0, cells(&[])));
+                assert!(board.entities.is_empty());
             }
         }
     }
@@ -35,10 +34,10 @@ fn the_first_leader_is_drawn_from_a_stream_of_its_own() {
     for leader in 0..3 {
         let mut chance = Chance::scripted([(0..12).collect(), vec![], vec![leader]]);
         let state = game.deal(&mut chance);
-        assert_eq!((state.leader, state.first), (leader, leader));
+        assert_eq!((state.leader, state.first), (Seat::new(leader), Seat::new(leader)));
     }
     let leaders: std::collections::BTreeSet<u8> =
-        (0..40).map(|seed| Scene::opening(3, seed).state.leader).collect();
+        (0..40).map(|seed| Scene::opening(3, seed).state.leader.number()).collect();
     assert_eq!(leaders.len(), 3);
 }
 
@@ -46,16 +45,13 @@ fn the_first_leader_is_drawn_from_a_stream_of_its_own() {
 fn satellites_lie_between_neighbours() {
     // RA-1.4
     for seats in 2..=5 {
+        let game = testkit::table::<Rauha>(seats, &[]);
         for seat in Seat::all(seats) {
-            let star = Rules::satellite(seat, Side::Star, seats);
-            let moon = Rules::satellite(seat, Side::Moon, seats);
-            assert_eq!(star, seat.index());
-            assert_eq!(moon, seat.clockwise(1, seats).index());
+            let [star, moon] = [Side::Star, Side::Moon].map(|side| game.satellite(seat, side));
+            assert_eq!((star, moon), (seat, seat.clockwise(1, seats)));
             assert_ne!(star, moon, "also with two seats");
-            let rules = &testkit::table::<Rauha>(seats, &[]).rules;
-            let number = |satellite: usize| u8::try_from(satellite).expect("small");
-            assert_eq!(rules.reader(number(star), Side::Star), seat);
-            assert_eq!(rules.reader(number(moon), Side::Moon), seat);
+            assert_eq!(game.reader(star, Side::Star), seat);
+            assert_eq!(game.reader(moon, Side::Moon), seat);
         }
     }
 }
@@ -64,7 +60,7 @@ fn satellites_lie_between_neighbours() {
 fn the_ages_are_decks_of_forty_different_cards() {
     // RA-1.5
     let scene = Scene::opening(5, 9);
-    let [first, second] = scene.rules().ages;
+    let [first, second] = scene.game.ages;
     assert_eq!((first.len(), second.len()), (40, 40));
     assert!(first.intersection(second).is_empty());
     assert_eq!(scene.state.undealt.intersection(second), second, "Age 2 is untouched at first");
@@ -75,21 +71,21 @@ fn the_ages_are_decks_of_forty_different_cards() {
 fn the_track_has_four_rounds_of_three_turns_and_a_scoring() {
     // RA-2.1
     let scene = Scene::opening(2, 1);
-    let track = &scene.rules().track;
-    let columns = [0b001_001_001, 0b010_010_010, 0b100_100_100];
-    let rows = [0b000_000_111, 0b000_111_000, 0b111_000_000];
+    let track = &scene.game.track;
+    let columns = [[0, 3, 6], [1, 4, 7], [2, 5, 8]].map(|line| cells(&line));
+    let rows = [[0, 1, 2], [3, 4, 5], [6, 7, 8]].map(|line| cells(&line));
     let lines = |round: usize| [0, 1, 2].map(|turn| track[4 * round + turn].line);
     assert_eq!(lines(0), columns);
     assert_eq!(lines(1), rows);
     assert_eq!(lines(2), [columns[2], columns[1], columns[0]]);
     assert_eq!(lines(3), [rows[2], rows[1], rows[0]]);
-    let sides: Vec<Side> = track.iter().filter(|stop| !stop.is_scoring()).map(|stop| stop.side).collect();
+    let sides: Vec<Side> = track.iter().filter_map(|stop| stop.side).collect();
     let (moon, star) = (Side::Moon, Side::Star);
     assert_eq!(sides, [moon, star, moon, star, moon, star, moon, star, moon, star, moon, star]);
     let corners: Vec<usize> = (0..16).filter(|&stop| track[stop].is_scoring()).collect();
     assert_eq!(corners, [3, 7, 11, 15]);
     for cell in 0..9 {
-        let times = track.iter().filter(|stop| stop.line >> cell & 1 == 1).count();
+        let times = track.iter().filter(|stop| stop.line.contains(cell)).count();
         assert_eq!(times, 4, "each cell's row and column come up twice each");
     }
 }
@@ -103,17 +99,17 @@ fn each_round_deals_four_cards_of_its_age_on_each_satellite() {
         assert_eq!((scene.state.round(), scene.state.turn()), (round, 1));
         let age = usize::from((round - 1) / 2);
         left[age] -= 12;
-        let counts = scene.rules().counts(&scene.state);
+        let counts = scene.game.counts(&scene.state);
         assert_eq!(counts.undealt, left, "nothing goes back into a deck");
         assert_eq!(counts.pack, 4);
-        for pack in &scene.state.packs[usize::from(round - 1)][..3] {
-            assert!(pack.iter().all(|&card| scene.rules().ages[age].contains(card)));
+        for pack in Seat::all(3).map(|satellite| scene.state.pack(round, satellite)) {
+            assert!(pack.iter().all(|&card| scene.game.ages[age].contains(card)));
         }
         for _ in 0..3 {
             scene.idle_turn();
         }
         while scene.state.is_scoring() && scene.state.phase == Phase::Activate {
-            let actor = scene.rules().actor(&scene.state).number();
+            let actor = scene.game.actor(&scene.state).number();
             scene.act(actor, Action::End);
         }
     }
@@ -127,7 +123,8 @@ fn cards_are_dealt_satellite_by_satellite_from_the_stream_of_their_age() {
     let dealt = [8, 5, 3, 1, 40, 39, 38, 37];
     let mut chance = Chance::scripted([dealt.to_vec(), vec![], vec![1]]);
     let state = game.deal(&mut chance);
-    assert_eq!(state.packs[0][..2], [[1, 3, 5, 8], [37, 38, 39, 40]]);
+    let packs = Seat::all(2).map(|satellite| state.pack(1, satellite).map(BiomeId::get));
+    assert!(packs.eq([[1, 3, 5, 8], [37, 38, 39, 40]]));
     assert_eq!((chance.fault(), chance.words()), (None, vec![0, 0, 0]));
 }
 
@@ -137,12 +134,12 @@ fn all_draft_at_once_from_the_satellite_of_the_notch() {
     let mut scene = Scene::opening(3, 2);
     assert_eq!(scene.game.pending(&scene.state), SeatSet::all(3));
     for seat in Seat::all(3) {
-        let moon = scene.state.packs[0][seat.clockwise(1, 3).index()];
-        assert_eq!(scene.rules().hand(&scene.state, seat), moon);
+        let moon = scene.state.pack(1, seat.clockwise(1, 3));
+        assert_eq!(scene.game.hand(&scene.state, seat), moon);
         let legal = scene.game.legal(&scene.state, seat);
-        assert!(legal.iter().eq(moon.iter().map(|card| card - 1)));
+        assert!(legal.iter().eq(moon.iter().map(|card| card.get() - 1)));
     }
-    scene.act(1, Action::Draft { card: scene.state.packs[0][2][3] });
+    scene.act(1, Action::Draft { card: scene.state.pack(1, Seat::new(2))[3] });
     assert_eq!(scene.game.pending(&scene.state).iter().map(Seat::number).collect::<Vec<_>>(), [0, 2]);
     assert_eq!(scene.state.phase, Phase::Draft, "nothing happens before all have chosen");
 }
@@ -151,17 +148,17 @@ fn all_draft_at_once_from_the_satellite_of_the_notch() {
 fn packs_shrink_and_change_hands_and_the_last_card_goes_to_the_black_hole() {
     // RA-3.2 RA-3.3
     let mut scene = Scene::opening(3, 4);
-    let dealt = scene.state.packs[0];
-    let hand = |scene: &Scene, seat: u8| scene.rules().hand(&scene.state, Seat::new(seat)).to_vec();
-    assert_eq!(hand(&scene, 0), dealt[1], "the moon of seat 0");
-    assert_eq!(scene.rules().counts(&scene.state).black_hole, 0);
+    let dealt = *scene.state.pack(1, Seat::new(1));
+    let hand = |scene: &Scene, seat: u8| scene.game.hand(&scene.state, Seat::new(seat)).to_vec();
+    assert_eq!(hand(&scene, 0), dealt, "the moon of seat 0");
+    assert_eq!(scene.game.counts(&scene.state).black_hole, 0);
     scene.idle_turn();
-    assert_eq!(hand(&scene, 1), dealt[1][1..], "the star of seat 1 is the moon of seat 0");
-    assert_eq!(scene.rules().counts(&scene.state).black_hole, 3);
+    assert_eq!(hand(&scene, 1), dealt[1..], "the star of seat 1 is the moon of seat 0");
+    assert_eq!(scene.game.counts(&scene.state).black_hole, 3);
     scene.idle_turn();
-    assert_eq!(hand(&scene, 0), dealt[1][2..], "turn 3 goes back to the first reader");
+    assert_eq!(hand(&scene, 0), dealt[2..], "turn 3 goes back to the first reader");
     scene.draft_lowest();
-    let counts = scene.rules().counts(&scene.state);
+    let counts = scene.game.counts(&scene.state);
     assert_eq!((counts.pack, counts.black_hole), (0, 6 + 3), "three cards were left over");
 }
 
@@ -169,7 +166,7 @@ fn packs_shrink_and_change_hands_and_the_last_card_goes_to_the_black_hole() {
 fn r17_a_draft_choice_is_final() {
     // RA-R17
     let mut scene = Scene::opening(2, 2);
-    let pack = scene.rules().hand(&scene.state, Seat::new(0)).to_vec();
+    let pack = scene.game.hand(&scene.state, Seat::new(0)).to_vec();
     scene.act(0, Action::Draft { card: pack[0] });
     assert!(scene.game.legal(&scene.state, Seat::new(0)).is_empty());
     assert!(scene.try_act(0, Action::Draft { card: pack[1] }).is_err());
@@ -179,8 +176,8 @@ fn r17_a_draft_choice_is_final() {
 fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
     // RA-4.1 RA-4.2
     let mut scene = Scene::opening(3, 2);
-    scene.state.leader = 2;
-    scene.state.first = 2;
+    scene.state.leader = Seat::new(2);
+    scene.state.first = Seat::new(2);
     scene.draft_lowest();
     for (done, seat) in [(0, 2), (1, 0), (2, 1)] {
         assert_eq!((scene.state.done, scene.state.phase), (done, Phase::Main));
@@ -190,11 +187,15 @@ fn the_leader_at_the_start_of_the_turn_acts_first_and_the_order_stands() {
         if seat == 0 {
             // Column 0 of side A ends in a desert that gives a point: the lead changes.
             scene.activate(0, 6);
-            assert_eq!(scene.state.leader, 0);
+            assert_eq!(scene.state.leader, Seat::FIRST);
         }
         scene.act(seat, Action::End);
     }
-    assert_eq!((scene.state.stop, scene.state.first), (2, 0), "the new leader goes first in the next turn");
+    assert_eq!(
+        (scene.state.stop, scene.state.first),
+        (2, Seat::FIRST),
+        "the new leader goes first in the next turn"
+    );
 }
 
 #[test]
@@ -206,5 +207,5 @@ fn every_avatar_moves_on_when_all_have_finished() {
         scene.idle_turn();
     }
     assert_eq!(scene.state.stop, 5, "a corner where nothing can be activated passes by itself");
-    assert_eq!(State::turn_number(scene.state.round(), scene.state.turn()), 3);
+    assert_eq!((scene.state.round(), scene.state.turn()), (2, 1));
 }

@@ -1,8 +1,10 @@
 //! The end of the game.
 
+use boardwire_kernel::Seat;
+
 use super::Scene;
 use crate::rauha::action::Action;
-use crate::rauha::scoring::sources_of;
+use crate::rauha::scoring::explain;
 use crate::rauha::state::Phase;
 
 /// The fourth scoring, seat 0 still having something to activate and nobody else.
@@ -41,7 +43,7 @@ fn points_go_on_beyond_a_lap() {
     let mut scene = last();
     scene.points(0, 299).activate(0, 1);
     assert_eq!(scene.total(0), 300);
-    let lines = sources_of(&scene.state.boards[0]);
+    let lines = explain(&scene.state.boards[Seat::FIRST]);
     assert_eq!(lines.iter().map(|line| line.points).sum::<i32>(), 300);
     assert_eq!(lines[1].points, 1, "the Spore of the scoring");
 }

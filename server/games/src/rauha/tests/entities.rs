@@ -1,5 +1,7 @@
 //! Step 3: Divine Entities.
 
+use boardwire_kernel::Seat;
+
 use super::{SIDE_A, Scene};
 use crate::rauha::action::Action;
 use crate::rauha::state::Phase;
@@ -47,9 +49,8 @@ fn diagonals_and_deserts_call_nobody() {
     assert!(scene.held(0).is_empty());
     let mut scene = Scene::keeping(3, 1, 33);
     scene.cells(0, board(&[(4, 33)]));
-    for entity in 0..7 {
-        let calls = [102, 104, 106].map(|desert| scene.rules().biomes[usize::from(super::id(desert))].calls);
-        assert!(calls.iter().all(|calls| calls >> entity & 1 == 0));
+    for desert in [102, 104, 106] {
+        assert!(scene.game.biome(super::id(desert)).calls.is_empty());
     }
 }
 
@@ -89,9 +90,9 @@ fn the_seven_effects_are_those_of_the_tiles() {
         scene.crystals(0, 4).hold(0, &[key]);
         prepare(&mut scene);
         let (points, crystals) = (scene.total(0), scene.purse(0));
-        let first = scene.state.boards[0].spores;
+        let first = scene.state.boards[Seat::FIRST].spores;
         scene.call(0, key);
-        assert_eq!(first, scene.state.boards[0].spores);
+        assert_eq!(first, scene.state.boards[Seat::FIRST].spores);
         (i32::from(scene.total(0) - points), i32::from(scene.purse(0)) - i32::from(crystals))
     };
     // The end of seat 0's part adds water points, so the others have as many sources.
@@ -115,7 +116,7 @@ fn the_seven_effects_are_those_of_the_tiles() {
     let mut scene = Scene::at(2, 4, Phase::Activate);
     scene.hold(0, &["vuori"]).spores(0, &[0]);
     assert!(!scene.may_call(0, "vuori"));
-    let sources = scene.rules().sources(&scene.state.boards[0]);
+    let sources = scene.game.water(&scene.state.boards[Seat::FIRST]);
     assert_eq!(sources, 1 + 2);
 }
 
@@ -153,7 +154,7 @@ fn r3_an_entity_cannot_be_refused() {
 fn r4_an_entity_may_be_activated_by_each_who_welcomes_it_in_the_turn() {
     // RA-R4
     let mut scene = Scene::keeping(2, 1, 7);
-    scene.state.kept[1] = super::id(39);
+    scene.state.kept[Seat::new(1)] = Some(super::id(39));
     scene.cells(0, board(&[(0, 2), (1, 5)])).cells(1, board(&[(0, 0), (1, 6)]));
     scene.place(0, 2).call(0, "kiteet").act(0, Action::End);
     assert_eq!((scene.total(0), scene.held(0)), (3, vec!["kiteet"]));

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Game, RngStream, Seat, testkit};
+use boardwire_kernel::{Game, RngStream, Seat, Viewer, testkit};
 
 use super::{Rauha, Scene};
 use crate::rauha::action::Action;
-use crate::rauha::pieces::PACK;
-use crate::rauha::state::{Phase, State};
+use crate::rauha::state::{BiomeId, PACK, Phase, State};
 use testkit::Shown;
 
 fn shown(scene: &Scene, seat: u8) -> Shown {
@@ -19,16 +18,16 @@ fn field(scene: &Scene, viewer: u8, name: &str) -> Vec<u8> {
     let info = scene.game.info();
     let (at, field) = info.layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
     let mut view = vec![0; info.layout.bytes()];
-    scene.game.view(&scene.state, Seat::new(viewer), &mut view);
+    scene.game.view(&scene.state, Seat::new(viewer).into(), &mut view);
     view[at..at + field.bytes()].to_vec()
 }
 
 /// Three seats in turn 1, all having drafted; seat 1 took the card at `pick` of its pack. Seat 0 goes first.
 fn drafted(pick: usize) -> Scene {
     let mut scene = Scene::opening(3, 6);
-    (scene.state.leader, scene.state.first) = (0, 0);
+    (scene.state.leader, scene.state.first) = (Seat::FIRST, Seat::FIRST);
     for seat in 0..3 {
-        let hand = scene.rules().hand(&scene.state, Seat::new(seat));
+        let hand = scene.game.hand(&scene.state, Seat::new(seat));
         let card = hand[if seat == 1 { pick } else { 0 }];
         scene.act(seat, Action::Draft { card });
     }
@@ -53,7 +52,7 @@ fn boards_counts_and_discards_are_public() {
 fn a_kept_card_shows_to_nobody_else_until_it_is_placed() {
     // RA-11.2
     let (one, other) = (drafted(0), drafted(3));
-    assert_ne!(one.state.kept[1], other.state.kept[1]);
+    assert_ne!(one.state.kept[Seat::new(1)], other.state.kept[Seat::new(1)]);
     assert_eq!(shown(&one, 0), shown(&other, 0));
     assert_eq!(shown(&one, 2), shown(&other, 2), "the next reader has not looked at the pack yet");
     assert_ne!(shown(&one, 1), shown(&other, 1));
@@ -78,7 +77,7 @@ fn a_discard_shows_to_nobody_else() {
     let (one, other) = (discarded(0), discarded(3));
     assert_eq!(shown(&one, 0), shown(&other, 0));
     assert_eq!(shown(&one, 2), shown(&other, 2));
-    let card = usize::from(one.state.packs[0][2][0] - 1);
+    let card = one.state.pack(1, Seat::new(2))[0].index() - 1;
     assert_eq!(field(&one, 1, "memory")[card], 5, "its owner knows it to be out of play");
     assert_eq!(field(&one, 0, "memory")[card], 0);
 }
@@ -87,42 +86,43 @@ fn a_discard_shows_to_nobody_else() {
 fn the_first_reader_knows_at_turn_3_what_the_neighbour_took() {
     // RA-11.3: Satellite 1 is read by seat 0, seat 1, seat 0.
     let mut scene = Scene::opening(3, 6);
-    (scene.state.leader, scene.state.first) = (0, 0);
+    (scene.state.leader, scene.state.first) = (Seat::FIRST, Seat::FIRST);
     scene.idle_turn();
-    let pack = scene.state.packs[0][1];
+    let pack = *scene.state.pack(1, Seat::new(1));
     scene.draft_lowest();
     let memory = field(&scene, 0, "memory");
     for &card in &pack[1..] {
-        assert_eq!(memory[usize::from(card - 1)], 4, "passed on; which one is gone is not known yet");
+        assert_eq!(memory[card.index() - 1], 4, "passed on; which one is gone is not known yet");
     }
     let mut rng = RngStream::new(1, 0);
     let mut taken = BTreeMap::new();
     for _ in 0..3000 {
         let mut world = scene.state;
         scene.game.resample(&mut world, Seat::new(0), &mut rng);
-        *taken.entry(world.packs[0][1][1]).or_insert(0) += 1;
-        assert_eq!(world.packs[0][1][0], pack[0], "the own first pick");
+        let drawn = *world.pack(1, Seat::new(1));
+        *taken.entry(drawn[1]).or_insert(0) += 1;
+        assert_eq!(drawn[0], pack[0], "the own first pick");
     }
     assert!(
         taken.keys().eq(&pack[1..]) && taken.values().all(|times| (850..1150).contains(times)),
         "{taken:?}"
     );
     while scene.state.stop == 2 {
-        let actor = scene.rules().actor(&scene.state).number();
+        let actor = scene.game.actor(&scene.state).number();
         let main = scene.state.phase == Phase::Main;
         scene.act(actor, if main { Action::TakeCrystals } else { Action::End });
     }
     let memory = field(&scene, 0, "memory");
-    assert_eq!(memory[usize::from(pack[1] - 1)], 5, "discarded by the neighbour, by elimination");
-    assert_eq!([pack[2], pack[3]].map(|card| memory[usize::from(card - 1)]), [1, 1], "in hand");
+    assert_eq!(memory[pack[1].index() - 1], 5, "discarded by the neighbour, by elimination");
+    assert_eq!([pack[2], pack[3]].map(|card| memory[card.index() - 1]), [1, 1], "in hand");
 }
 
 #[test]
 fn the_second_reader_knows_neither_the_first_pick_nor_who_got_which_of_the_rest() {
     // RA-11.3: Satellite 1 is read second by seat 1.
     let mut scene = Scene::opening(3, 6);
-    (scene.state.leader, scene.state.first) = (0, 0);
-    let pack = scene.state.packs[0][1];
+    (scene.state.leader, scene.state.first) = (Seat::FIRST, Seat::FIRST);
+    let pack = *scene.state.pack(1, Seat::new(1));
     for _ in 0..2 {
         scene.idle_turn();
     }
@@ -132,10 +132,11 @@ fn the_second_reader_knows_neither_the_first_pick_nor_who_got_which_of_the_rest(
     for _ in 0..2000 {
         let mut world = scene.state;
         scene.game.resample(&mut world, Seat::new(1), &mut rng);
-        first.insert(world.packs[0][1][0]);
-        assert_eq!(world.packs[0][1][1], pack[1], "its own pick");
-        *third.entry(world.packs[0][1][2]).or_insert(0) += 1;
-        assert_eq!(world.kept[0], world.packs[0][1][2], "seat 0 keeps what it took");
+        let drawn = *world.pack(1, Seat::new(1));
+        first.insert(drawn[0]);
+        assert_eq!(drawn[1], pack[1], "its own pick");
+        *third.entry(drawn[2]).or_insert(0) += 1;
+        assert_eq!(world.kept[Seat::FIRST], Some(drawn[2]), "seat 0 keeps what it took");
     }
     assert!(first.len() > 20 && !first.contains(&pack[1]) && !first.contains(&pack[2]), "{first:?}");
     assert!(
@@ -143,13 +144,13 @@ fn the_second_reader_knows_neither_the_first_pick_nor_who_got_which_of_the_rest(
         "{third:?}"
     );
     let memory = field(&scene, 1, "memory");
-    assert_eq!([pack[2], pack[3]].map(|card| memory[usize::from(card - 1)]), [4, 4]);
+    assert_eq!([pack[2], pack[3]].map(|card| memory[card.index() - 1]), [4, 4]);
     scene.crystals(0, 20);
     let cell = (0..9).find(|&cell| scene.is_legal(0, Action::Place { cell })).expect("a cell");
     scene.place(0, cell);
     let memory = field(&scene, 1, "memory");
-    assert_eq!(memory[usize::from(pack[2] - 1)], 3, "placed, and so on a board");
-    assert_eq!(memory[usize::from(pack[3] - 1)], 5, "and so the other is in the Black Hole");
+    assert_eq!(memory[pack[2].index() - 1], 3, "placed, and so on a board");
+    assert_eq!(memory[pack[3].index() - 1], 5, "and so the other is in the Black Hole");
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn with_five_seats_the_second_round_of_an_age_is_what_is_left() {
     for _ in 0..3 {
         scene.idle_turn();
     }
-    assert_eq!((scene.state.stop, scene.rules().counts(&scene.state).undealt), (5, [0, 40]));
+    assert_eq!((scene.state.stop, scene.game.counts(&scene.state).undealt), (5, [0, 40]));
     let mut rng = RngStream::new(3, 0);
     let viewer = Seat::new(2);
     let memory = field(&scene, 2, "memory");
@@ -167,8 +168,9 @@ fn with_five_seats_the_second_round_of_an_age_is_what_is_left() {
     for _ in 0..50 {
         let mut world = scene.state;
         scene.game.resample(&mut world, viewer, &mut rng);
-        for satellite in [0, 1, 3, 4] {
-            assert!(world.packs[1][satellite].iter().all(|card| unknown.contains(card)), "never a card seen");
+        for satellite in [0, 1, 3, 4].map(Seat::new) {
+            let pack = world.pack(2, satellite);
+            assert!(pack.iter().all(|card| unknown.contains(&card.get())), "never a card seen");
         }
     }
 }
@@ -183,7 +185,7 @@ fn nobody_knows_the_cards_not_dealt() {
         let mut state = scene.state;
         state.stop = 4;
         state.phase = Phase::Between;
-        scene.rules().proceed(&mut state, &mut chance);
+        scene.game.follow(&mut state, &mut chance);
         state.packs[1]
     };
     assert_ne!(deal_on(1), deal_on(2));
@@ -191,13 +193,12 @@ fn nobody_knows_the_cards_not_dealt() {
 
 /// What can differ between a position and another drawn for a seat, by name.
 fn differences(game: &Rauha, true_state: &State, world: &State, viewer: Seat) -> BTreeSet<&'static str> {
-    let rules = &game.rules;
     let mut names = BTreeSet::new();
     if world.undealt != true_state.undealt {
         names.insert("cards not dealt");
     }
-    for seat in Seat::all(rules.seats).filter(|&seat| seat != viewer) {
-        if world.kept[seat.index()] != true_state.kept[seat.index()] {
+    for seat in Seat::all(game.seats).filter(|&seat| seat != viewer) {
+        if world.kept[seat] != true_state.kept[seat] {
             names.insert(if true_state.phase == Phase::Draft {
                 "a choice in the draft"
             } else {
@@ -205,13 +206,11 @@ fn differences(game: &Rauha, true_state: &State, world: &State, viewer: Seat) ->
             });
         }
     }
-    for (round, satellite) in rules.dealt(true_state) {
-        let at =
-            |state: &State, place: usize| state.packs[usize::from(round - 1)][usize::from(satellite)][place];
+    for (round, satellite) in game.dealt(true_state) {
+        let at = |state: &State, place: usize| state.pack(round, satellite)[place];
         let now = round == true_state.round();
         let picks = if now { true_state.picks() } else { 3 };
-        let first = rules.reader(satellite, rules.track[usize::from(4 * (round - 1))].side);
-        let second = rules.reader(satellite, rules.track[usize::from(4 * (round - 1) + 1)].side);
+        let [first, second] = [1, 2].map(|turn| game.reader(satellite, game.side(round, turn)));
         for place in (0..PACK).filter(|&place| at(true_state, place) != at(world, place)) {
             let name = match place {
                 _ if viewer == first && place == 1 => "what the neighbour took",
@@ -244,16 +243,16 @@ fn resample_varies_every_hidden_kind_and_nothing_known() {
                     game.resample(&mut world, viewer, &mut rng);
                     varied.extend(differences(&game, state, &world, viewer));
                     assert_eq!(world.boards, state.boards);
-                    assert_eq!(world.kept[viewer.index()], state.kept[viewer.index()]);
+                    assert_eq!(world.kept[viewer], state.kept[viewer]);
                     assert_eq!(
                         (world.stop, world.phase, world.leader, world.first, world.done),
                         (state.stop, state.phase, state.leader, state.first, state.done)
                     );
-                    assert_eq!(game.rules.hand(&world, viewer), game.rules.hand(state, viewer));
+                    assert_eq!(game.hand(&world, viewer), game.hand(state, viewer));
                     for round in 1..=state.round() {
                         for turn in 1..=3 {
                             if (round, usize::from(turn)) <= (state.round(), state.picks()) {
-                                let own = |state| game.rules.drafted(state, viewer, round, turn);
+                                let own = |state| game.drafted(state, viewer, round, turn);
                                 assert_eq!(own(&world), own(state), "own drafts, discards included");
                             }
                         }
@@ -283,16 +282,51 @@ fn a_resampled_choice_in_the_draft_is_one_of_the_pack_seen() {
     // RA-11.3: at turn 2 seat 0 knows the three cards seat 1 chooses from.
     let mut scene = Scene::opening(3, 6);
     scene.idle_turn();
-    let pack = scene.state.packs[0][1];
+    let pack = *scene.state.pack(1, Seat::new(1));
     scene.act(1, Action::Draft { card: pack[1] });
     let mut rng = RngStream::new(5, 0);
-    let chosen: BTreeSet<u8> = (0..200)
+    let chosen: BTreeSet<BiomeId> = (0..200)
         .map(|_| {
             let mut world = scene.state;
             scene.game.resample(&mut world, Seat::new(0), &mut rng);
-            assert_eq!(world.packs[0][1], pack);
-            world.kept[1]
+            assert_eq!(*world.pack(1, Seat::new(1)), pack);
+            world.kept[Seat::new(1)].expect("a choice")
         })
         .collect();
     assert!(chosen.iter().eq(&pack[1..]), "{chosen:?}");
+}
+
+/// A field of what the public is shown.
+fn public_field(scene: &Scene, name: &str) -> Vec<u8> {
+    let layout = &scene.game.info().public_layout;
+    let (at, field) = layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
+    let mut view = vec![0; layout.bytes()];
+    scene.game.view(&scene.state, Viewer::Public, &mut view);
+    view[at..at + field.bytes()].to_vec()
+}
+
+#[test]
+fn the_public_is_shown_what_all_know() {
+    // RA-11.1 RA-11.2
+    let public = |scene: &Scene| Shown::to(&*scene.game, &scene.state, Viewer::Public);
+    let (one, other) = (drafted(0), drafted(3));
+    assert_eq!(public(&one), public(&other), "what is kept is no more public than to the other seats");
+    let mut text = String::new();
+    one.game.text(&one.state, Viewer::Public, &mut text).expect("memory");
+    assert!(!text.to_lowercase().contains("you"), "{text}");
+    let mut scene = drafted(0);
+    scene.crystals(0, 20);
+    let cell = (0..9).find(|&cell| scene.is_legal(0, Action::Place { cell })).expect("a cell");
+    let card = scene.state.kept[Seat::FIRST].expect("a kept card");
+    scene.place(0, cell);
+    let memory = public_field(&scene, "memory");
+    assert_eq!(memory[card.index() - 1], 3, "placed, and so on a board");
+    assert_eq!(memory.iter().filter(|&&whereabouts| whereabouts != 0).count(), 1);
+    scene.board(0).cells[usize::from(cell)] = scene.game.opening_board.cells[0];
+    let memory = public_field(&scene, "memory");
+    assert_eq!(memory[card.index() - 1], 5, "covered, and so out of play");
+    for name in ["kept", "pack"] {
+        let fields = &scene.game.info().public_layout.fields;
+        assert!(fields.iter().all(|field| field.name != name), "{name} is its seat's own");
+    }
 }

@@ -8,19 +8,18 @@ mod entities;
 mod knowledge;
 mod placing;
 mod play;
-mod record_cases;
-mod record_games;
+mod records;
 mod scoring;
+mod scoring_cases;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Game, Outcome, Rejection, Seat, apply, testkit};
+use boardwire_kernel::{BySeat, Chance, Outcome, Rejection, Seat, apply, testkit};
 
 use super::Rauha;
 use super::action::Action;
-use super::pieces::mask;
-use super::rules::Rules;
-use super::state::{Board, Phase, State};
+use super::state::{BiomeId, Board, CellSet, EntityId, Phase, State};
+use super::turn::age_of;
 
 /// A position set up by hand; what happens in it goes through the kernel's door.
 struct Scene {
@@ -32,16 +31,16 @@ struct Scene {
 /// Catalogue ids of nine cells: `SIDE_A` is what is printed on side A.
 const SIDE_A: [u8; 9] = [100, 101, 102, 103, 104, 105, 106, 107, 108];
 
-const fn seat(number: u8) -> usize {
-    number as usize
+fn cells(cells: &[u8]) -> CellSet {
+    cells.iter().copied().collect()
 }
 
-fn id(written: u8) -> u8 {
-    match written {
+fn id(written: u8) -> BiomeId {
+    BiomeId::new(match written {
         0..=79 => written + 1,
         100..=108 => written - 100 + 81,
         _ => written - 110 + 90,
-    }
+    })
 }
 
 impl Scene {
@@ -58,19 +57,18 @@ impl Scene {
         let mut scene = Self::opening(seats, 1);
         scene.state.stop = stop;
         scene.state.phase = phase;
-        scene.state.first = 0;
-        scene.state.leader = 0;
-        scene.state.kept = [0; 5];
-        for round in 1..scene.state.round() {
-            let age = scene.rules().ages[usize::from(round / 2)];
-            for satellite in 0..seat(seats) {
-                let mut pack = [0; 4];
-                pack.fill_with(|| {
+        scene.state.first = Seat::FIRST;
+        scene.state.leader = Seat::FIRST;
+        scene.state.kept = BySeat::default();
+        for round in 2..=scene.state.round() {
+            let age = scene.game.ages[age_of(round)];
+            for satellite in Seat::all(seats) {
+                let pack = [(); 4].map(|()| {
                     let card = scene.state.undealt.intersection(age).lowest().expect("forty cards");
                     scene.state.undealt.remove(card);
-                    card
+                    BiomeId::new(card)
                 });
-                scene.state.packs[usize::from(round)][satellite] = pack;
+                scene.state.packs[usize::from(round - 1)][satellite] = Some(pack);
             }
         }
         scene
@@ -79,16 +77,12 @@ impl Scene {
     /// Seat 0 has the card in hand and is to place or discard it.
     fn keeping(seats: u8, stop: u8, card: u8) -> Self {
         let mut scene = Self::at(seats, stop, Phase::Main);
-        scene.state.kept[0] = id(card);
+        scene.state.kept[Seat::FIRST] = Some(id(card));
         scene
     }
 
-    fn rules(&self) -> &Rules {
-        &self.game.rules
-    }
-
     fn board(&mut self, number: u8) -> &mut Board {
-        &mut self.state.boards[seat(number)]
+        &mut self.state.boards[Seat::new(number)]
     }
 
     fn cells(&mut self, number: u8, cells: [u8; 9]) -> &mut Self {
@@ -107,39 +101,39 @@ impl Scene {
     }
 
     fn spores(&mut self, number: u8, cells: &[u8]) -> &mut Self {
-        self.board(number).spores = mask(cells);
+        self.board(number).spores = super::tests::cells(cells);
         self
     }
 
     fn hold(&mut self, number: u8, keys: &[&str]) -> &mut Self {
         for key in keys {
             let entity = self.entity(key);
-            self.board(number).entities |= 1 << entity;
+            self.board(number).entities.insert(entity);
         }
         self
     }
 
-    fn entity(&self, key: &str) -> u8 {
+    fn entity(&self, key: &str) -> EntityId {
         let entities = &self.game.catalogue.value.entities;
-        let found = (0..).zip(entities).find(|(_, entity)| entity.key == key);
-        found.expect("an Entity").0
+        let found = (1..).zip(entities).find(|(_, entity)| entity.key == key);
+        EntityId::new(found.expect("an Entity").0)
     }
 
     /// The keys of the Entities of a seat, by number and so in alphabetical order.
     fn held(&self, number: u8) -> Vec<&str> {
-        let held = self.state.boards[seat(number)].entities;
-        let entities = (0..).zip(&self.game.catalogue.value.entities);
-        let held = entities.filter(|(entity, _)| held >> entity & 1 == 1);
-        held.map(|(_, entity)| entity.key.as_str()).collect()
+        let held = self.state.boards[Seat::new(number)].entities.iter();
+        held.map(|entity| self.game.catalogue.value.entity(EntityId::new(entity)).key.as_str()).collect()
     }
 
     fn is_legal(&self, number: u8, action: Action) -> bool {
-        let index = self.game.encode(action);
-        self.game.legal(&self.state, Seat::new(number)).contains(index)
+        let is_legal = self.game.is_legal(&self.state, Seat::new(number), action);
+        let legal = self.game.legal(&self.state, Seat::new(number));
+        assert_eq!(legal.contains(Rauha::encode(action)), is_legal);
+        is_legal
     }
 
     fn try_act(&mut self, number: u8, action: Action) -> Result<(), Rejection> {
-        let index = self.game.encode(action).into();
+        let index = Rauha::encode(action).into();
         apply(&*self.game, &mut self.state, Seat::new(number), index, &mut self.chance)
     }
 
@@ -172,11 +166,11 @@ impl Scene {
     }
 
     fn total(&self, number: u8) -> u16 {
-        self.state.boards[seat(number)].points()
+        self.state.boards[Seat::new(number)].points()
     }
 
     fn purse(&self, number: u8) -> u16 {
-        self.state.boards[seat(number)].crystals
+        self.state.boards[Seat::new(number)].crystals
     }
 
     fn outcome(&self) -> Option<Outcome> {
@@ -185,8 +179,8 @@ impl Scene {
 
     /// Every seat drafts the lowest card of its pack.
     fn draft_lowest(&mut self) -> &mut Self {
-        for seat in Seat::all(self.rules().seats) {
-            let card = self.rules().hand(&self.state, seat)[0];
+        for seat in Seat::all(self.game.seats) {
+            let card = self.game.hand(&self.state, seat)[0];
             self.act(seat.number(), Action::Draft { card });
         }
         self
@@ -197,7 +191,7 @@ impl Scene {
         let stop = self.state.stop;
         self.draft_lowest();
         while self.state.stop == stop {
-            let actor = self.rules().actor(&self.state).number();
+            let actor = self.game.actor(&self.state).number();
             let action = match self.state.phase {
                 Phase::Main => Action::TakeCrystals,
                 _ => Action::End,

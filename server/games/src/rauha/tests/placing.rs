@@ -2,7 +2,7 @@
 
 use boardwire_kernel::{Game, Seat};
 
-use super::{SIDE_A, Scene, id};
+use super::{SIDE_A, Scene, cells, id};
 use crate::rauha::action::Action;
 use crate::rauha::state::Phase;
 
@@ -17,7 +17,7 @@ fn a_card_goes_on_any_cell_for_its_cost_or_on_its_own_cells() {
     scene.crystals(0, 2);
     assert_eq!(places(&scene), [0, 1, 2, 3, 4, 5, 6, 7, 8], "card 0 costs 2 crystals");
     scene.place(0, 8);
-    assert_eq!((scene.purse(0), scene.state.boards[0].cells[8]), (0, id(0)));
+    assert_eq!((scene.purse(0), scene.state.boards[Seat::FIRST].cells[8]), (0, id(0)));
     let mut scene = Scene::keeping(2, 1, 0);
     scene.crystals(0, 1);
     assert!(places(&scene).is_empty());
@@ -33,13 +33,13 @@ fn a_card_goes_on_any_cell_for_its_cost_or_on_its_own_cells() {
 fn a_covered_card_is_gone_and_a_spore_stays() {
     // RA-5.2
     let mut scene = Scene::keeping(2, 1, 33);
-    let mut cells = SIDE_A;
-    cells[4] = 25;
-    scene.cells(0, cells).spores(0, &[4]);
+    let mut board = SIDE_A;
+    board[4] = 25;
+    scene.cells(0, board).spores(0, &[4]);
     scene.place(0, 4);
-    assert_eq!(scene.state.boards[0].cells[4], id(33));
-    assert!(!scene.state.boards.iter().any(|board| board.cells.contains(&id(25))));
-    assert_eq!(scene.state.boards[0].spores, 1 << 4);
+    assert_eq!(scene.state.boards[Seat::FIRST].cells[4], id(33));
+    assert!(!scene.state.boards.all().iter().any(|board| board.cells.contains(&id(25))));
+    assert_eq!(scene.state.boards[Seat::FIRST].spores, cells(&[4]));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_discard_for_crystals_is_always_legal_and_gives_four() {
     assert_eq!(choices.iter().collect::<Vec<_>>(), [legal]);
     scene.act(0, Action::TakeCrystals);
     assert_eq!(scene.purse(0), 4);
-    assert_eq!(scene.state.kept[0], 0);
+    assert_eq!(scene.state.kept[Seat::FIRST], None);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_discard_for_a_spore_needs_a_cell_without_one() {
     let free: Vec<u8> = (0..9).filter(|&cell| scene.is_legal(0, Action::TakeSpore { cell })).collect();
     assert_eq!(free, [4, 8]);
     scene.act(0, Action::TakeSpore { cell: 8 });
-    assert_eq!(scene.state.boards[0].spores, 0b1_1110_1111);
+    assert_eq!(scene.state.boards[Seat::FIRST].spores, cells(&[0, 1, 2, 3, 5, 6, 7, 8]));
     assert_eq!(scene.purse(0), 4, "it costs nothing and gives no crystals");
 }
 
@@ -80,7 +80,11 @@ fn r6_a_spore_may_lie_on_a_desert_and_counts() {
     // RA-R6
     let mut scene = Scene::keeping(2, 1, 33);
     scene.act(0, Action::TakeSpore { cell: 2 });
-    assert_eq!(scene.state.boards[0].spores, 1 << 2, "cell 2 of side A is a desert without effect");
+    assert_eq!(
+        scene.state.boards[Seat::FIRST].spores,
+        cells(&[2]),
+        "cell 2 of side A is a desert without effect"
+    );
     let mut scene = Scene::at(2, 4, Phase::Activate);
     scene.hold(0, &["maa"]).spores(0, &[2]).call(0, "maa");
     assert_eq!(scene.total(0), 1);

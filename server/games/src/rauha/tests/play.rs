@@ -5,7 +5,7 @@ use std::sync::Arc;
 use boardwire_kernel::{Game, Seat, testkit};
 
 use super::{Rauha, SIDE_A, Scene};
-use crate::rauha::state::{Phase, State};
+use crate::rauha::state::{BiomeId, CardSet, Phase, State};
 
 #[test]
 fn spores_stay_points_never_fall_and_each_seat_keeps_twelve_cards() {
@@ -18,8 +18,8 @@ fn spores_stay_points_never_fall_and_each_seat_keeps_twelve_cards() {
             testkit::random_game(&game, seed, |episode| {
                 let state = *episode.state();
                 if let Some(before) = before {
-                    for (old, new) in before.boards.iter().zip(&state.boards) {
-                        assert_eq!(old.spores & !new.spores, 0, "a Spore never disappears");
+                    for (old, new) in before.boards.all().iter().zip(state.boards.all()) {
+                        assert!(old.spores.difference(new.spores).is_empty(), "a Spore never disappears");
                         assert!(new.points() >= old.points(), "points never fall");
                     }
                 }
@@ -44,25 +44,30 @@ fn audits_notice_what_cannot_be() {
         spoil(&mut scene.state);
         scene.game.audit(&scene.state)
     };
-    let broken: [&dyn Fn(&mut State); 18] = [
+    let other = Seat::new(1);
+    let broken: [&dyn Fn(&mut State); 22] = [
         &|state| state.stop = 0,
         &|state| state.stop = 17,
-        &|state| state.leader = 3,
+        &|state| state.leader = Seat::new(3),
+        &|state| state.first = Seat::new(3),
         &|state| state.done = 4,
         &|state| state.phase = Phase::Between,
         &|state| state.phase = Phase::Over,
         &|state| state.undealt.insert(127),
-        &|state| state.packs[0][0][0] = state.packs[0][1][0],
-        &|state| state.packs[3][0][0] = 50,
-        &|state| state.kept[1] = 0,
-        &|state| state.boards[4].crystals = 1,
-        &|state| state.boards[0].cells[0] = 99,
-        &|state| state.boards[0].cells[0] = 1,
-        &|state| state.boards[0].spores = 1 << 9,
-        &|state| (state.boards[0].entities, state.boards[1].entities) = (1, 1),
-        &|state| state.fresh = 1,
-        &|state| state.boards[0].gained = [u16::MAX; 4],
-        &|state| state.boards[0].placed = u16::MAX,
+        &|state| state.pack_mut(1, Seat::FIRST)[0] = state.pack(1, other)[0],
+        &|state| state.packs[0][other] = None,
+        &|state| state.packs[3][other] = Some([50, 51, 52, 53].map(BiomeId::new)),
+        &|state| state.kept[other] = None,
+        &|state| state.kept[Seat::new(4)] = Some(BiomeId::new(1)),
+        &|state| state.boards[Seat::new(4)].crystals = 1,
+        &|state| state.boards[other].cells[0] = BiomeId::new(99),
+        &|state| state.boards[other].cells[0] = BiomeId::new(1),
+        &|state| state.boards[other].spores.insert(9),
+        &|state| state.boards[other].entities.insert(8),
+        &|state| Seat::all(2).for_each(|seat| state.boards[seat].entities.insert(1)),
+        &|state| state.welcomed.insert(1),
+        &|state| state.boards[other].gained = [u16::MAX; 4],
+        &|state| state.placed = CardSet::first(128),
     ];
     for (number, spoil) in broken.into_iter().enumerate() {
         assert!(sound(spoil).is_err(), "spoiled position {number}");
@@ -90,7 +95,7 @@ fn no_bytes_from_outside_make_the_engine_panic() {
             let mut chance = boardwire_kernel::Chance::seeded(1, 3);
             let mut view = vec![0; game.info().layout.bytes()];
             for seat in Seat::all(3) {
-                game.view(&state, seat, &mut view);
+                game.view(&state, seat.into(), &mut view);
                 assert_eq!(game.info().layout.check(&view), Ok(()));
                 let mut world = state;
                 game.resample(&mut world, seat, &mut rng);
@@ -114,7 +119,7 @@ fn the_view_names_what_is_possible_and_what_is_used() {
         let info = scene.game.info();
         let (at, field) = info.layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
         let mut view = vec![0; info.layout.bytes()];
-        scene.game.view(&scene.state, Seat::new(1), &mut view);
+        scene.game.view(&scene.state, Seat::new(1).into(), &mut view);
         view[at..at + field.bytes()].to_vec()
     };
     assert_eq!(field(&scene, "cell_use"), [0, 3, 0, 0, 0, 2, 0, 0, 3], "2: no crystals for it now");
@@ -128,6 +133,11 @@ fn the_sizes_on_the_page_are_those_of_the_layout() {
     for seats in 2..=5 {
         let info = testkit::table::<Rauha>(seats, &[]).info().clone();
         assert_eq!(info.layout.bytes(), 165 + 24 * usize::from(seats - 2));
+        assert_eq!(
+            info.layout.bytes() - info.public_layout.bytes(),
+            5,
+            "`kept` and `pack` are the viewer's own"
+        );
         assert_eq!(info.actions.count(), 125);
         assert_eq!(info.max_plies, 233 * u32::from(seats));
         let most = |name| info.layout.fields.iter().find(|field| field.name == name).map(|field| field.max);

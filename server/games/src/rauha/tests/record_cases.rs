@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{Game, Loaded};
 use serde_json::{Value, json};
 
 use super::SIDE_A;
-use crate::ReplayFormat;
+use crate::Registered;
 use crate::rauha::{Catalogue, Rauha};
 
 pub(super) const EXAMPLES: &str = include_str!("../../../tests/data/rauha_examples.jsonl");
@@ -18,7 +19,7 @@ pub(super) fn loaded() -> Arc<Loaded<Catalogue>> {
 #[test]
 fn every_example_is_answered_as_it_expects() {
     let catalogue = loaded();
-    let score = Rauha::SCORER.expect("Rauha scores cases");
+    let score = format().score.expect("Rauha scores cases");
     for line in EXAMPLES.lines() {
         let case: Value = serde_json::from_str(line).expect("JSON");
         let answer: Value =
@@ -28,9 +29,13 @@ fn every_example_is_answered_as_it_expects() {
     }
 }
 
+pub(super) fn format() -> ReplayFormat<Catalogue> {
+    Rauha::REPLAY.expect("Rauha is recorded")
+}
+
 /// The answer to a case, or its refusal.
 fn score(case: &Value) -> Result<Value, String> {
-    let score = Rauha::SCORER.expect("Rauha scores cases");
+    let score = format().score.expect("Rauha scores cases");
     let answer = score(&loaded().value, &case.to_string()).map_err(|error| error.to_string())?;
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     Ok(answer["expect"].clone())
@@ -178,5 +183,5 @@ fn bad_cases_are_refused_with_what_and_where() {
         let error = score(&case).expect_err(words);
         assert!(error.contains(words), "{pointer}: {error}");
     }
-    assert!(Rauha::SCORER.expect("a scorer")(&loaded().value, "{").is_err());
+    assert!(format().score.expect("a scorer")(&loaded().value, "{").is_err());
 }

@@ -1,16 +1,15 @@
-//! ReplayFormat games.
+//! Recorded games.
 
 use boardwire_kernel::RngStream;
+use boardwire_kernel::record::{Difference, LineError, Replayed};
 use serde_json::{Value, json};
 
-use super::record_cases::{EXAMPLES, loaded, put};
-use crate::rauha::Rauha;
-use crate::{Difference, ReplayFormat, Replayed};
+use super::scoring_cases::{EXAMPLES, format, loaded, put};
 
 const GAMES: &str = include_str!("../../../tests/data/rauha_games.jsonl");
 
-fn replay(line: &str) -> Result<Replayed, crate::LineError> {
-    Rauha::replay(&loaded(), line)
+fn replay(line: &str) -> Result<Replayed, LineError> {
+    (format().replay)(&loaded(), line)
 }
 
 #[test]
@@ -29,7 +28,7 @@ fn every_recorded_game_is_played_as_recorded() {
 }
 
 /// The first sample game, so changed.
-fn changed(change: impl FnOnce(&mut Value)) -> Result<Replayed, crate::LineError> {
+fn changed(change: impl FnOnce(&mut Value)) -> Result<Replayed, LineError> {
     let mut record: Value = serde_json::from_str(GAMES.lines().next().expect("a game")).expect("JSON");
     change(&mut record);
     replay(&record.to_string())
@@ -222,7 +221,7 @@ fn mutate(value: &mut Value, rng: &mut RngStream) {
 #[test]
 fn no_line_makes_the_engine_panic() {
     let catalogue = loaded();
-    let score = Rauha::SCORER.expect("Rauha scores cases");
+    let score = format().score.expect("Rauha scores cases");
     let mut rng = RngStream::new(77, 0);
     let (mut answered, mut refused, mut differed) = (0, 0, 0);
     for _ in 0..600 {
@@ -240,14 +239,14 @@ fn no_line_makes_the_engine_panic() {
         for _ in 0..600 {
             let mut record = record.clone();
             mutate(&mut record, &mut rng);
-            match Rauha::replay(&catalogue, &record.to_string()) {
+            match (format().replay)(&catalogue, &record.to_string()) {
                 Ok(Replayed::Differs(_)) => differed += 1,
                 Ok(Replayed::Same { .. }) => answered += 1,
                 Err(_) => refused += 1,
             }
         }
         for cut in (0..line.len()).step_by(997) {
-            assert!(Rauha::replay(&catalogue, &line[..cut]).is_err());
+            assert!((format().replay)(&catalogue, &line[..cut]).is_err());
         }
     }
     assert!(answered > 500 && refused > 500 && differed > 50, "{answered} {refused} {differed}");

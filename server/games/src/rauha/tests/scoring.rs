@@ -1,8 +1,10 @@
 //! Scorings, water, the leader.
 
+use boardwire_kernel::Seat;
+
 use super::{SIDE_A, Scene};
 use crate::rauha::action::Action;
-use crate::rauha::pieces::ANIMALS;
+use crate::rauha::catalogue::ANIMALS;
 use crate::rauha::state::{Phase, Source};
 
 fn corner(seats: u8, stop: u8) -> Scene {
@@ -64,10 +66,10 @@ fn water_is_compared_with_the_fewest_of_any_seat() {
             cells[cell] = card;
         }
         scene.cells(0, cells).spores(0, &[3]).spores(1, &[3]);
-        assert_eq!(scene.rules().sources(&scene.state.boards[0]), sources);
+        assert_eq!(scene.game.water(&scene.state.boards[Seat::FIRST]), sources);
         scene.act(0, Action::End);
         assert_eq!(scene.total(0), points, "{sources} sources against 1");
-        assert_eq!(scene.state.boards[0].gained[Source::Water as usize], points);
+        assert_eq!(scene.state.boards[Seat::FIRST].gained[Source::Water as usize], points);
     }
 }
 
@@ -86,8 +88,9 @@ fn vuori_counts_as_two_sources_and_the_fewest_may_be_zero() {
 fn r20_a_two_type_mountain_has_no_source() {
     // RA-R20
     let scene = corner(2, 8);
-    for biome in &scene.rules().biomes {
-        assert!(biome.water == 0 || biome.types == 1 << 3, "only single-type mountains have drops");
+    for biome in &scene.game.biomes {
+        let is_mountain_only = biome.types == [false, false, false, true, false];
+        assert!(biome.symbols.water() == 0 || is_mountain_only, "only single-type mountains have drops");
     }
     assert_eq!(ANIMALS.len(), 3);
 }
@@ -96,10 +99,10 @@ fn r20_a_two_type_mountain_has_no_source() {
 fn r11_the_leader_is_asked_for_anew_at_a_corner() {
     // RA-R11: seat 1 went first in turn 3, and seat 0 takes the lead in it.
     let mut scene = Scene::at(2, 3, Phase::Activate);
-    (scene.state.first, scene.state.leader, scene.state.done) = (1, 1, 1);
+    (scene.state.first, scene.state.leader, scene.state.done) = (Seat::new(1), Seat::new(1), 1);
     scene.spores(0, &[0]).spores(1, &[0]);
     scene.activate(0, 8).act(0, Action::End);
-    assert_eq!((scene.state.stop, scene.state.first), (4, 0));
+    assert_eq!((scene.state.stop, scene.state.first), (4, Seat::FIRST));
     assert!(scene.may_activate(0, 0));
 }
 
@@ -111,9 +114,9 @@ fn r12_water_is_gained_when_the_seat_ends_its_own_activation() {
     wet[0] = 24;
     scene.cells(0, wet).cells(1, wet).spores(0, &[3]).spores(1, &[3]).spores(2, &[3]);
     scene.act(0, Action::End);
-    assert_eq!((scene.total(0), scene.total(1), scene.state.leader), (1, 0, 0));
+    assert_eq!((scene.total(0), scene.total(1), scene.state.leader), (1, 0, Seat::FIRST));
     scene.act(1, Action::End);
-    assert_eq!((scene.total(1), scene.state.leader), (1, 1));
+    assert_eq!((scene.total(1), scene.state.leader), (1, Seat::new(1)));
 }
 
 #[test]
@@ -121,8 +124,8 @@ fn the_last_to_reach_the_furthest_space_leads() {
     // RA-10.1
     let mut scene = corner(3, 8);
     let gain = |scene: &mut Scene, seat, points| {
-        scene.state.gain(boardwire_kernel::Seat::new(seat), Source::Turns, points);
-        scene.state.leader
+        scene.state.gain(Seat::new(seat), Source::Turns, points);
+        scene.state.leader.number()
     };
     assert_eq!(gain(&mut scene, 1, 2), 1);
     assert_eq!(gain(&mut scene, 2, 1), 1, "less far");
@@ -135,9 +138,9 @@ fn the_last_to_reach_the_furthest_space_leads() {
 fn a_gain_of_nothing_moves_no_token() {
     // RA-10.2
     let mut scene = corner(2, 8);
-    scene.state.leader = 1;
-    scene.state.gain(boardwire_kernel::Seat::new(0), Source::Turns, 0);
-    assert_eq!(scene.state.leader, 1, "both stand on 0, seat 1 on top");
+    scene.state.leader = Seat::new(1);
+    scene.state.gain(Seat::FIRST, Source::Turns, 0);
+    assert_eq!(scene.state.leader, Seat::new(1), "both stand on 0, seat 1 on top");
 }
 
 /// The stack of tokens in full: on each space, bottom to top.
@@ -150,7 +153,7 @@ fn the_one_number_leader_equals_a_full_stack_of_tokens() {
         let mut order: Vec<u32> = (0..seats).collect();
         rng.shuffle(&mut order);
         let mut scene = corner(u8::try_from(seats).expect("small"), 8);
-        scene.state.leader = u8::try_from(order[order.len() - 1]).expect("small");
+        scene.state.leader = Seat::new(u8::try_from(order[order.len() - 1]).expect("small"));
         let mut points = vec![0u16; seats as usize];
         for _ in 0..40 {
             let seat = rng.below(seats);
@@ -160,11 +163,11 @@ fn the_one_number_leader_equals_a_full_stack_of_tokens() {
                 order.push(seat);
                 points[seat as usize] += gain;
             }
-            let mover = boardwire_kernel::Seat::new(u8::try_from(seat).expect("small"));
+            let mover = Seat::new(u8::try_from(seat).expect("small"));
             scene.state.gain(mover, Source::Turns, gain);
             let most = points.iter().max();
             let top = order.iter().rev().find(|&&seat| points.get(seat as usize) == most);
-            assert_eq!(top.copied(), Some(scene.state.leader.into()));
+            assert_eq!(top.copied(), Some(scene.state.leader.number().into()));
         }
     }
 }

@@ -1,0 +1,129 @@
+//! What may be chosen.
+
+use boardwire_kernel::{ActionSet, Seat};
+
+use super::Rauha;
+use super::action::{
+    ACTIVATE_CELL, ACTIVATE_ENTITY, Action, DRAFT, END, PLACE, PUT_SPORE, TAKE_CRYSTALS, TAKE_SPORE,
+};
+use super::catalogue::Effect;
+use super::state::{Activation, BiomeId, Board, CellSet, EntityId, Phase, State};
+use super::turn::set_of;
+
+impl Rauha {
+    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        if !self.owes_choice(state, seat) {
+            return ActionSet::EMPTY;
+        }
+        let board = &state.boards[seat];
+        match state.phase {
+            Phase::Draft => DRAFT.on(set_of(self.hand(state, seat))),
+            Phase::Main => PLACE
+                .on(self.cells_for(board, state.kept[seat].expect("step 2 begins with a kept card")))
+                .union(TAKE_SPORE.on(board.cells_without_spore()))
+                .union(TAKE_CRYSTALS.all()),
+            Phase::Activate => {
+                let possible = self.activatable(state);
+                ACTIVATE_CELL.on(possible.cells).union(ACTIVATE_ENTITY.on(possible.entities)).union(END.all())
+            }
+            Phase::Spore => PUT_SPORE.on(board.cells_without_spore()),
+            Phase::Between | Phase::Over => ActionSet::EMPTY,
+        }
+    }
+
+    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+        if !self.owes_choice(state, seat) {
+            return false;
+        }
+        let board = &state.boards[seat];
+        match action {
+            Action::Draft { card } => self.hand(state, seat).contains(&card),
+            Action::Place { cell } => {
+                state.phase == Phase::Main
+                    && state.kept[seat].is_some_and(|card| self.cells_for(board, card).contains(cell))
+            }
+            Action::TakeCrystals => state.phase == Phase::Main,
+            Action::TakeSpore { cell } => state.phase == Phase::Main && !board.spores.contains(cell),
+            Action::ActivateCell { cell } => {
+                state.phase == Phase::Activate
+                    && self.in_play(state).cells.contains(cell)
+                    && can_activate(self.biome(board.at(cell)).effect, board)
+            }
+            Action::ActivateEntity { entity } => {
+                state.phase == Phase::Activate
+                    && self.in_play(state).entities.contains(entity)
+                    && can_activate(self.effect_of(entity), board)
+            }
+            Action::PutSpore { cell } => state.phase == Phase::Spore && !board.spores.contains(cell),
+            Action::End => state.phase == Phase::Activate,
+        }
+    }
+
+    /// Whether the table has this seat, and it owes a choice.
+    fn owes_choice(&self, state: &State, seat: Seat) -> bool {
+        seat.number() < self.seats
+            && match state.phase {
+                Phase::Draft => state.kept[seat].is_none(),
+                Phase::Main | Phase::Activate | Phase::Spore => seat == self.actor(state),
+                Phase::Between | Phase::Over => false,
+            }
+    }
+
+    /// The cells on which the board can place `card`.
+    pub(super) fn cells_for(&self, board: &Board, card: BiomeId) -> CellSet {
+        let biome = self.biome(card);
+        if board.crystals >= u16::from(biome.cost) { biome.cells } else { CellSet::EMPTY }
+    }
+
+    /// The cells and Entities that take part in the acting seat's activation and are still unused.
+    pub(super) fn in_play(&self, state: &State) -> Activation {
+        match state.phase {
+            Phase::Activate | Phase::Spore => self.taking_part(state).without(state.used),
+            Phase::Draft | Phase::Main | Phase::Between | Phase::Over => Activation::default(),
+        }
+    }
+
+    /// The cells and Entities that take part in the acting seat's activation.
+    pub(super) fn taking_part(&self, state: &State) -> Activation {
+        if state.is_scoring() {
+            let board = &state.boards[self.actor(state)];
+            Activation { cells: board.spores, entities: board.entities }
+        } else {
+            Activation { cells: self.stop(state).line, entities: state.welcomed }
+        }
+    }
+
+    /// The cells and Entities the acting seat may activate now.
+    pub(super) fn activatable(&self, state: &State) -> Activation {
+        self.possible(&state.boards[self.actor(state)], self.in_play(state))
+    }
+
+    /// Those of some cells and Entities whose effect can happen on this board now.
+    pub(super) fn possible(&self, board: &Board, some: Activation) -> Activation {
+        let cell = |&cell: &u8| can_activate(self.biome(board.at(cell)).effect, board);
+        let entity = |&entity: &u8| can_activate(self.effect_of(EntityId::new(entity)), board);
+        Activation {
+            cells: some.cells.iter().filter(cell).collect(),
+            entities: some.entities.iter().filter(entity).collect(),
+        }
+    }
+
+    /// Whether there is anything that the acting seat may activate now.
+    pub(super) fn can_activate_something(&self, state: &State) -> bool {
+        let (board, some) = (&state.boards[self.actor(state)], self.in_play(state));
+        some.cells.iter().any(|cell| can_activate(self.biome(board.at(cell)).effect, board))
+            || some.entities.iter().any(|entity| can_activate(self.effect_of(EntityId::new(entity)), board))
+    }
+}
+
+/// Whether an effect can happen on this board now.
+pub(super) fn can_activate(effect: Effect, board: &Board) -> bool {
+    match effect {
+        Effect::None | Effect::Water(_) => false,
+        Effect::Gain(_) | Effect::Score(_) | Effect::PointsPer(..) => true,
+        Effect::BuyPoints { cost, .. } => board.crystals >= u16::from(cost),
+        Effect::BuySpore { cost } => {
+            board.crystals >= u16::from(cost) && !board.cells_without_spore().is_empty()
+        }
+    }
+}
