@@ -10,10 +10,11 @@ mod track;
 use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{Checked, read, require};
 
-pub(super) use pieces::{ANIMALS, Biome, Effect, Entity, LINES, Per, Side, Stop, Symbols, TYPES};
+pub(super) use pieces::{ANIMALS, Ability, Biome, Effect, Entity, LINES, Per, Side, Stop, Symbols, TYPES};
 pub(super) use tables::tables;
 
-use super::state::{BiomeId, CARDS, CELLS, CellSet, EntityId};
+use super::estimate::Prospects;
+use super::state::{BiomeId, ByBiome, CARDS, CELLS, CellSet, EntityId};
 
 /// The biome cards of one Age.
 pub(super) const AGE: u8 = CARDS / 2;
@@ -30,14 +31,15 @@ pub(super) const fn printed(side: u8, cell: u8) -> BiomeId {
 }
 
 /// The printed components of Rauha.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Catalogue {
-    /// The biomes, in the order of their ids.
-    pub(super) biomes: [Biome; BIOMES as usize],
-    /// A readable code of each biome, in the same order.
+    pub(super) biomes: ByBiome<Biome>,
+    /// A readable code of each biome, in the order of their ids.
     codes: Vec<String>,
     /// The Entities, in the order of their ids.
     pub(super) entities: Vec<Entity>,
+    /// What the Entities do, by id; 0 is none.
+    pub(super) abilities: [Ability; 1 + ENTITIES as usize],
     /// The stops of the Avatar, in order.
     pub(super) track: [Stop; STOPS as usize],
     /// Points for having 0, 1, ... 5 Water Sources more than the fewest.
@@ -47,6 +49,8 @@ pub struct Catalogue {
     /// Crystals for a discarded card.
     pub(super) discard: u8,
     provenance: String,
+    /// For estimates.
+    pub(super) prospects: Prospects,
 }
 
 impl Catalogue {
@@ -56,11 +60,18 @@ impl Catalogue {
         track::check_deal(&file.deal)?;
         let entities = biomes::entities(&file.entities)?;
         let (biomes, codes) = biomes::biomes(&file, &entities)?;
+        let track = track::track(&file.track)?;
+        let mut abilities = [Effect::None.into(); 1 + ENTITIES as usize];
+        for (ability, entity) in abilities[1..].iter_mut().zip(&entities) {
+            *ability = entity.effect.into();
+        }
         let catalogue = Self {
+            prospects: Prospects::new(&biomes, &abilities, &track),
             biomes,
             codes,
             entities,
-            track: track::track(&file.track)?,
+            abilities,
+            track,
             water: track::water_points(&file.water_scoring)?,
             start: file.setup.crystals.get(),
             discard: file.discard.crystals.get(),
@@ -104,7 +115,8 @@ impl Catalogue {
 
     /// The most that all activations of a game can give: 12 turns with three cells each, 4 scorings with nine.
     fn most_of_activations(&self, most: impl Fn(Effect) -> u32) -> u32 {
-        let cell = self.biomes.iter().map(|biome| most(biome.effect)).max().unwrap_or(0);
+        let cell =
+            self.biomes.up_to(BIOMES).iter().map(|biome| most(biome.ability.effect)).max().unwrap_or(0);
         let entities: u32 = self.entities.iter().map(|entity| most(entity.effect)).sum();
         12 * (3 * cell + entities) + 4 * (9 * cell + entities)
     }
@@ -135,7 +147,7 @@ impl Catalogue {
 
     /// The most that nine biomes can show.
     fn on_all_cells(&self, shown: impl Fn(&Biome) -> u8) -> u32 {
-        u32::from(CELLS) * u32::from(self.biomes.iter().map(shown).max().unwrap_or(0))
+        u32::from(CELLS) * u32::from(self.biomes.up_to(BIOMES).iter().map(shown).max().unwrap_or(0))
     }
 }
 

@@ -1,10 +1,15 @@
 //! A rough worth of a position, for the one-ply bot.
+//!
+//! A board is worth its points and what it will still yield. With a card kept it is worth what the best use of the
+//! card makes of it. Bots ask this very often, so what the uses have in common is reckoned once.
+
+use std::sync::Arc;
 
 use boardwire_kernel::Seat;
 
 use super::Rauha;
-use super::catalogue::{BIOMES, Catalogue, ENTITIES, Effect, LINES, Per};
-use super::state::{Board, CELLS, Phase, State};
+use super::catalogue::{Ability, BIOMES, Biome, ENTITIES, Effect, LINES, Per, Stop, Symbols};
+use super::state::{BiomeId, Board, ByBiome, CELLS, CellSet, EntitySet, Phase, State};
 
 /// One point of Life Energy, in units of the estimate.
 const POINT: i32 = 100;
@@ -12,29 +17,123 @@ const POINT: i32 = 100;
 /// What a crystal is worth, by the number of turns to come.
 const CRYSTAL: [i32; 13] = [0, 12, 22, 30, 36, 40, 42, 44, 46, 48, 50, 50, 50];
 
-/// What is still to come when some stops are over, and what effects are worth then.
+/// What estimates need to know of the catalogue.
 #[derive(Debug, Clone)]
-pub(super) struct Outlook {
+pub(super) struct Prospects {
+    /// What is to come, by the number of stops that are over.
+    outlooks: Arc<[Outlook]>,
+    /// The Entities that biomes call.
+    calls: ByBiome<ByEntity>,
+}
+
+/// What is still to come when some stops are over, and what effects are worth then.
+#[derive(Debug)]
+struct Outlook {
     /// Line activations to come, by cell.
     lines: [i32; CELLS as usize],
+    /// Quarters of activations to come of a cell: without and with a Spore.
+    times: [[i32; CELLS as usize]; 2],
     scorings: i32,
     turns: i32,
     /// What a crystal is worth.
     crystal: i32,
-    /// What one activation of a biome gives, by id less one.
-    biomes: [Yield; BIOMES as usize],
-    /// The same of Entities.
-    entities: [Yield; ENTITIES as usize],
+    /// What one activation of a biome gives.
+    biomes: ByBiome<Yield>,
+    /// The same of Entities, by id.
+    entities: [Yield; 1 + ENTITIES as usize],
+    /// What a biome on a cell will still give if its yield is fixed: without and with a Spore.
+    fixed: [[ByBiome<i16>; CELLS as usize]; 2],
 }
 
-/// What one activation gives, in units: something fixed, and something for each thing counted.
+/// Quarters of so many activations: an effect to come may be covered, or be passed over for want of crystals.
+const fn quarters(times: i32) -> i32 {
+    if times > 0 { 3 * times + 1 } else { 0 }
+}
+
+impl Prospects {
+    pub(super) fn new(
+        biomes: &ByBiome<Biome>,
+        abilities: &[Ability; 1 + ENTITIES as usize],
+        track: &[Stop],
+    ) -> Self {
+        let outlook = |over: usize| Outlook::new(biomes, abilities, &track[over..]);
+        let calls = biomes.up_to(BIOMES).iter().map(|biome| ByEntity::flags(biome.calls));
+        Self { outlooks: (0..=track.len()).map(outlook).collect(), calls: ByBiome::new(calls, ByEntity(0)) }
+    }
+}
+
+impl Outlook {
+    /// What is to come at these stops.
+    fn new(biomes: &ByBiome<Biome>, abilities: &[Ability; 1 + ENTITIES as usize], stops: &[Stop]) -> Self {
+        let count = |is_counted: &dyn Fn(&Stop) -> bool| {
+            i32::try_from(stops.iter().filter(|stop| is_counted(stop)).count()).expect("sixteen stops")
+        };
+        let (scorings, turns) = (count(&|stop| stop.is_scoring()), count(&|stop| !stop.is_scoring()));
+        let crystal = CRYSTAL[usize::try_from(turns).expect("a number of turns")];
+        let crystal = if scorings > 0 { crystal.max(5) } else { 0 };
+        let mut lines = [0; CELLS as usize];
+        for (cell, lines) in (0..CELLS).zip(&mut lines) {
+            *lines = count(&|stop| stop.line.contains(cell));
+        }
+        let yields = biomes.up_to(BIOMES).iter().map(|biome| Yield::new(biome.ability.effect, crystal));
+        let yields = ByBiome::new(yields, Yield::NONE);
+        let times = [0, scorings].map(|scorings| lines.map(|lines| quarters(lines + scorings)));
+        let fixed = |times: i32| {
+            let worths = yields.up_to(BIOMES).iter().map(|yields| match yields.fixed() {
+                Some(units) => i16::try_from(times * units / 4).expect("at most 49 quarters of 20 points"),
+                None => 0,
+            });
+            ByBiome::new(worths, 0)
+        };
+        Self {
+            lines,
+            times,
+            scorings,
+            turns,
+            crystal,
+            biomes: yields,
+            entities: abilities.map(|ability| Yield::new(ability.effect, crystal)),
+            fixed: times.map(|times| times.map(fixed)),
+        }
+    }
+
+    /// What a board is worth apart from what is activated.
+    #[inline]
+    fn worth_at_rest(&self, points: u16, crystals: u16, counted: &Counted, promise: i32) -> i32 {
+        let water = counted[Per::Water as usize].min(9) * self.scorings * POINT * 3 / 4;
+        let spores = counted[Per::Spore as usize] * self.scorings * 4;
+        let crystals = i32::from(crystals).min(30) * self.crystal;
+        POINT * i32::from(points) + crystals + spores + water + promise * self.turns
+    }
+
+    /// What the biomes of a board with fixed yields will still give, and the cells with the others.
+    #[inline]
+    fn fixed_worth(&self, board: &Board) -> (i32, CellSet) {
+        let (mut worth, mut varying) = (0, CellSet::EMPTY);
+        for cell in 0..CELLS {
+            let (at, id) = (usize::from(cell), board.at(cell));
+            worth += i32::from(self.fixed[usize::from(board.spores.contains(cell))][at][id]);
+            if self.biomes[id].fixed().is_none() {
+                varying.insert(cell);
+            }
+        }
+        (worth, varying)
+    }
+
+    /// What the Entities held will still give to a seat that is not activating now.
+    fn worth_of_entities(&self, held: ByEntity, crystals: u16, counted: &Counted) -> i32 {
+        held.iter().map(|entity| 3 * self.scorings * self.entities[entity].on(crystals, counted) / 4).sum()
+    }
+}
+
+/// What one activation gives, in units: something fixed, or something for each thing counted.
 #[derive(Debug, Clone, Copy)]
 struct Yield {
     /// The crystals that it costs.
     cost: u8,
     /// What is counted, as an index into [`Counted`].
     counted: u8,
-    /// The units for each thing counted.
+    /// The units for each thing counted; 0 for a yield that is fixed.
     each: i16,
     /// What it gives to a board that has the crystals.
     affordable: i16,
@@ -42,173 +141,289 @@ struct Yield {
     unaffordable: i16,
 }
 
-/// How many of each thing that effects count are on a board, by [`Per`]; the last is none.
-type Counted = [i32; 7];
-
-impl Outlook {
-    /// What is to come after so many stops.
-    pub(super) fn new(catalogue: &Catalogue, over: u8) -> Self {
-        let stops = &catalogue.track[usize::from(over)..];
-        let count = |is_counted: &dyn Fn(&super::catalogue::Stop) -> bool| {
-            i32::try_from(stops.iter().filter(|stop| is_counted(stop)).count()).expect("sixteen stops")
-        };
-        let (scorings, turns) = (count(&|stop| stop.is_scoring()), count(&|stop| !stop.is_scoring()));
-        let crystal = CRYSTAL[usize::try_from(turns).expect("a number of turns")];
-        let crystal = if scorings > 0 { crystal.max(5) } else { 0 };
-        let mut cells = 0..CELLS;
-        Self {
-            lines: [(); CELLS as usize].map(|()| {
-                let cell = cells.next().expect("nine cells");
-                count(&|stop| stop.line.contains(cell))
-            }),
-            scorings,
-            turns,
-            crystal,
-            biomes: catalogue.biomes.map(|biome| Yield::new(biome.effect, crystal)),
-            entities: std::array::from_fn(|entity| Yield::new(catalogue.entities[entity].effect, crystal)),
-        }
-    }
-}
+/// How many of each thing that effects count are on a board, by [`Per`]; of the last two none.
+type Counted = [i32; 8];
 
 impl Yield {
+    const NONE: Self = Self { cost: 0, counted: 7, each: 0, affordable: 0, unaffordable: 0 };
+
     /// The yield of an effect where a crystal is worth so much.
     fn new(effect: Effect, crystal: i32) -> Self {
-        let none = Self { cost: 0, counted: 6, each: 0, affordable: 0, unaffordable: 0 };
         let small = |units| i16::try_from(units).expect("the numbers of an effect are at most 20");
-        let fixed = |units| Self { affordable: small(units), unaffordable: small(units), ..none };
+        let fixed = |units| Self { affordable: small(units), unaffordable: small(units), ..Self::NONE };
         match effect {
-            Effect::None | Effect::Water(_) => none,
+            Effect::None | Effect::Water(_) => Self::NONE,
             Effect::Gain(crystals) => fixed(i32::from(crystals) * crystal),
             Effect::Score(points) => fixed(i32::from(points) * POINT),
             Effect::PointsPer(per, points) => {
-                Self { counted: per as u8, each: small(i32::from(points) * POINT), ..none }
+                Self { counted: per as u8, each: small(i32::from(points) * POINT), ..Self::NONE }
             }
             Effect::BuyPoints { cost, points } => {
                 let gain = i32::from(points) * POINT - i32::from(cost) * crystal;
-                Self { cost, affordable: small(gain), unaffordable: small(gain / 2), ..none }
+                Self { cost, affordable: small(gain), unaffordable: small(gain / 2), ..Self::NONE }
             }
             Effect::BuySpore { cost } => fixed((2 * POINT - i32::from(cost) * crystal).max(0)),
         }
     }
 
-    /// The yield on a board.
-    #[inline]
-    fn on(self, board: &Board, counted: &Counted) -> i32 {
-        let is_affordable = board.crystals >= u16::from(self.cost);
-        let fixed = if is_affordable { self.affordable } else { self.unaffordable };
-        i32::from(fixed) + i32::from(self.each) * counted[usize::from(self.counted)]
+    /// The yield, if it is the same for every board.
+    fn fixed(self) -> Option<i32> {
+        (self.cost == 0 && self.each == 0).then_some(self.affordable.into())
     }
+
+    /// The yield for a board with so many crystals and things.
+    #[inline]
+    fn on(self, crystals: u16, counted: &Counted) -> i32 {
+        let is_affordable = crystals >= u16::from(self.cost);
+        let fixed = if is_affordable { self.affordable } else { self.unaffordable };
+        i32::from(fixed) + i32::from(self.each) * counted[usize::from(self.counted & 7)]
+    }
+}
+
+/// A small number for every Entity, in the byte of its id: so that what cells call is added up for all at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ByEntity(u64);
+
+impl ByEntity {
+    /// 1 for those in the set.
+    pub(super) fn flags(entities: EntitySet) -> Self {
+        let mut flags = [0; 8];
+        entities.write_flags(&mut flags);
+        Self(u64::from_le_bytes(flags))
+    }
+
+    /// 1 where the number is at least `least`, which is at most 3 as are the numbers.
+    fn at_least(self, least: u8) -> Self {
+        Self((self.0 + u64::from_le_bytes([0x80 - least; 8])) >> 7 & u64::from_le_bytes([1; 8]))
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+
+    /// 1 where either is 1.
+    fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The sum of the numbers where `flags` is 0; it is below 256.
+    fn sum_without(self, flags: Self) -> i32 {
+        let rest = self.0 & !(flags.0 * 0xff);
+        i32::from(rest.wrapping_mul(u64::from_le_bytes([1; 8])).to_le_bytes()[7])
+    }
+
+    /// The ids of the Entities whose number is 1; the others are 0.
+    #[inline]
+    fn iter(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let id = left.trailing_zeros() / 8;
+            left &= left.wrapping_sub(1);
+            (id < 8).then_some(id as usize)
+        })
+    }
+}
+
+/// How often each Entity is called in each row and column.
+struct Lines {
+    calls: [ByEntity; 6],
+    /// In how many of them two cells at least call it.
+    pairs: ByEntity,
 }
 
 /// What a seat has still to come.
 struct Prospect<'a> {
     outlook: &'a Outlook,
-    /// Whether the seat is activating now.
-    is_acting: bool,
+    /// The cells it has activated at this stop.
+    used: CellSet,
+    /// The Entities it has activated in this scoring.
+    spent: EntitySet,
+    /// The Entities that it may still activate in this turn.
+    welcomed: EntitySet,
 }
 
 impl Rauha {
     pub(super) fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        let own = self.worth_of_seat(state, seat);
+        let prospect = self.prospect(state, seat);
+        let board = &state.boards[seat];
+        let own = match state.kept[seat] {
+            Some(card) => self.worth_with_card(prospect.outlook, board, card),
+            None => self.worth_of_board(&prospect, board),
+        };
         let others = Seat::all(self.seats).filter(|&other| other != seat);
-        let best = others
-            .map(|other| self.worth_of_board(state, &self.prospect(state, other), &state.boards[other]));
-        2 * own - best.max().expect("at least two seats")
+        let worths =
+            others.map(|other| self.worth_of_board(&self.prospect(state, other), &state.boards[other]));
+        2 * own - worths.max().expect("at least two seats")
     }
 
     fn prospect(&self, state: &State, seat: Seat) -> Prospect<'_> {
-        let (seat, first) = (seat.number(), state.first.number());
-        let place = if seat >= first { seat - first } else { seat + self.seats - first };
+        let (number, first) = (seat.number(), state.first.number());
+        let place = if number >= first { number - first } else { number + self.seats - first };
         let has_finished = place < state.done || state.phase == Phase::Over;
+        let outlook =
+            &self.catalogue.value.prospects.outlooks[usize::from(state.stop - u8::from(!has_finished))];
         let is_activating = matches!(state.phase, Phase::Activate | Phase::Spore);
-        Prospect {
-            outlook: &self.outlooks[usize::from(state.stop - u8::from(!has_finished))],
-            is_acting: !has_finished && place == state.done && is_activating,
+        let none = EntitySet::EMPTY;
+        if has_finished || place != state.done || !is_activating {
+            Prospect { outlook, used: CellSet::EMPTY, spent: none, welcomed: none }
+        } else if state.is_scoring() {
+            Prospect { outlook, used: state.used.cells, spent: state.used.entities, welcomed: none }
+        } else {
+            let welcomed = state.welcomed.difference(state.used.entities);
+            Prospect { outlook, used: state.used.cells, spent: none, welcomed }
         }
     }
 
-    /// The board's worth, with the best use of the card still kept.
-    fn worth_of_seat(&self, state: &State, seat: Seat) -> i32 {
-        let board = &state.boards[seat];
-        let prospect = self.prospect(state, seat);
-        let worth = |board: &Board| self.worth_of_board(state, &prospect, board);
-        let Some(kept) = state.kept[seat] else {
-            return worth(board);
-        };
-        let discard = u16::from(self.catalogue.value.discard);
-        let mut best = worth(&Board { crystals: board.crystals + discard, ..*board });
-        for cell in self.cells_for(board, kept) {
-            let mut placed = *board;
-            placed.crystals -= u16::from(self.biome(kept).cost);
-            placed.cells[usize::from(cell)] = kept;
-            placed.entities = placed.entities.union(self.called(&placed, cell));
-            best = best.max(worth(&placed));
-        }
-        for cell in board.cells_without_spore() {
-            let mut spread = *board;
-            spread.spores.insert(cell);
-            best = best.max(worth(&spread));
-        }
-        best
-    }
-
-    fn worth_of_board(&self, state: &State, prospect: &Prospect<'_>, board: &Board) -> i32 {
+    fn worth_of_board(&self, prospect: &Prospect<'_>, board: &Board) -> i32 {
         let outlook = prospect.outlook;
-        let counted = self.counted(board);
-        let mut worth = POINT * i32::from(board.points());
-        worth += i32::from(board.crystals).min(30) * outlook.crystal;
-        for cell in 0..CELLS {
-            let has_spore = board.spores.contains(cell);
-            let times = prospect.times_of_cell(state, cell, has_spore);
-            worth += times * outlook.biomes[board.at(cell).index() - 1].on(board, &counted) / 4;
-            worth += i32::from(has_spore) * outlook.scorings * 4;
+        let held = ByEntity::flags(board.entities);
+        let counted = self.counted(self.symbols(board), board.spores, held);
+        let promise = self.lines(board).promise(held);
+        let mut worth = outlook.worth_at_rest(board.points(), board.crystals, &counted, promise);
+        let (fixed, varying) = outlook.fixed_worth(board);
+        worth += fixed;
+        for cell in varying {
+            let times = outlook.times[usize::from(board.spores.contains(cell))][usize::from(cell)];
+            worth += times * outlook.biomes[board.at(cell)].on(board.crystals, &counted) / 4;
+        }
+        for cell in prospect.used {
+            let (at, has_spore) = (usize::from(cell), board.spores.contains(cell));
+            let yields = outlook.biomes[board.at(cell)].on(board.crystals, &counted);
+            let scorings = if has_spore { outlook.scorings } else { 0 };
+            worth -= outlook.times[usize::from(has_spore)][at] * yields / 4;
+            worth += quarters(outlook.lines[at] + scorings - 1) * yields / 4;
         }
         for entity in board.entities {
-            let times = prospect.times_of_entity(state, entity);
-            worth += times * outlook.entities[usize::from(entity - 1)].on(board, &counted) / 4;
+            let yields = outlook.entities[usize::from(entity)].on(board.crystals, &counted);
+            worth += prospect.times_of_entity(entity) * yields / 4;
         }
-        worth += counted[Per::Water as usize].min(9) * outlook.scorings * POINT * 3 / 4;
-        worth + self.promise(board) * outlook.turns
+        worth
     }
 
-    fn counted(&self, board: &Board) -> Counted {
-        let [flying, land, marine] = self.symbols(board).animals().map(i32::from);
-        let spores = i32::try_from(board.spores.len()).expect("nine cells");
-        [flying, land, marine, spores, self.water(board).into(), flying.max(land).max(marine), 0]
+    /// The worth with the best use of a card that is kept; the seat activates nothing meanwhile.
+    fn worth_with_card(&self, outlook: &Outlook, board: &Board, card: BiomeId) -> i32 {
+        let prospect =
+            Prospect { outlook, used: CellSet::EMPTY, spent: EntitySet::EMPTY, welcomed: EntitySet::EMPTY };
+        let crystals = board.crystals + u16::from(self.catalogue.value.discard);
+        let discarded = self.worth_of_board(&prospect, &Board { crystals, ..*board });
+        let spread = self.worth_with_spore(outlook, board);
+        let placed = self.worth_with_card_placed(outlook, board, card);
+        discarded.max(spread.unwrap_or(discarded)).max(placed.unwrap_or(discarded))
     }
 
-    /// Lines that lack one cell for an Entity not held.
-    fn promise(&self, board: &Board) -> i32 {
-        let calls = |cell: u8| self.biome(board.at(cell)).calls.difference(board.entities);
-        let pairs = LINES.iter().map(|line| {
-            let [a, b, c] = line.map(calls);
-            a.intersection(b).union(b.intersection(c)).union(a.intersection(c)).len()
+    /// The worth with one more Spore, on the best cell.
+    fn worth_with_spore(&self, outlook: &Outlook, board: &Board) -> Option<i32> {
+        let held = ByEntity::flags(board.entities);
+        let mut counted = self.counted(self.symbols(board), board.spores, held);
+        counted[Per::Spore as usize] += 1;
+        let promise = self.lines(board).promise(held);
+        let mut worth = outlook.worth_at_rest(board.points(), board.crystals, &counted, promise)
+            + outlook.worth_of_entities(held, board.crystals, &counted);
+        let mut best = None;
+        for (cell, &id) in board.cells.iter().enumerate() {
+            let yields = outlook.biomes[id].on(board.crystals, &counted);
+            let [without, with] = outlook.times.map(|times| times[cell] * yields / 4);
+            if board.spores.contains(u8::try_from(cell).expect("nine cells")) {
+                worth += with;
+            } else {
+                worth += without;
+                best = best.max(Some(with - without));
+            }
+        }
+        best.map(|more| worth + more)
+    }
+
+    /// The worth with the card placed on the best cell.
+    fn worth_with_card_placed(&self, outlook: &Outlook, board: &Board, card: BiomeId) -> Option<i32> {
+        let cells = self.cells_for(board, card);
+        if cells.is_empty() {
+            return None;
+        }
+        let crystals = board.crystals - u16::from(self.biome(card).cost);
+        let (symbols, lines, held) =
+            (self.symbols(board), self.lines(board), ByEntity::flags(board.entities));
+        // What does not depend on the place of the card; yields that do are reckoned for each place.
+        let (mut fixed, mut fixed_sum, mut times) = ([0; CELLS as usize], 0, [0; CELLS as usize]);
+        let mut counting = CellSet::EMPTY;
+        for (cell, &id) in (0..).zip(&board.cells) {
+            let (at, yields) = (usize::from(cell), outlook.biomes[id]);
+            times[at] = outlook.times[usize::from(board.spores.contains(cell))][at];
+            if yields.each == 0 {
+                fixed[at] = times[at] * yields.on(crystals, &[0; 8]) / 4;
+                fixed_sum += fixed[at];
+            } else {
+                counting.insert(cell);
+            }
+        }
+        let shown = &self.catalogue.value.prospects.calls;
+        let worths = cells.iter().map(|cell| {
+            let (at, covered) = (usize::from(cell), board.at(cell));
+            let (called, promise) = lines.replace(cell, shown[covered], shown[card], held);
+            let held = held.or(called);
+            let symbols = symbols.replace(self.biome(covered).symbols, self.biome(card).symbols);
+            let counted = self.counted(symbols, board.spores, held);
+            let mut worth = outlook.worth_at_rest(board.points(), crystals, &counted, promise)
+                + outlook.worth_of_entities(held, crystals, &counted);
+            worth += fixed_sum - fixed[at] + times[at] * outlook.biomes[card].on(crystals, &counted) / 4;
+            for other in counting.iter().filter(|&other| other != cell) {
+                let yields = outlook.biomes[board.at(other)].on(crystals, &counted);
+                worth += times[usize::from(other)] * yields / 4;
+            }
+            worth
         });
-        6 * i32::try_from(pairs.sum::<u32>()).expect("six lines")
+        worths.max()
+    }
+
+    #[inline]
+    fn counted(&self, symbols: Symbols, spores: CellSet, held: ByEntity) -> Counted {
+        let [flying, land, marine] = symbols.animals();
+        let [flying, land, marine] = [i32::from(flying), i32::from(land), i32::from(marine)];
+        let spores = i32::try_from(spores.len()).expect("nine cells");
+        let water =
+            held.iter().map(|id| i32::from(self.catalogue.value.abilities[id].effect.water())).sum::<i32>();
+        let water = water + i32::from(symbols.water());
+        [flying, land, marine, spores, water, flying.max(land).max(marine), 0, 0]
+    }
+
+    #[inline]
+    fn lines(&self, board: &Board) -> Lines {
+        let (mut calls, mut pairs) = ([ByEntity(0); 6], ByEntity(0));
+        for (calls, [a, b, c]) in calls.iter_mut().zip(LINES) {
+            let called_by = |cell| self.catalogue.value.prospects.calls[board.at(cell)];
+            *calls = called_by(a).plus(called_by(b)).plus(called_by(c));
+            pairs = pairs.plus(calls.at_least(2));
+        }
+        Lines { calls, pairs }
+    }
+}
+
+impl Lines {
+    /// What lines that lack one cell for an Entity not held are worth in a turn.
+    fn promise(&self, held: ByEntity) -> i32 {
+        6 * self.pairs.sum_without(held)
+    }
+
+    /// The Entities called when a cell calls others than before, and the promise then.
+    fn replace(&self, cell: u8, old: ByEntity, new: ByEntity, held: ByEntity) -> (ByEntity, i32) {
+        let row = self.calls[usize::from(cell / 3)];
+        let column = self.calls[usize::from(3 + cell % 3)];
+        let (new_row, new_column) = (row.minus(old).plus(new), column.minus(old).plus(new));
+        let called = new_row.at_least(3).or(new_column.at_least(3));
+        let gone = row.at_least(2).plus(column.at_least(2));
+        let come = new_row.at_least(2).plus(new_column.at_least(2));
+        (called, 6 * self.pairs.minus(gone).plus(come).sum_without(held.or(called)))
     }
 }
 
 impl Prospect<'_> {
-    /// Quarters of activations to come of a cell.
-    fn times_of_cell(&self, state: &State, cell: u8, has_spore: bool) -> i32 {
-        let is_used = self.is_acting && state.used.cells.contains(cell);
-        let scorings = if has_spore { self.outlook.scorings } else { 0 };
-        let times = self.outlook.lines[usize::from(cell)] + scorings - i32::from(is_used);
-        // An effect to come may be covered, or be passed over for want of crystals.
-        (3 * times + i32::from(times > 0)).min(4 * times)
-    }
-
     /// Quarters of activations to come of an Entity held.
-    fn times_of_entity(&self, state: &State, entity: u8) -> i32 {
-        if !self.is_acting {
-            return 3 * self.outlook.scorings;
-        }
-        let is_used = state.used.entities.contains(entity);
-        let now = if state.is_scoring() {
-            -i32::from(is_used)
-        } else {
-            i32::from(state.welcomed.contains(entity) && !is_used)
-        };
+    #[inline]
+    fn times_of_entity(&self, entity: u8) -> i32 {
+        let now = i32::from(self.welcomed.contains(entity)) - i32::from(self.spent.contains(entity));
         3 * self.outlook.scorings + 4 * now
     }
 }

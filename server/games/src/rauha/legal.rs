@@ -6,7 +6,7 @@ use super::Rauha;
 use super::action::{
     ACTIVATE_CELL, ACTIVATE_ENTITY, Action, DRAFT, END, PLACE, PUT_SPORE, TAKE_CRYSTALS, TAKE_SPORE,
 };
-use super::catalogue::Effect;
+use super::catalogue::Ability;
 use super::state::{Activation, BiomeId, Board, CellSet, EntityId, Phase, State};
 use super::turn::set_of;
 
@@ -18,13 +18,17 @@ impl Rauha {
         let board = &state.boards[seat];
         match state.phase {
             Phase::Draft => DRAFT.on(set_of(self.hand(state, seat))),
-            Phase::Main => PLACE
-                .on(self.cells_for(board, state.kept[seat].expect("step 2 begins with a kept card")))
-                .union(TAKE_SPORE.on(board.cells_without_spore()))
-                .union(TAKE_CRYSTALS.all()),
+            Phase::Main => {
+                let kept = state.kept[seat].expect("step 2 begins with a kept card");
+                let mut legal = PLACE.on(self.cells_for(board, kept));
+                legal.insert(TAKE_CRYSTALS.index(0));
+                legal.union(TAKE_SPORE.on(board.cells_without_spore()))
+            }
             Phase::Activate => {
                 let possible = self.activatable(state);
-                ACTIVATE_CELL.on(possible.cells).union(ACTIVATE_ENTITY.on(possible.entities)).union(END.all())
+                let mut legal = ACTIVATE_CELL.on(possible.cells);
+                legal.insert(END.index(0));
+                legal.union(ACTIVATE_ENTITY.on(possible.entities))
             }
             Phase::Spore => PUT_SPORE.on(board.cells_without_spore()),
             Phase::Between | Phase::Over => ActionSet::EMPTY,
@@ -47,12 +51,12 @@ impl Rauha {
             Action::ActivateCell { cell } => {
                 state.phase == Phase::Activate
                     && self.in_play(state).cells.contains(cell)
-                    && can_activate(self.biome(board.at(cell)).effect, board)
+                    && can_activate(self.biome(board.at(cell)).ability, board)
             }
             Action::ActivateEntity { entity } => {
                 state.phase == Phase::Activate
                     && self.in_play(state).entities.contains(entity)
-                    && can_activate(self.effect_of(entity), board)
+                    && can_activate(self.ability_of(entity), board)
             }
             Action::PutSpore { cell } => state.phase == Phase::Spore && !board.spores.contains(cell),
             Action::End => state.phase == Phase::Activate,
@@ -100,8 +104,8 @@ impl Rauha {
 
     /// Those of some cells and Entities whose effect can happen on this board now.
     pub(super) fn possible(&self, board: &Board, some: Activation) -> Activation {
-        let cell = |&cell: &u8| can_activate(self.biome(board.at(cell)).effect, board);
-        let entity = |&entity: &u8| can_activate(self.effect_of(EntityId::new(entity)), board);
+        let cell = |&cell: &u8| can_activate(self.biome(board.at(cell)).ability, board);
+        let entity = |&entity: &u8| can_activate(self.ability_of(EntityId::new(entity)), board);
         Activation {
             cells: some.cells.iter().filter(cell).collect(),
             entities: some.entities.iter().filter(entity).collect(),
@@ -111,19 +115,13 @@ impl Rauha {
     /// Whether there is anything that the acting seat may activate now.
     pub(super) fn can_activate_something(&self, state: &State) -> bool {
         let (board, some) = (&state.boards[self.actor(state)], self.in_play(state));
-        some.cells.iter().any(|cell| can_activate(self.biome(board.at(cell)).effect, board))
-            || some.entities.iter().any(|entity| can_activate(self.effect_of(EntityId::new(entity)), board))
+        some.cells.iter().any(|cell| can_activate(self.biome(board.at(cell)).ability, board))
+            || some.entities.iter().any(|entity| can_activate(self.ability_of(EntityId::new(entity)), board))
     }
 }
 
 /// Whether an effect can happen on this board now.
-pub(super) fn can_activate(effect: Effect, board: &Board) -> bool {
-    match effect {
-        Effect::None | Effect::Water(_) => false,
-        Effect::Gain(_) | Effect::Score(_) | Effect::PointsPer(..) => true,
-        Effect::BuyPoints { cost, .. } => board.crystals >= u16::from(cost),
-        Effect::BuySpore { cost } => {
-            board.crystals >= u16::from(cost) && !board.cells_without_spore().is_empty()
-        }
-    }
+#[inline]
+pub(super) fn can_activate(ability: Ability, board: &Board) -> bool {
+    board.crystals >= ability.crystals && !(ability.needs_cell && board.cells_without_spore().is_empty())
 }

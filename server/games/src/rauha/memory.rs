@@ -8,7 +8,7 @@
 use boardwire_kernel::{Seat, Viewer};
 
 use super::Rauha;
-use super::state::{BiomeId, CARDS, PACK, State};
+use super::state::{BiomeId, ByBiome, PACK, State};
 
 /// What a seat knows of one place of a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +30,14 @@ const ON_A_BOARD: u8 = 3;
 pub(super) const PASSED_ON: u8 = 4;
 pub(super) const OUT_OF_PLAY: u8 = 5;
 
-/// Where each card is, by id less one, as values of [`WHEREABOUTS`].
-pub(super) type Memory = [u8; CARDS as usize];
+/// Where each card is, as values of [`WHEREABOUTS`].
+pub(super) type Memory = ByBiome<u8>;
 
 impl Rauha {
     /// What `viewer` knows of the cards dealt on `satellite` in `round`, which has begun.
     pub(super) fn known(&self, state: &State, viewer: Seat, round: u8, satellite: Seat) -> [Known; PACK] {
         use Known::{Among, Exactly, Nothing};
-        let [first, second] = [1, 2].map(|turn| self.reader(satellite, self.side(round, turn)));
+        let [first, second] = self.readers(round, satellite);
         let (turn, picks) = if round == state.round() { (state.turn(), state.picks()) } else { (4, 3) };
         let pack = state.pack(round, satellite);
         let is_placed = |place: usize| state.placed.contains(pack[place]);
@@ -65,54 +65,52 @@ impl Rauha {
 
     /// What `viewer` knows of every biome card.
     pub(super) fn memory(&self, state: &State, viewer: Viewer) -> Memory {
-        let mut memory = [0; CARDS as usize];
-        for card in state.placed {
-            memory[usize::from(card - 1)] = OUT_OF_PLAY;
-        }
+        let mut memory = Memory::new([], 0);
+        mark(&mut memory, state.placed.iter().map(BiomeId::new), OUT_OF_PLAY);
         if let Viewer::Seat(seat) = viewer {
             self.remember_packs(state, seat, &mut memory);
         }
         for board in state.boards.of(self.seats) {
-            for id in board.cells {
-                // Printed cells have no entry.
-                if let Some(whereabouts) = memory.get_mut(id.index() - 1) {
-                    *whereabouts = ON_A_BOARD;
-                }
-            }
+            mark(&mut memory, board.cells, ON_A_BOARD);
         }
         memory
     }
 
     /// Adds the cards that `seat` has looked at; those on a board are corrected later.
     fn remember_packs(&self, state: &State, seat: Seat, memory: &mut Memory) {
-        let mut mark = |cards: &[BiomeId], whereabouts| {
-            for card in cards {
-                memory[card.index() - 1] = whereabouts;
-            }
-        };
-        for round in 1..=state.round() {
-            let is_over = round < state.round();
-            let [first, second] = [1, 2].map(|turn| self.satellite(seat, self.side(round, turn)));
-            let taker = self.reader(second, self.side(round, 1));
-            let [first, second] = [first, second].map(|satellite| state.pack(round, satellite));
-            let settled = match state.picks() {
-                _ if is_over => PACK,
-                // At turn 2 the pick of the other reader is one of the three cards handed on.
-                2 if state.turn() == 2 => 1,
-                3 => PACK,
-                picks => picks,
-            };
-            mark(&first[..settled], OUT_OF_PLAY);
-            mark(&first[settled..], PASSED_ON);
-            if is_over || state.turn() > 1 {
-                // Of the two cards handed back one is kept by the other reader until it is placed or discarded.
-                let is_settled = is_over || state.picks() == 3 && state.kept[taker].is_none();
-                let settled = if is_settled { PACK } else { 2 };
-                mark(&second[1..settled], OUT_OF_PLAY);
-                mark(&second[settled..], PASSED_ON);
-            }
+        let now = state.round();
+        for round in 1..now {
+            let [first, second] = self.satellites(round, seat).map(|satellite| state.pack(round, satellite));
+            mark(memory, *first, OUT_OF_PLAY);
+            mark(memory, [second[1], second[2], second[3]], OUT_OF_PLAY);
         }
-        mark(self.hand(state, seat), IN_HAND);
-        mark(state.kept[seat].as_slice(), KEPT);
+        let satellites = self.satellites(now, seat);
+        let [first, second] = satellites.map(|satellite| state.pack(now, satellite));
+        let (turn, picks) = (state.turn(), state.picks());
+        let settled = match picks {
+            // At turn 2 the pick of the other reader is one of the three cards handed on.
+            2 if turn == 2 => 1,
+            3 => PACK,
+            picks => picks,
+        };
+        mark(memory, *first, PASSED_ON);
+        mark(memory, first[..settled].iter().copied(), OUT_OF_PLAY);
+        if turn > 1 {
+            // Of the two cards handed back one is kept by the other reader until it is placed or discarded.
+            let [taker, _] = self.readers(now, satellites[1]);
+            let is_settled = picks == 3 && state.kept[taker].is_none();
+            mark(memory, [second[1]], OUT_OF_PLAY);
+            mark(memory, [second[2], second[3]], if is_settled { OUT_OF_PLAY } else { PASSED_ON });
+        }
+        mark(memory, self.hand(state, seat).iter().copied(), IN_HAND);
+        mark(memory, state.kept[seat], KEPT);
+    }
+}
+
+/// Says of some cards where they are.
+#[inline]
+fn mark(memory: &mut Memory, cards: impl IntoIterator<Item = BiomeId>, whereabouts: u8) {
+    for card in cards {
+        memory[card] = whereabouts;
     }
 }

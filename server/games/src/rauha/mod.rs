@@ -38,9 +38,9 @@ pub use action::Action;
 pub use catalogue::Catalogue;
 pub use state::{BiomeId, EntityId, State};
 
-use catalogue::{AGE, BIOMES, Biome, ENTITIES, Effect, STOPS, Stop, printed};
-use estimate::Outlook;
-use state::{Board, CARDS, CardSet};
+use catalogue::{AGE, STOPS, Stop, printed};
+use state::{Board, CARDS, CardSet, ROUNDS};
+use turn::Drafts;
 use view::Maxima;
 
 /// The rules of one table: its catalogue and facts, and of the catalogue what every ply needs, flat.
@@ -49,18 +49,13 @@ pub struct Rauha {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
     seats: u8,
-    /// By id less one.
-    biomes: [Biome; BIOMES as usize],
-    /// The effects of the Entities, by id less one.
-    entities: [Effect; ENTITIES as usize],
     track: [Stop; STOPS as usize],
+    drafts: [Drafts; ROUNDS],
     /// The cards of each Age.
     ages: [CardSet; 2],
     /// The board with which every seat begins.
     opening_board: Board,
     maxima: Maxima,
-    /// For estimates: what is to come, by the number of stops that are over.
-    outlooks: Vec<Outlook>,
 }
 
 const SIDE: OptionSpec = OptionSpec {
@@ -119,13 +114,11 @@ impl Game for Rauha {
         Ok(Self {
             info,
             seats,
-            biomes: facts.biomes,
-            entities: std::array::from_fn(|number| facts.entities[number].effect),
             track: facts.track,
+            drafts: std::array::from_fn(|round| Drafts::new(&facts.track[4 * round..], seats)),
             ages: [(1..=AGE).collect(), (AGE + 1..=CARDS).collect()],
             opening_board: Board::new(cells, facts.start.into()),
             maxima,
-            outlooks: (0..=STOPS).map(|over| Outlook::new(facts, over)).collect(),
             catalogue,
         })
     }

@@ -86,6 +86,23 @@ pub(in crate::rauha) enum Effect {
     Water(u8),
 }
 
+/// An effect with what it takes to activate it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::rauha) struct Ability {
+    pub(in crate::rauha) effect: Effect,
+    /// The crystals; more than there can be where nothing can be activated.
+    pub(in crate::rauha) crystals: u16,
+    /// Whether it takes a cell without a Spore.
+    pub(in crate::rauha) needs_cell: bool,
+}
+
+impl From<Effect> for Ability {
+    fn from(effect: Effect) -> Self {
+        let needs_cell = matches!(effect, Effect::BuySpore { .. });
+        Self { effect, crystals: effect.cost().map_or(u16::MAX, u16::from), needs_cell }
+    }
+}
+
 impl Effect {
     /// What activating it costs; none when it cannot be activated.
     pub(in crate::rauha) fn cost(self) -> Option<u8> {
@@ -153,6 +170,12 @@ impl Symbols {
         Self(all.map(|symbols| symbols.0).sum())
     }
 
+    /// Those with one of the biomes replaced by another.
+    #[inline]
+    pub(in crate::rauha) fn replace(self, old: Self, new: Self) -> Self {
+        Self(self.0 - old.0 + new.0)
+    }
+
     /// How often each animal is shown.
     pub(in crate::rauha) fn animals(self) -> [u8; 3] {
         let [flying, land, marine, _] = self.0.to_le_bytes();
@@ -179,9 +202,22 @@ pub(in crate::rauha) struct Biome {
     /// The cells on which it may be placed.
     pub(in crate::rauha) cells: CellSet,
     /// What activating it does.
-    pub(in crate::rauha) effect: Effect,
+    pub(in crate::rauha) ability: Ability,
     /// The Entities whose symbol it shows.
     pub(in crate::rauha) calls: EntitySet,
+}
+
+impl Biome {
+    /// No biome: it shows nothing and fits nowhere.
+    pub(in crate::rauha) const NONE: Self = Self {
+        age: 0,
+        types: [false; 5],
+        symbols: Symbols(0),
+        cost: 0,
+        cells: CellSet::EMPTY,
+        ability: Ability { effect: Effect::None, crystals: u16::MAX, needs_cell: false },
+        calls: EntitySet::EMPTY,
+    };
 }
 
 /// A Divine Entity.

@@ -12,7 +12,7 @@ use boardwire_kernel::{BySeat, RngStream, Seat};
 use super::Rauha;
 use super::memory::Known;
 use super::state::{BiomeId, PACK, Phase, ROUNDS, SEATS, State};
-use super::turn::set_of;
+use super::turn::{age_of, set_of};
 
 /// What a seat knows of every place of every pack.
 type KnownPacks = [BySeat<[Known; PACK], SEATS>; ROUNDS];
@@ -21,14 +21,19 @@ impl Rauha {
     /// Draws anew what `viewer` does not know.
     pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut known: KnownPacks = [BySeat::new([[Known::Nothing; PACK]; SEATS]); ROUNDS];
-        for (round, satellite) in self.dealt(state) {
-            known[usize::from(round - 1)][satellite] = self.known(state, viewer, round, satellite);
+        for (round, known) in (1..=state.round()).zip(&mut known) {
+            for (satellite, known) in Seat::all(self.seats).zip(known.of_mut(self.seats)) {
+                *known = self.known(state, viewer, round, satellite);
+            }
         }
-        self.deal_unknown_cards(state, &known, rng);
-        for (round, satellite) in self.dealt(state) {
-            let known = known[usize::from(round - 1)][satellite];
-            if let Some(first) = known.iter().position(|&known| known == Known::Among) {
-                rng.shuffle(&mut state.pack_mut(round, satellite)[first..]);
+        let (first_age, second_age) = known.split_at(2);
+        self.deal_unknown_cards(state, 1, first_age, rng);
+        self.deal_unknown_cards(state, 3, second_age, rng);
+        for (round, known) in (1..=state.round()).zip(&known) {
+            for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
+                if let Some(first) = known.iter().position(|&known| known == Known::Among) {
+                    rng.shuffle(&mut state.pack_mut(round, satellite)[first..]);
+                }
             }
         }
         let (round, picks) = (state.round(), state.picks());
@@ -40,28 +45,35 @@ impl Rauha {
         self.redraw_kept_cards(state, viewer, rng);
     }
 
-    /// Deals the unknown cards of each Age to the unknown places; what is left is undealt.
-    fn deal_unknown_cards(&self, state: &mut State, known: &KnownPacks, rng: &mut RngStream) {
-        let last = state.round();
-        for (age, first) in [(0, 1), (1, 3)] {
-            let rounds = first..=last.min(first + 1);
-            let places = rounds.flat_map(|round| {
-                Seat::all(self.seats).flat_map(move |satellite| {
-                    let known = known[usize::from(round - 1)][satellite];
-                    let places = (0..PACK).filter(move |&place| known[place] == Known::Nothing);
-                    places.map(move |place| (round, satellite, place))
-                })
-            });
-            let mut pool = state.undealt.intersection(self.ages[age]);
-            state.undealt = state.undealt.difference(pool);
-            for (round, satellite, place) in places.clone() {
-                pool.insert(state.pack(round, satellite)[place]);
-            }
-            for (round, satellite, place) in places {
-                state.pack_mut(round, satellite)[place] = BiomeId::new(rng.draw(&mut pool));
-            }
-            state.undealt = state.undealt.union(pool);
+    /// Deals the unknown cards of an Age to the unknown places of its rounds; what is left is undealt.
+    fn deal_unknown_cards(
+        &self,
+        state: &mut State,
+        first_round: u8,
+        known: &[BySeat<[Known; PACK], SEATS>],
+        rng: &mut RngStream,
+    ) {
+        if state.round() < first_round {
+            return;
         }
+        let mut pool = state.undealt.intersection(self.ages[age_of(first_round)]);
+        state.undealt = state.undealt.difference(pool);
+        let rounds = || (first_round..=state.round()).zip(known);
+        let mut places = [(0, Seat::FIRST, 0); 2 * SEATS * PACK];
+        let mut unknown = 0;
+        for (round, known) in rounds() {
+            for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
+                for place in (0..PACK).filter(|&place| known[place] == Known::Nothing) {
+                    pool.insert(state.pack(round, satellite)[place]);
+                    places[unknown] = (round, satellite, place);
+                    unknown += 1;
+                }
+            }
+        }
+        for &(round, satellite, place) in &places[..unknown] {
+            state.pack_mut(round, satellite)[place] = BiomeId::new(rng.draw(&mut pool));
+        }
+        state.undealt = state.undealt.union(pool);
     }
 
     /// Chooses the hidden picks anew, and lets the kept cards be those of the packs.

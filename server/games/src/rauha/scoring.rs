@@ -3,18 +3,18 @@
 use boardwire_kernel::{Outcome, ScoreLine, Seat};
 
 use super::Rauha;
-use super::catalogue::{Biome, Effect, Per, Symbols};
+use super::catalogue::{Ability, Biome, Effect, Per, Symbols};
 use super::state::{BiomeId, Board, EntityId, Phase, SEATS, Source, State};
 
 impl Rauha {
     #[inline]
     pub(super) fn biome(&self, id: BiomeId) -> &Biome {
-        &self.biomes[id.index() - 1]
+        &self.catalogue.value.biomes[id]
     }
 
     #[inline]
-    pub(super) fn effect_of(&self, entity: EntityId) -> Effect {
-        self.entities[entity.index() - 1]
+    pub(super) fn ability_of(&self, entity: EntityId) -> Ability {
+        self.catalogue.value.abilities[entity.index()]
     }
 
     /// Does what an effect says, for a seat that can.
@@ -61,7 +61,7 @@ impl Rauha {
     /// The Water Sources of a board, those of its Entities included.
     #[inline]
     pub(super) fn water(&self, board: &Board) -> u8 {
-        let held = board.entities.iter().map(|entity| self.effect_of(EntityId::new(entity)).water());
+        let held = board.entities.iter().map(|entity| self.ability_of(EntityId::new(entity)).effect.water());
         self.symbols(board).water() + held.sum::<u8>()
     }
 

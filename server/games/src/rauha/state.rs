@@ -29,6 +29,44 @@ impl BiomeId {
     }
 }
 
+/// A value for every biome: 256 of them, so that looking one up is never out of bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ByBiome<T>([T; 256]);
+
+impl<T: Copy> ByBiome<T> {
+    /// The values of the biomes in the order of their ids, and one for what is no biome.
+    pub(super) fn new(values: impl IntoIterator<Item = T>, none: T) -> Self {
+        let mut all = [none; 256];
+        for (entry, value) in all[1..].iter_mut().zip(values) {
+            *entry = value;
+        }
+        Self(all)
+    }
+}
+
+impl<T> std::ops::Index<BiomeId> for ByBiome<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, id: BiomeId) -> &T {
+        &self.0[id.index()]
+    }
+}
+
+impl<T> std::ops::IndexMut<BiomeId> for ByBiome<T> {
+    #[inline]
+    fn index_mut(&mut self, id: BiomeId) -> &mut T {
+        &mut self.0[id.index()]
+    }
+}
+
+impl<T> ByBiome<T> {
+    /// The values of the biomes from 1 to `last`.
+    pub(super) fn up_to(&self, last: u8) -> &[T] {
+        &self.0[1..=usize::from(last)]
+    }
+}
+
 /// A set of cards.
 pub(super) type CardSet = BitSet<2>;
 /// A set of cells.

@@ -2,8 +2,8 @@
 
 use boardwire_kernel::{Table, TableBuilder};
 
-use super::Catalogue;
 use super::pieces::{ANIMALS, Biome, Effect, Entity, Per, Side, Stop, TYPES};
+use super::{BIOMES, Catalogue};
 use crate::rauha::state::{CELLS, CellSet};
 
 /// The Ages by value; a printed cell is of none.
@@ -12,7 +12,7 @@ const AGES: [&str; 3] = ["none", "Age 1", "Age 2"];
 /// The catalogue as integer matrices.
 pub(in crate::rauha) fn tables(catalogue: &Catalogue) -> Vec<Table> {
     vec![
-        biomes(&catalogue.biomes),
+        biomes(catalogue.biomes.up_to(BIOMES)),
         entities(&catalogue.entities),
         track(&catalogue.track),
         Table::of("water_points", &catalogue.water[1..]).count("points", |&points| points).finish(),
@@ -26,7 +26,7 @@ fn biomes(biomes: &[Biome]) -> Table {
         .each(&ANIMALS, |table, animal, word| table.count(word, move |biome| biome.symbols.animals()[animal]))
         .count("water", |biome| biome.symbols.water())
         .count("cost", |biome| biome.cost);
-    with_effect(with_cells(table, "fits_cell", |biome| biome.cells), |biome| biome.effect).finish()
+    with_effect(with_cells(table, "fits_cell", |biome| biome.cells), |biome| biome.ability.effect).finish()
 }
 
 fn entities(entities: &[Entity]) -> Table {

@@ -7,7 +7,7 @@ use boardwire_kernel::{Seat, Viewer};
 use super::Rauha;
 use super::catalogue::{ANIMALS, ENTITIES, Effect, TYPES};
 use super::memory::{Memory, OUT_OF_PLAY, PASSED_ON};
-use super::state::{Activation, BiomeId, CELLS, CellSet, EntityId, Phase, State};
+use super::state::{Activation, BiomeId, CARDS, CELLS, CellSet, EntityId, Phase, State};
 
 impl Rauha {
     pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
@@ -79,7 +79,7 @@ impl Rauha {
 
     /// The cards that the viewer knows to be in one place.
     fn write_memory(&self, title: &str, memory: &Memory, place: u8, out: &mut dyn Write) -> fmt::Result {
-        let mut cards = (1..).zip(memory).filter(|&(_, &at)| at == place).peekable();
+        let mut cards = (1..).zip(memory.up_to(CARDS)).filter(|&(_, &at)| at == place).peekable();
         if cards.peek().is_none() {
             return Ok(());
         }
@@ -145,6 +145,6 @@ impl Rauha {
         if water > 0 {
             write!(out, "+{water} water")?;
         }
-        if biome.effect == Effect::None { Ok(()) } else { write!(out, ", {}", biome.effect) }
+        if biome.ability.effect == Effect::None { Ok(()) } else { write!(out, ", {}", biome.ability.effect) }
     }
 }

@@ -22,6 +22,47 @@ pub(super) enum Step {
     GameEnded,
 }
 
+/// Who drafts from which Satellite in a round; Satellites are named by the seat whose star they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drafts {
+    /// By seat: the Satellites it drafts from, at turns 1 and 3 and at turn 2.
+    satellites: BySeat<[Seat; 2], SEATS>,
+    /// By Satellite: the seats that draft from it, likewise.
+    readers: BySeat<[Seat; 2], SEATS>,
+}
+
+impl Drafts {
+    /// Those of a round with these stops.
+    pub(super) fn new(stops: &[Stop], seats: u8) -> Self {
+        let nobody = BySeat::new([[Seat::FIRST; 2]; SEATS]);
+        let mut drafts = Self { satellites: nobody, readers: nobody };
+        for (at, stop) in stops[..2].iter().enumerate() {
+            let side = stop.side.expect("a turn drafts from a Satellite");
+            for seat in Seat::all(seats) {
+                let satellite = satellite(seat, side, seats);
+                drafts.satellites[seat][at] = satellite;
+                drafts.readers[satellite][at] = seat;
+            }
+        }
+        drafts
+    }
+}
+
+/// The seat at most once around the table from another, without the cost of a division.
+#[inline]
+fn clockwise(seat: Seat, steps: u8, seats: u8) -> Seat {
+    let number = seat.number() + steps;
+    Seat::new(if number < seats { number } else { number - seats })
+}
+
+/// The Satellite `seat` drafts from when the notch shows `side`, named by the seat whose star it is.
+pub(super) fn satellite(seat: Seat, side: Side, seats: u8) -> Seat {
+    match side {
+        Side::Moon => clockwise(seat, 1, seats),
+        Side::Star => seat,
+    }
+}
+
 /// The chance stream of the initial leader; streams 0 and 1 deal the Ages.
 const LEADER_STREAM: usize = 2;
 
@@ -75,46 +116,32 @@ impl Rauha {
     /// The seat whose turn it is in steps 2 to 4 and in a scoring.
     #[inline]
     pub(super) fn actor(&self, state: &State) -> Seat {
-        self.clockwise(state.first, state.done)
+        clockwise(state.first, state.done, self.seats)
     }
 
-    /// The seat at most once around the table from another, without the cost of a division.
+    /// The Satellites `seat` drafts from: at turns 1 and 3 of the round, and at turn 2.
     #[inline]
-    fn clockwise(&self, seat: Seat, steps: u8) -> Seat {
-        let number = seat.number() + steps;
-        Seat::new(if number < self.seats { number } else { number - self.seats })
+    pub(super) fn satellites(&self, round: u8, seat: Seat) -> [Seat; 2] {
+        self.drafts[usize::from(round - 1)].satellites[seat]
     }
 
-    /// The Satellite `seat` drafts from when the notch shows `side`, named by the seat whose star it is.
+    /// The seats that draft from `satellite`: at turns 1 and 3 of the round, and at turn 2.
     #[inline]
-    pub(super) fn satellite(&self, seat: Seat, side: Side) -> Seat {
-        match side {
-            Side::Moon => self.clockwise(seat, 1),
-            Side::Star => seat,
-        }
+    pub(super) fn readers(&self, round: u8, satellite: Seat) -> [Seat; 2] {
+        self.drafts[usize::from(round - 1)].readers[satellite]
     }
 
-    /// The seat that drafts from `satellite` when the notch shows `side`.
+    /// The Satellite `seat` drafts from in a turn.
     #[inline]
-    pub(super) fn reader(&self, satellite: Seat, side: Side) -> Seat {
-        match side {
-            Side::Moon => self.clockwise(satellite, self.seats - 1),
-            Side::Star => satellite,
-        }
-    }
-
-    /// The side of the Satellite that is drafted from in a turn.
-    #[inline]
-    pub(super) fn side(&self, round: u8, turn: u8) -> Side {
-        let stop = &self.track[usize::from(4 * (round - 1) + turn - 1)];
-        stop.side.expect("a turn drafts from a Satellite")
+    pub(super) fn satellite(&self, round: u8, turn: u8, seat: Seat) -> Seat {
+        self.satellites(round, seat)[usize::from(turn == 2)]
     }
 
     /// The cards `seat` may draft now.
     pub(super) fn hand<'a>(&self, state: &'a State, seat: Seat) -> &'a [BiomeId] {
         match state.phase {
             Phase::Draft => {
-                let satellite = self.satellite(seat, self.side(state.round(), state.turn()));
+                let satellite = self.satellite(state.round(), state.turn(), seat);
                 &state.pack(state.round(), satellite)[state.picks()..]
             }
             Phase::Main | Phase::Activate | Phase::Spore | Phase::Between | Phase::Over => &[],
@@ -123,7 +150,7 @@ impl Rauha {
 
     /// The card `seat` drafted in a turn that has been drafted.
     pub(super) fn drafted(&self, state: &State, seat: Seat, round: u8, turn: u8) -> BiomeId {
-        let satellite = self.satellite(seat, self.side(round, turn));
+        let satellite = self.satellite(round, turn, seat);
         state.pack(round, satellite)[usize::from(turn - 1)]
     }
 
@@ -167,13 +194,13 @@ impl Rauha {
             }
             Action::ActivateCell { cell } => {
                 state.used.cells.insert(cell);
-                let effect = self.biome(state.boards[seat].at(cell)).effect;
+                let effect = self.biome(state.boards[seat].at(cell)).ability.effect;
                 let source = if state.is_scoring() { Source::Spores } else { Source::Turns };
                 self.perform(state, seat, effect, source);
             }
             Action::ActivateEntity { entity } => {
                 state.used.entities.insert(entity);
-                self.perform(state, seat, self.effect_of(entity), Source::Entities);
+                self.perform(state, seat, self.ability_of(entity).effect, Source::Entities);
             }
             Action::PutSpore { cell } => {
                 state.boards[seat].spores.insert(cell);
@@ -255,10 +282,9 @@ impl Rauha {
     /// Moves every pick to the front of what is left of its pack.
     fn take_picks(&self, state: &mut State) {
         let (round, picks) = (state.round(), state.picks());
-        let side = self.side(round, state.turn());
         for seat in Seat::all(self.seats) {
             let pick = state.kept[seat];
-            let left = &mut state.pack_mut(round, self.satellite(seat, side))[picks..];
+            let left = &mut state.pack_mut(round, self.satellite(round, state.turn(), seat))[picks..];
             let at = left.iter().position(|&card| Some(card) == pick).expect("a pick is one of the pack");
             left[..=at].rotate_right(1);
         }

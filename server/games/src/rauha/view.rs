@@ -182,11 +182,15 @@ fn boards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: 
     let (by_seat, by_cell) = (Axis::new("seat", seats), Axis::new("cell", CELLS));
     let cells = FieldSpec::id("cells", "biomes", BIOMES, "The visible biomes of every seat.");
     sink.field(cells.by(by_seat).by(by_cell), |shown, out| {
-        shown.boards().for_each(|board| out.put_all(&board.cells.map(BiomeId::get)));
+        for (shown, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(shown.boards()) {
+            shown.iter_mut().zip(&board.cells).for_each(|(shown, id)| *shown = id.get());
+        }
     });
     let spores = FieldSpec::flag("spores", "Which cells have a Spore.");
     sink.field(spores.by(by_seat).by(by_cell), |shown, out| {
-        shown.boards().for_each(|board| out.put_all(&flags::<9>(board.spores, 0)));
+        for (flags, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(shown.boards()) {
+            board.spores.write_flags(flags);
+        }
     });
     let crystals = FieldSpec::count("crystals", maxima.crystals, "Crystals by seat.");
     sink.field(crystals.by(by_seat), |shown, out| {
@@ -215,20 +219,19 @@ fn activation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
     let doc = "How the acting seat's cells stand in its activation.";
     let cells = FieldSpec::category("cell_use", &USES, doc).by(Axis::new("cell", CELLS));
     sink.field(cells, |shown, out| {
-        out.put_all(&uses::<9>(0, [shown.state.used, shown.in_play, shown.possible].map(|some| some.cells)));
+        let Shown { state, in_play, possible, .. } = shown;
+        put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.cells), 0);
     });
     let doc = "How the acting seat's Entities stand in its activation.";
     let entities = FieldSpec::category("entity_use", &USES, doc).by(Axis::new("entity", ENTITIES));
     sink.field(entities, |shown, out| {
-        out.put_all(&uses::<7>(
-            1,
-            [shown.state.used, shown.in_play, shown.possible].map(|some| some.entities),
-        ));
+        let Shown { state, in_play, possible, .. } = shown;
+        put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.entities), 1);
     });
     let doc = "What the viewer knows of each card, by id from 1.";
     let memory = FieldSpec::category("memory", &WHEREABOUTS, doc).by(Axis::new("card", CARDS));
     sink.field(memory, |shown, out| {
-        out.put_all(&shown.game.memory(shown.state, shown.around.viewer()));
+        out.put_all(shown.game.memory(shown.state, shown.around.viewer()).up_to(CARDS));
     });
 }
 
@@ -239,17 +242,12 @@ impl<const N: usize> Shown<'_, N> {
     }
 }
 
-/// Whether each number from `first` on is in the set.
-fn flags<const LEN: usize>(set: CellSet, first: u8) -> [u8; LEN] {
-    let mut number = first;
-    [(); LEN].map(|()| {
-        number += 1;
-        u8::from(set.contains(number - 1))
-    })
-}
-
-/// How each number from `first` on stands: what is used is not in play, and what is possible is.
-fn uses<const LEN: usize>(first: u8, sets: [CellSet; 3]) -> [u8; LEN] {
-    let [used, in_play, possible] = sets.map(|set| flags::<LEN>(set, first));
-    std::array::from_fn(|at| used[at] + 2 * in_play[at] + possible[at])
+/// Writes how each cell, or each Entity by id, stands in an activation.
+#[inline]
+fn put_uses(out: &mut [u8], [used, in_play, possible]: [CellSet; 3], first: u8) {
+    for (set, value) in [(used, 1), (in_play, 2), (possible, 3)] {
+        for number in set {
+            out[usize::from(number - first)] = value;
+        }
+    }
 }

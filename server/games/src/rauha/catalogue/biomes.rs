@@ -6,7 +6,7 @@ use super::effects::effect;
 use super::pieces::{Animal, Biome, Effect, Entity, Symbol, Symbols, Type};
 use super::rows::{BiomeRow, CellRow, EffectRow, EntityRow, File};
 use super::{AGE, BIOMES, ENTITIES, cell_set};
-use crate::rauha::state::{CARDS, CELLS, CellSet, EntitySet};
+use crate::rauha::state::{ByBiome, CARDS, CELLS, CellSet};
 
 /// The Entities, in the order of their ids.
 pub(super) fn entities(rows: &[EntityRow]) -> Checked<Vec<Entity>> {
@@ -45,7 +45,7 @@ fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
 }
 
 /// The biomes and their codes, in the order of their ids.
-pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<([Biome; BIOMES as usize], Vec<String>)> {
+pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome>, Vec<String>)> {
     exactly("biomes", file.biomes.len(), CARDS.into())?;
     let (mut biomes, mut codes) = (Vec::with_capacity(BIOMES.into()), Vec::with_capacity(BIOMES.into()));
     for (index, row) in (0..).zip(&file.biomes) {
@@ -69,8 +69,7 @@ pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<([Biome; BIOME
         let calls = (1..).zip(entities).filter(|(_, entity)| entity.called_by.is_on(biome));
         biome.calls = calls.map(|(id, _): (u8, _)| id).collect();
     }
-    let biomes = biomes.try_into().expect("the cards and the cells have been counted");
-    Ok((biomes, codes))
+    Ok((ByBiome::new(biomes, Biome::NONE), codes))
 }
 
 fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
@@ -129,13 +128,6 @@ fn shown(
     for &animal in animals {
         shows[animal as usize] += 1;
     }
-    Ok(Biome {
-        age: 0,
-        types: has,
-        symbols: Symbols::new(shows, water),
-        cost: 0,
-        cells: CellSet::EMPTY,
-        effect,
-        calls: EntitySet::EMPTY,
-    })
+    let (symbols, ability) = (Symbols::new(shows, water), effect.into());
+    Ok(Biome { types: has, symbols, ability, ..Biome::NONE })
 }

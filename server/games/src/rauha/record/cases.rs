@@ -9,9 +9,9 @@ use super::position::{Position, difference, first_activation, table};
 use super::rows::PlayerRow;
 use crate::rauha::Catalogue;
 use crate::rauha::action::Action;
-use crate::rauha::catalogue::Effect;
 use crate::rauha::legal::can_activate;
 use crate::rauha::state::{Activation, EntitySet, Source};
+use crate::rauha::turn::satellite;
 
 type Answer = Result<Value, LineError>;
 
@@ -116,11 +116,11 @@ impl Case {
 
     fn activate_cell(&self, position: &mut Position) -> Answer {
         let cell = self.cell()?;
-        let effect = position.effect(cell);
-        if !can_activate(effect, position.board()) {
+        let ability = position.ability(cell);
+        if !can_activate(ability, position.board()) {
             return Ok(json!({ "activatable": false }));
         }
-        if !matches!(effect, Effect::BuySpore { .. }) {
+        if !ability.needs_cell {
             return Ok(position.activate(Action::ActivateCell { cell }, None));
         }
         let target = self.target()?;
@@ -134,14 +134,11 @@ impl Case {
         let key = need("entity", self.entity.as_ref())?;
         let entity = lines::entity("entity", key, &position.game.catalogue.value)?;
         let held = position.board().entities.contains(entity);
-        let effect = position.game.effect_of(entity);
-        if !held || !can_activate(effect, position.board()) {
+        let ability = position.game.ability_of(entity);
+        if !held || !can_activate(ability, position.board()) {
             return Ok(json!({ "activatable": false }));
         }
-        let target = match effect {
-            Effect::BuySpore { .. } => Some(self.target()?),
-            _ => None,
-        };
+        let target = if ability.needs_cell { Some(self.target()?) } else { None };
         Ok(position.activate(Action::ActivateEntity { entity }, target))
     }
 
@@ -230,14 +227,14 @@ impl Case {
         let seat = lines::seat("player", need("player", self.player)?, seats)?;
         let stop = lines::stop("step", need("step", self.step)?)?;
         match catalogue.track[usize::from(stop - 1)].side {
-            Some(side) => Ok(json!({ "satellite": table(catalogue, seats).satellite(seat, side).number() })),
+            Some(side) => Ok(json!({ "satellite": satellite(seat, side, seats).number() })),
             None => wrong("step", "nothing is drafted at a corner"),
         }
     }
 
     fn spore_target(&self, position: &Position) -> Answer {
-        let (effect, target) = (position.effect(self.cell()?), self.target()?);
-        let buys = matches!(effect, Effect::BuySpore { .. }) && can_activate(effect, position.board());
+        let (ability, target) = (position.ability(self.cell()?), self.target()?);
+        let buys = ability.needs_cell && can_activate(ability, position.board());
         Ok(json!({ "legal": buys && !position.board().spores.contains(target) }))
     }
 

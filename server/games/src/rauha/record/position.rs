@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::lines::{self, wrong};
 use crate::rauha::action::Action;
-use crate::rauha::catalogue::{ANIMALS, Effect, Per};
+use crate::rauha::catalogue::{ANIMALS, Ability, Per};
 use crate::rauha::state::{BiomeId, Board, EntitySet, Phase, State};
 use crate::rauha::{Catalogue, Rauha};
 
@@ -64,8 +64,8 @@ impl Position {
         lines::keys(entities, &self.game.catalogue.value)
     }
 
-    pub(super) fn effect(&self, cell: u8) -> Effect {
-        self.game.biome(self.board().at(cell)).effect
+    pub(super) fn ability(&self, cell: u8) -> Ability {
+        self.game.biome(self.board().at(cell)).ability
     }
 
     pub(super) fn hand(&self) -> Result<BiomeId, LineError> {

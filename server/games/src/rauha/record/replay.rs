@@ -92,7 +92,7 @@ impl<'a> Replay<'a> {
             let due: Vec<u8> = pending.iter().map(Seat::number).collect();
             return self.differs("player", player.number(), due);
         }
-        let read = game.satellite(*player, game.side(state.round(), state.turn()));
+        let read = game.satellite(state.round(), state.turn(), *player);
         self.same("satellite", satellite.number(), read.number())?;
         let hand = game.hand(state, *player);
         let written: Vec<u8> = hand.iter().map(|&card| lines::written(card)).collect();

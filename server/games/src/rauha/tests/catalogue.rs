@@ -25,7 +25,7 @@ fn refused(spoil: impl FnOnce(&mut Value)) -> String {
 #[test]
 fn the_box_holds_what_the_rules_say() {
     let loaded = Loaded::read::<Rauha>(Rauha::TYPE.catalogue).expect("valid");
-    let cards = &loaded.value.biomes[..usize::from(CARDS)];
+    let cards = loaded.value.biomes.up_to(CARDS);
     for age in [1, 2] {
         let of_age = || cards.iter().filter(|card| card.age == age);
         assert_eq!(of_age().count(), 40);
@@ -38,12 +38,12 @@ fn the_box_holds_what_the_rules_say() {
         }
     }
     let kinds = |matches: &dyn Fn(&Biome) -> bool| cards.iter().filter(|card| matches(card)).count();
-    assert_eq!(kinds(&|card| matches!(card.effect, Effect::PointsPer(..))), 26);
-    assert_eq!(kinds(&|card| matches!(card.effect, Effect::Score(_))), 17);
-    assert_eq!(kinds(&|card| matches!(card.effect, Effect::Gain(_))), 13);
-    assert_eq!(kinds(&|card| matches!(card.effect, Effect::None)), 13);
-    assert_eq!(kinds(&|card| matches!(card.effect, Effect::BuySpore { .. })), 7);
-    assert_eq!(kinds(&|card| matches!(card.effect, Effect::BuyPoints { .. })), 4);
+    assert_eq!(kinds(&|card| matches!(card.ability.effect, Effect::PointsPer(..))), 26);
+    assert_eq!(kinds(&|card| matches!(card.ability.effect, Effect::Score(_))), 17);
+    assert_eq!(kinds(&|card| matches!(card.ability.effect, Effect::Gain(_))), 13);
+    assert_eq!(kinds(&|card| matches!(card.ability.effect, Effect::None)), 13);
+    assert_eq!(kinds(&|card| matches!(card.ability.effect, Effect::BuySpore { .. })), 7);
+    assert_eq!(kinds(&|card| matches!(card.ability.effect, Effect::BuyPoints { .. })), 4);
     assert_eq!(kinds(&|card| card.cells.len() < 9), 18);
     assert_eq!(kinds(&|card| card.cost > 0), 35);
     assert_eq!(kinds(&|card| card.cost == 0 && card.cells.len() == 9), 27);

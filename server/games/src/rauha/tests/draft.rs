@@ -7,6 +7,7 @@ use crate::rauha::Rauha;
 use crate::rauha::action::Action;
 use crate::rauha::catalogue::{Side, printed};
 use crate::rauha::state::{BiomeId, Phase};
+use crate::rauha::turn::satellite;
 
 #[test]
 fn two_to_five_seats_begin_on_the_same_side_with_four_crystals() {
@@ -47,11 +48,14 @@ fn satellites_lie_between_neighbours() {
     for seats in 2..=5 {
         let game = testkit::table::<Rauha>(seats, &[]);
         for seat in Seat::all(seats) {
-            let [star, moon] = [Side::Star, Side::Moon].map(|side| game.satellite(seat, side));
+            let [star, moon] = [Side::Star, Side::Moon].map(|side| satellite(seat, side, seats));
             assert_eq!((star, moon), (seat, seat.clockwise(1, seats)));
             assert_ne!(star, moon, "also with two seats");
-            assert_eq!(game.reader(star, Side::Star), seat);
-            assert_eq!(game.reader(moon, Side::Moon), seat);
+            for (round, satellites) in [(1, [moon, star]), (2, [star, moon])] {
+                assert_eq!(game.satellites(round, seat), satellites);
+                assert_eq!(satellites.map(|satellite| game.readers(round, satellite))[0][0], seat);
+                assert_eq!(satellites.map(|satellite| game.readers(round, satellite))[1][1], seat);
+            }
         }
     }
 }

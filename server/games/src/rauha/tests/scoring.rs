@@ -4,7 +4,7 @@ use boardwire_kernel::Seat;
 
 use super::{SIDE_A, Scene};
 use crate::rauha::action::Action;
-use crate::rauha::catalogue::ANIMALS;
+use crate::rauha::catalogue::{ANIMALS, BIOMES};
 use crate::rauha::state::{Phase, Source};
 
 fn corner(seats: u8, stop: u8) -> Scene {
@@ -88,7 +88,7 @@ fn vuori_counts_as_two_sources_and_the_fewest_may_be_zero() {
 fn r20_a_two_type_mountain_has_no_source() {
     // RA-R20
     let scene = corner(2, 8);
-    for biome in &scene.game.biomes {
+    for biome in scene.game.catalogue.value.biomes.up_to(BIOMES) {
         let is_mountain_only = biome.types == [false, false, false, true, false];
         assert!(biome.symbols.water() == 0 || is_mountain_only, "only single-type mountains have drops");
     }
