@@ -6,14 +6,14 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod faraway;
-//TEMP pub mod golden_compass;
-//TEMP pub mod rauha;
+pub mod golden_compass;
+pub mod rauha;
 mod registry;
 
 pub use registry::{Registered, Visitor};
 
 registry::games! {
     faraway: Faraway,
-    //TEMP rauha: Rauha,
-    //TEMP golden_compass: GoldenCompass,
+    rauha: Rauha,
+    golden_compass: GoldenCompass,
 }

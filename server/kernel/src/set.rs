@@ -359,7 +359,9 @@ mod tests {
     #[test]
     fn a_word_is_a_set_of_its_bits() {
         assert_eq!(BitSet::from(0b1001).iter().collect::<Vec<_>>(), [0, 3]);
+    }
 
+    #[test]
     fn flags_are_written_a_byte_each() {
         let set: BitSet<2> = [0, 9, 63, 64, 66, 127].into_iter().collect();
         let mut out = [0xff; 67];

@@ -5,6 +5,7 @@ mod catalogue;
 mod draft;
 mod end;
 mod entities;
+mod exactness;
 mod knowledge;
 mod placing;
 mod play;
