@@ -47,10 +47,10 @@ impl<G: Estimate> Greedy<G> {
     fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
         let world = knowledge.world(rng);
-        let seed = rng.seed();
+        self.chance.reseed(rng.seed(), G::TYPE.streams.len());
         for prospect in &mut self.prospects {
             let mut state = world;
-            self.chance.reseed(seed, G::TYPE.streams.len());
+            self.chance.rewind();
             apply(game, &mut state, seat, prospect.action.into(), &mut self.chance)
                 .expect("a world keeps the legal set");
             let outlook = game.outlook(&state, seat);

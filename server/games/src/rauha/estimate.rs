@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{BySeat, Estimate, Seat};
 
 use super::Rauha;
 use super::catalogue::{Ability, BIOMES, Biome, ENTITIES, Effect, LINES, Per, Stop, Symbols};
-use super::state::{BiomeId, Board, ByBiome, CELLS, CellSet, EntitySet, Phase, State};
+use super::state::{Activation, BiomeId, Board, ByBiome, CELLS, CellSet, EntitySet, Phase, SEATS, State};
 
 /// One point of Life Energy, in units of the estimate.
 const POINT: i32 = 100;
@@ -21,14 +21,14 @@ const CRYSTAL: [i32; 13] = [0, 12, 22, 30, 36, 40, 42, 44, 46, 48, 50, 50, 50];
 #[derive(Debug, Clone)]
 pub(super) struct Prospects {
     /// What is to come, by the number of stops that are over.
-    outlooks: Arc<[Outlook]>,
+    futures: Arc<[Future]>,
     /// The Entities that biomes call.
     calls: ByBiome<ByEntity>,
 }
 
 /// What is still to come when some stops are over, and what effects are worth then.
 #[derive(Debug)]
-struct Outlook {
+struct Future {
     /// Line activations to come, by cell.
     lines: [i32; CELLS as usize],
     /// Quarters of activations to come of a cell: without and with a Spore.
@@ -56,13 +56,13 @@ impl Prospects {
         abilities: &[Ability; 1 + ENTITIES as usize],
         track: &[Stop],
     ) -> Self {
-        let outlook = |over: usize| Outlook::new(biomes, abilities, &track[over..]);
+        let future = |over: usize| Future::new(biomes, abilities, &track[over..]);
         let calls = biomes.up_to(BIOMES).iter().map(|biome| ByEntity::flags(biome.calls));
-        Self { outlooks: (0..=track.len()).map(outlook).collect(), calls: ByBiome::new(calls, ByEntity(0)) }
+        Self { futures: (0..=track.len()).map(future).collect(), calls: ByBiome::new(calls, ByEntity(0)) }
     }
 }
 
-impl Outlook {
+impl Future {
     /// What is to come at these stops.
     fn new(biomes: &ByBiome<Biome>, abilities: &[Ability; 1 + ENTITIES as usize], stops: &[Stop]) -> Self {
         let count = |is_counted: &dyn Fn(&Stop) -> bool| {
@@ -237,7 +237,7 @@ struct Lines {
 
 /// What a seat has still to come.
 struct Prospect<'a> {
-    outlook: &'a Outlook,
+    future: &'a Future,
     /// The cells it has activated at this stop.
     used: CellSet,
     /// The Entities it has activated in this scoring.
@@ -246,87 +246,112 @@ struct Prospect<'a> {
     welcomed: EntitySet,
 }
 
-impl Rauha {
-    pub(super) fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        let prospect = self.prospect(state, seat);
-        let board = &state.boards[seat];
-        let own = match state.kept[seat] {
-            Some(card) => self.worth_with_card(prospect.outlook, board, card),
+/// What of a position the worth to a seat depends on: all but the cards in packs and decks, and those others keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outlook {
+    seat: Seat,
+    stop: u8,
+    phase: Phase,
+    first: Seat,
+    done: u8,
+    used: Activation,
+    welcomed: EntitySet,
+    boards: BySeat<Board, SEATS>,
+    /// The card the seat keeps.
+    kept: Option<BiomeId>,
+}
+
+impl Estimate for Rauha {
+    type Outlook = Outlook;
+
+    fn outlook(&self, state: &State, seat: Seat) -> Outlook {
+        let State { stop, phase, first, done, used, welcomed, boards, .. } = *state;
+        Outlook { seat, stop, phase, first, done, used, welcomed, boards, kept: state.kept[seat] }
+    }
+
+    /// In hundredths of Life Energy: twice a seat's own less the best of the others.
+    fn estimate(&self, outlook: &Outlook) -> i32 {
+        let seat = outlook.seat;
+        let prospect = self.prospect(outlook, seat);
+        let board = &outlook.boards[seat];
+        let own = match outlook.kept {
+            Some(card) => self.worth_with_card(prospect.future, board, card),
             None => self.worth_of_board(&prospect, board),
         };
         let others = Seat::all(self.seats).filter(|&other| other != seat);
         let worths =
-            others.map(|other| self.worth_of_board(&self.prospect(state, other), &state.boards[other]));
+            others.map(|other| self.worth_of_board(&self.prospect(outlook, other), &outlook.boards[other]));
         2 * own - worths.max().expect("at least two seats")
     }
+}
 
-    fn prospect(&self, state: &State, seat: Seat) -> Prospect<'_> {
-        let (number, first) = (seat.number(), state.first.number());
+impl Rauha {
+    fn prospect(&self, at: &Outlook, seat: Seat) -> Prospect<'_> {
+        let (number, first) = (seat.number(), at.first.number());
         let place = if number >= first { number - first } else { number + self.seats - first };
-        let has_finished = place < state.done || state.phase == Phase::Over;
-        let outlook =
-            &self.catalogue.value.prospects.outlooks[usize::from(state.stop - u8::from(!has_finished))];
-        let is_activating = matches!(state.phase, Phase::Activate | Phase::Spore);
+        let has_finished = place < at.done || at.phase == Phase::Over;
+        let future = &self.catalogue.value.prospects.futures[usize::from(at.stop - u8::from(!has_finished))];
+        let is_activating = matches!(at.phase, Phase::Activate | Phase::Spore);
         let none = EntitySet::EMPTY;
-        if has_finished || place != state.done || !is_activating {
-            Prospect { outlook, used: CellSet::EMPTY, spent: none, welcomed: none }
-        } else if state.is_scoring() {
-            Prospect { outlook, used: state.used.cells, spent: state.used.entities, welcomed: none }
+        if has_finished || place != at.done || !is_activating {
+            Prospect { future, used: CellSet::EMPTY, spent: none, welcomed: none }
+        } else if at.stop.is_multiple_of(4) {
+            Prospect { future, used: at.used.cells, spent: at.used.entities, welcomed: none }
         } else {
-            let welcomed = state.welcomed.difference(state.used.entities);
-            Prospect { outlook, used: state.used.cells, spent: none, welcomed }
+            let welcomed = at.welcomed.difference(at.used.entities);
+            Prospect { future, used: at.used.cells, spent: none, welcomed }
         }
     }
 
     fn worth_of_board(&self, prospect: &Prospect<'_>, board: &Board) -> i32 {
-        let outlook = prospect.outlook;
+        let future = prospect.future;
         let held = ByEntity::flags(board.entities);
         let counted = self.counted(self.symbols(board), board.spores, held);
         let promise = self.lines(board).promise(held);
-        let mut worth = outlook.worth_at_rest(board.points(), board.crystals, &counted, promise);
-        let (fixed, varying) = outlook.fixed_worth(board);
+        let mut worth = future.worth_at_rest(board.points(), board.crystals, &counted, promise);
+        let (fixed, varying) = future.fixed_worth(board);
         worth += fixed;
         for cell in varying {
-            let times = outlook.times[usize::from(board.spores.contains(cell))][usize::from(cell)];
-            worth += times * outlook.biomes[board.at(cell)].on(board.crystals, &counted) / 4;
+            let times = future.times[usize::from(board.spores.contains(cell))][usize::from(cell)];
+            worth += times * future.biomes[board.at(cell)].on(board.crystals, &counted) / 4;
         }
         for cell in prospect.used {
             let (at, has_spore) = (usize::from(cell), board.spores.contains(cell));
-            let yields = outlook.biomes[board.at(cell)].on(board.crystals, &counted);
-            let scorings = if has_spore { outlook.scorings } else { 0 };
-            worth -= outlook.times[usize::from(has_spore)][at] * yields / 4;
-            worth += quarters(outlook.lines[at] + scorings - 1) * yields / 4;
+            let yields = future.biomes[board.at(cell)].on(board.crystals, &counted);
+            let scorings = if has_spore { future.scorings } else { 0 };
+            worth -= future.times[usize::from(has_spore)][at] * yields / 4;
+            worth += quarters(future.lines[at] + scorings - 1) * yields / 4;
         }
         for entity in board.entities {
-            let yields = outlook.entities[usize::from(entity)].on(board.crystals, &counted);
+            let yields = future.entities[usize::from(entity)].on(board.crystals, &counted);
             worth += prospect.times_of_entity(entity) * yields / 4;
         }
         worth
     }
 
     /// The worth with the best use of a card that is kept; the seat activates nothing meanwhile.
-    fn worth_with_card(&self, outlook: &Outlook, board: &Board, card: BiomeId) -> i32 {
+    fn worth_with_card(&self, future: &Future, board: &Board, card: BiomeId) -> i32 {
         let prospect =
-            Prospect { outlook, used: CellSet::EMPTY, spent: EntitySet::EMPTY, welcomed: EntitySet::EMPTY };
+            Prospect { future, used: CellSet::EMPTY, spent: EntitySet::EMPTY, welcomed: EntitySet::EMPTY };
         let crystals = board.crystals + u16::from(self.catalogue.value.discard);
         let discarded = self.worth_of_board(&prospect, &Board { crystals, ..*board });
-        let spread = self.worth_with_spore(outlook, board);
-        let placed = self.worth_with_card_placed(outlook, board, card);
+        let spread = self.worth_with_spore(future, board);
+        let placed = self.worth_with_card_placed(future, board, card);
         discarded.max(spread.unwrap_or(discarded)).max(placed.unwrap_or(discarded))
     }
 
     /// The worth with one more Spore, on the best cell.
-    fn worth_with_spore(&self, outlook: &Outlook, board: &Board) -> Option<i32> {
+    fn worth_with_spore(&self, future: &Future, board: &Board) -> Option<i32> {
         let held = ByEntity::flags(board.entities);
         let mut counted = self.counted(self.symbols(board), board.spores, held);
         counted[Per::Spore as usize] += 1;
         let promise = self.lines(board).promise(held);
-        let mut worth = outlook.worth_at_rest(board.points(), board.crystals, &counted, promise)
-            + outlook.worth_of_entities(held, board.crystals, &counted);
+        let mut worth = future.worth_at_rest(board.points(), board.crystals, &counted, promise)
+            + future.worth_of_entities(held, board.crystals, &counted);
         let mut best = None;
         for (cell, &id) in board.cells.iter().enumerate() {
-            let yields = outlook.biomes[id].on(board.crystals, &counted);
-            let [without, with] = outlook.times.map(|times| times[cell] * yields / 4);
+            let yields = future.biomes[id].on(board.crystals, &counted);
+            let [without, with] = future.times.map(|times| times[cell] * yields / 4);
             if board.spores.contains(u8::try_from(cell).expect("nine cells")) {
                 worth += with;
             } else {
@@ -338,7 +363,7 @@ impl Rauha {
     }
 
     /// The worth with the card placed on the best cell.
-    fn worth_with_card_placed(&self, outlook: &Outlook, board: &Board, card: BiomeId) -> Option<i32> {
+    fn worth_with_card_placed(&self, future: &Future, board: &Board, card: BiomeId) -> Option<i32> {
         let cells = self.cells_for(board, card);
         if cells.is_empty() {
             return None;
@@ -350,8 +375,8 @@ impl Rauha {
         let (mut fixed, mut fixed_sum, mut times) = ([0; CELLS as usize], 0, [0; CELLS as usize]);
         let mut counting = CellSet::EMPTY;
         for (cell, &id) in (0..).zip(&board.cells) {
-            let (at, yields) = (usize::from(cell), outlook.biomes[id]);
-            times[at] = outlook.times[usize::from(board.spores.contains(cell))][at];
+            let (at, yields) = (usize::from(cell), future.biomes[id]);
+            times[at] = future.times[usize::from(board.spores.contains(cell))][at];
             if yields.each == 0 {
                 fixed[at] = times[at] * yields.on(crystals, &[0; 8]) / 4;
                 fixed_sum += fixed[at];
@@ -366,11 +391,11 @@ impl Rauha {
             let held = held.or(called);
             let symbols = symbols.replace(self.biome(covered).symbols, self.biome(card).symbols);
             let counted = self.counted(symbols, board.spores, held);
-            let mut worth = outlook.worth_at_rest(board.points(), crystals, &counted, promise)
-                + outlook.worth_of_entities(held, crystals, &counted);
-            worth += fixed_sum - fixed[at] + times[at] * outlook.biomes[card].on(crystals, &counted) / 4;
+            let mut worth = future.worth_at_rest(board.points(), crystals, &counted, promise)
+                + future.worth_of_entities(held, crystals, &counted);
+            worth += fixed_sum - fixed[at] + times[at] * future.biomes[card].on(crystals, &counted) / 4;
             for other in counting.iter().filter(|&other| other != cell) {
-                let yields = outlook.biomes[board.at(other)].on(crystals, &counted);
+                let yields = future.biomes[board.at(other)].on(crystals, &counted);
                 worth += times[usize::from(other)] * yields / 4;
             }
             worth
@@ -424,6 +449,6 @@ impl Prospect<'_> {
     #[inline]
     fn times_of_entity(&self, entity: u8) -> i32 {
         let now = i32::from(self.welcomed.contains(entity)) - i32::from(self.spent.contains(entity));
-        3 * self.outlook.scorings + 4 * now
+        3 * self.future.scorings + 4 * now
     }
 }

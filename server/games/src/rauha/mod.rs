@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, OptionKind,
-    OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
+    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
+    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
 };
 
 use crate::Registered;
@@ -180,12 +180,6 @@ impl Game for Rauha {
     #[inline]
     fn decode(&self, index: u8) -> Option<Action> {
         Self::decode(index)
-    }
-}
-
-impl Estimate for Rauha {
-    fn estimate(&self, state: &State, seat: Seat) -> i32 {
-        Self::estimate(self, state, seat)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Game, Seat, testkit};
+use boardwire_kernel::{Estimate, Game, Seat, testkit};
 
 use super::{Rauha, SIDE_A, Scene};
 use crate::rauha::state::{BiomeId, CardSet, Phase, State};
@@ -99,7 +99,7 @@ fn no_bytes_from_outside_make_the_engine_panic() {
                 assert_eq!(game.info().layout.check(&view), Ok(()));
                 let mut world = state;
                 game.resample(&mut world, seat, &mut rng);
-                game.estimate(&world, seat);
+                game.estimate(&game.outlook(&world, seat));
                 for action in game.legal(&state, seat) {
                     let mut next = state;
                     let done = boardwire_kernel::apply(&*game, &mut next, seat, action.into(), &mut chance);
