@@ -1,6 +1,6 @@
 //! Every kind of decision as it is first shown: `tests/golden/<game>/decisions.txt`, written anew by `make golden`.
 //!
-//! A kind is what the view's first category says, the phase or the decision, with the verbs a seat can choose from. Random games at the fewest and the most seats are played until
+//! A kind is what the view's first category says: the phase or the decision. Random games at the fewest and the most seats are played until
 //! many in a row bring no new kind; where a kind first occurs, its text, its view field by field, and the legal actions stand here.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
@@ -48,20 +48,16 @@ impl Visitor for Decisions {
     }
 }
 
-/// The phase or decision a seat is shown, and the verbs it can choose from.
+/// The phase or decision a seat is shown.
 fn kind<G: Game>(episode: &Episode<G>, seat: Seat) -> String {
-    let (game, info) = (episode.game(), episode.game().info());
-    let mut view = vec![0; info.layout.bytes()];
+    let (game, layout) = (episode.game(), &episode.game().info().layout);
+    let mut view = vec![0; layout.bytes()];
     game.view(episode.state(), seat.into(), &mut view);
-    let phase = info.layout.with_offsets().find_map(|(offset, field)| match &field.kind {
+    let mut categories = layout.with_offsets().filter_map(|(offset, field)| match &field.kind {
         FieldKind::Category { names } if field.axes.is_empty() => names.get(usize::from(view[offset])),
         _ => None,
     });
-    let legal = game.legal(episode.state(), seat);
-    let verbs: BTreeSet<_> =
-        legal.iter().map(|action| info.actions.all()[usize::from(action)].verb).collect();
-    let verbs = verbs.into_iter().collect::<Vec<_>>().join(", ");
-    format!("{}: {verbs}", phase.expect("a game says what is to be decided"))
+    categories.next().expect("a game says what is to be decided").clone()
 }
 
 /// Text, view and legal actions of a seat.
