@@ -98,6 +98,7 @@ impl<const W: usize> BitSet<W> {
 
     /// How many members there are.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -117,6 +118,7 @@ impl<const W: usize> BitSet<W> {
 
     /// The `k`-th smallest member, counted from 0.
     #[must_use]
+    #[inline]
     pub fn nth(&self, k: u32) -> Option<u8> {
         let mut left = k;
         for (index, &word) in (0u8..).zip(&self.0) {
@@ -167,7 +169,7 @@ impl<const W: usize> BitSet<W> {
     pub fn write_flags(&self, out: &mut [u8]) {
         for (flags, word) in out.chunks_mut(64).zip(self.0) {
             for (flags, bits) in flags.chunks_mut(8).zip(word.to_le_bytes()) {
-                flags.copy_from_slice(&spread(bits)[..flags.len()]);
+                flags.copy_from_slice(&spread(bits).to_le_bytes()[..flags.len()]);
             }
         }
     }
@@ -186,27 +188,44 @@ impl<const W: usize> BitSet<W> {
     }
 }
 
+/// A word of eight bytes that are all 1: multiplying by it adds up bytes.
+const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
+
 /// Eight bits as eight bytes of 0 or 1, the lowest first.
 #[inline]
-fn spread(bits: u8) -> [u8; 8] {
+const fn spread(bits: u8) -> u64 {
     // A copy of all bits in each byte, of which byte `i` keeps bit `i`; adding carries that bit into the highest.
-    let own_bit = (u64::from(bits) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-    ((own_bit + 0x0040_6070_787c_7e7f) >> 7 & 0x0101_0101_0101_0101).to_le_bytes()
+    let own_bit = (bits as u64 * EACH_BYTE) & 0x8040_2010_0804_0201;
+    ((own_bit + 0x0040_6070_787c_7e7f) >> 7) & EACH_BYTE
+}
+
+/// In how many of eight bytes, each below 128 and none below those before it, the value is at most `k`.
+#[inline]
+const fn bytes_up_to(sums: u64, k: u64) -> u64 {
+    let at_most = ((0x80 + k) * EACH_BYTE - sums) >> 7;
+    (at_most & EACH_BYTE).wrapping_mul(EACH_BYTE) >> 56
 }
 
 /// The place of the `k`-th lowest bit that is set, counted from 0; there are more than `k`.
-fn nth_bit(mut bits: u64, mut k: u32) -> u8 {
-    let mut below = 0;
-    for half in [32, 16, 8] {
-        let low = (bits & ((1 << half) - 1)).count_ones();
-        if k >= low {
-            (k, bits, below) = (k - low, bits >> half, below + half);
-        }
-    }
-    for _ in 0..k {
-        bits &= bits - 1;
-    }
-    below + lowest_bit(bits)
+///
+/// Without branches: which bit it is cannot be predicted, and decks are drawn from all the time.
+#[inline]
+fn nth_bit(bits: u64, k: u32) -> u8 {
+    let k = u64::from(k);
+    let pairs = bits - ((bits >> 1) & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + ((pairs >> 2) & 0x3333_3333_3333_3333);
+    let ones_by_byte = (fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Byte `i` of the sums is the number of ones up to byte `i`.
+    let sums = ones_by_byte.wrapping_mul(EACH_BYTE);
+    let byte = bytes_up_to(sums, k);
+    let below = (sums << 8).to_le_bytes()[usize::from(lowest_byte(byte & 7))];
+    let own = spread(bits.to_le_bytes()[usize::from(lowest_byte(byte & 7))]).wrapping_mul(EACH_BYTE);
+    lowest_byte(8 * byte + bytes_up_to(own, k - u64::from(below)))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the lowest byte is meant")]
+const fn lowest_byte(word: u64) -> u8 {
+    word as u8
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a place in a word is at most 64")]
@@ -367,7 +386,11 @@ mod tests {
         let mut out = [0xff; 67];
         set.write_flags(&mut out);
         assert!((0..67).all(|id| out[usize::from(id)] == u8::from(set.contains(id))));
-        assert!((0..=255).all(|bits: u8| spread(bits) == [0, 1, 2, 3, 4, 5, 6, 7].map(|at| bits >> at & 1)));
+        assert!(
+            (0..=255)
+                .all(|bits: u8| spread(bits).to_le_bytes()
+                    == [0, 1, 2, 3, 4, 5, 6, 7].map(|at| bits >> at & 1))
+        );
     }
 
     #[test]
