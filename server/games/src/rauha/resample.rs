@@ -7,9 +7,10 @@
 //! cards without their places, but never says anything about cards that it has not seen. So the latter are dealt
 //! to the places they may be in, and the former are shuffled within their pack.
 
-use boardwire_kernel::{BySeat, RngStream, Seat};
+use boardwire_kernel::{BitSet, BySeat, RngStream, Seat};
 
 use super::Rauha;
+use super::catalogue::AGE;
 use super::memory::Known;
 use super::state::{BiomeId, PACK, Phase, ROUNDS, SEATS, State};
 use super::turn::{age_of, set_of};
@@ -56,24 +57,28 @@ impl Rauha {
         if state.round() < first_round {
             return;
         }
-        let mut pool = state.undealt.intersection(self.ages[age_of(first_round)]);
-        state.undealt = state.undealt.difference(pool);
+        let age = age_of(first_round);
+        let undealt = state.undealt.intersection(self.ages[age]);
+        // The cards of one Age, counted from 1, fit one word.
+        let before = if age == 0 { 0 } else { AGE };
+        let mut pool: BitSet<1> = undealt.shifted(before + 1, 1);
+        state.undealt = state.undealt.difference(undealt);
         let rounds = || (first_round..=state.round()).zip(known);
         let mut places = [(0, Seat::FIRST, 0); 2 * SEATS * PACK];
         let mut unknown = 0;
         for (round, known) in rounds() {
             for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
                 for place in (0..PACK).filter(|&place| known[place] == Known::Nothing) {
-                    pool.insert(state.pack(round, satellite)[place]);
+                    pool.insert(state.pack(round, satellite)[place].get() - before);
                     places[unknown] = (round, satellite, place);
                     unknown += 1;
                 }
             }
         }
         for &(round, satellite, place) in &places[..unknown] {
-            state.pack_mut(round, satellite)[place] = BiomeId::new(rng.draw(&mut pool));
+            state.pack_mut(round, satellite)[place] = BiomeId::new(before + rng.draw(&mut pool));
         }
-        state.undealt = state.undealt.union(pool);
+        state.undealt = state.undealt.union(pool.shifted(1, before + 1));
     }
 
     /// Chooses the hidden picks anew, and lets the kept cards be those of the packs.

@@ -70,9 +70,14 @@ fn with_effect<T>(table: TableBuilder<'_, T>, effect: impl Fn(&T) -> Effect) -> 
             number(it, |effect| if let Effect::Score(points) = effect { points } else { 0 })
         });
     let table = Per::ALL.into_iter().fold(table, |table, counted| {
-        table.count(counted.column(), |it| match effect(it) {
-            Effect::PointsPer(per, points) if per == counted => points,
-            _ => 0,
+        table.count(counted.column(), |it| {
+            if let Effect::PointsPer(per, points) = effect(it)
+                && per == counted
+            {
+                points
+            } else {
+                0
+            }
         })
     });
     table

@@ -148,14 +148,14 @@ impl Enumeration {
                 *entry = (entry.0 + count, entry.1 + times(key));
             }
         }
-        let all = u64::from(DRAWS);
+        let worlds = u64::from(DRAWS);
         for (fact, (expected, got)) in facts {
-            // The variance of the number of draws is `all * p * (1 - p)`; four and a half deviations are allowed.
-            let off = (got * histories).abs_diff(expected * all);
-            let variance = all * expected * (histories - expected);
+            // The variance of the number of draws is `worlds * p * (1 - p)`; four and a half deviations are allowed.
+            let off = (got * histories).abs_diff(expected * worlds);
+            let variance = worlds * expected * (histories - expected);
             assert!(
                 u128::from(off) * u128::from(off) * 4 <= 81 * u128::from(variance),
-                "{at}: {fact:?} in {expected} of {histories} histories, but in {got} of {all} worlds"
+                "{at}: {fact:?} in {expected} of {histories} histories, but in {got} of {worlds} worlds"
             );
         }
     }

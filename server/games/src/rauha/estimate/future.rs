@@ -1,0 +1,179 @@
+//! What is still to come at each stop, and what effects are worth then: reckoned when the catalogue is read.
+
+use std::sync::Arc;
+
+use super::calls::ByEntity;
+use crate::rauha::catalogue::{Ability, BIOMES, Biome, ENTITIES, Effect, Per, Stop};
+use crate::rauha::state::{Board, ByBiome, CELLS, CellSet};
+
+/// One point of Life Energy, in units of the estimate.
+const POINT: i32 = 100;
+
+/// What a crystal is worth, by the number of turns to come.
+const CRYSTAL: [i32; 13] = [0, 12, 22, 30, 36, 40, 42, 44, 46, 48, 50, 50, 50];
+
+/// What estimates need to know of the catalogue.
+#[derive(Debug, Clone)]
+pub(in crate::rauha) struct Prospects {
+    /// What is to come, by the number of stops that are over.
+    pub(super) futures: Arc<[Future]>,
+    /// The Entities that biomes call.
+    pub(super) calls: ByBiome<ByEntity>,
+}
+
+/// What is still to come when some stops are over, and what effects are worth then.
+#[derive(Debug)]
+pub(super) struct Future {
+    /// Line activations to come, by cell.
+    pub(super) lines: [i32; CELLS as usize],
+    /// Quarters of activations to come of a cell: without and with a Spore.
+    pub(super) times: [[i32; CELLS as usize]; 2],
+    pub(super) scorings: i32,
+    turns: i32,
+    /// What a crystal is worth.
+    crystal: i32,
+    /// What one activation of a biome gives.
+    pub(super) biomes: ByBiome<Yield>,
+    /// The same of Entities, by id.
+    pub(super) entities: [Yield; 1 + ENTITIES as usize],
+    /// What a biome on a cell will still give if its yield is fixed, or [`VARYING`]: without and with a Spore.
+    fixed: [[ByBiome<i16>; CELLS as usize]; 2],
+}
+
+/// Stands for a yield that is not the same for every board.
+const VARYING: i16 = i16::MIN;
+
+/// Quarters of so many activations: an effect to come may be covered, or be passed over for want of crystals.
+pub(super) const fn quarters(times: i32) -> i32 {
+    if times > 0 { 3 * times + 1 } else { 0 }
+}
+
+impl Prospects {
+    pub(in crate::rauha) fn new(
+        biomes: &ByBiome<Biome>,
+        abilities: &[Ability; 1 + ENTITIES as usize],
+        track: &[Stop],
+    ) -> Self {
+        let future = |over: usize| Future::new(biomes, abilities, &track[over..]);
+        let calls = biomes.up_to(BIOMES).iter().map(|biome| ByEntity::flags(biome.calls));
+        Self { futures: (0..=track.len()).map(future).collect(), calls: ByBiome::new(calls, ByEntity::NONE) }
+    }
+}
+
+impl Future {
+    /// What is to come at these stops.
+    fn new(biomes: &ByBiome<Biome>, abilities: &[Ability; 1 + ENTITIES as usize], stops: &[Stop]) -> Self {
+        let count = |is_counted: &dyn Fn(&Stop) -> bool| {
+            i32::try_from(stops.iter().filter(|stop| is_counted(stop)).count()).expect("sixteen stops")
+        };
+        let (scorings, turns) = (count(&|stop| stop.is_scoring()), count(&|stop| !stop.is_scoring()));
+        let crystal = CRYSTAL[usize::try_from(turns).expect("a number of turns")];
+        let crystal = if scorings > 0 { crystal.max(5) } else { 0 };
+        let mut lines = [0; CELLS as usize];
+        for (cell, lines) in (0..CELLS).zip(&mut lines) {
+            *lines = count(&|stop| stop.line.contains(cell));
+        }
+        let yields = biomes.up_to(BIOMES).iter().map(|biome| Yield::new(biome.ability.effect, crystal));
+        let yields = ByBiome::new(yields, Yield::NONE);
+        let times = [0, scorings].map(|scorings| lines.map(|lines| quarters(lines + scorings)));
+        let fixed = |times: i32| {
+            let worths = yields.up_to(BIOMES).iter().map(|yields| match yields.fixed() {
+                Some(units) => i16::try_from(times * units / 4).expect("at most 49 quarters of 20 points"),
+                None => VARYING,
+            });
+            ByBiome::new(worths, 0)
+        };
+        Self {
+            lines,
+            times,
+            scorings,
+            turns,
+            crystal,
+            biomes: yields,
+            entities: abilities.map(|ability| Yield::new(ability.effect, crystal)),
+            fixed: times.map(|times| times.map(fixed)),
+        }
+    }
+
+    /// What a board is worth apart from what is activated.
+    #[inline]
+    pub(super) fn worth_at_rest(&self, points: u16, crystals: u16, counted: &Counted, promise: i32) -> i32 {
+        let water = counted[Per::Water as usize].min(9) * self.scorings * POINT * 3 / 4;
+        let spores = counted[Per::Spore as usize] * self.scorings * 4;
+        let crystals = i32::from(crystals).min(30) * self.crystal;
+        POINT * i32::from(points) + crystals + spores + water + promise * self.turns
+    }
+
+    /// What the biomes of a board with fixed yields will still give, and the cells with the others.
+    #[inline]
+    pub(super) fn fixed_worth(&self, board: &Board) -> (i32, CellSet) {
+        let (mut worth, mut varying) = (0, CellSet::EMPTY);
+        for cell in 0..CELLS {
+            let fixed = &self.fixed[usize::from(board.spores.contains(cell))];
+            match fixed[usize::from(cell)][board.at(cell)] {
+                VARYING => varying.insert(cell),
+                fixed => worth += i32::from(fixed),
+            }
+        }
+        (worth, varying)
+    }
+
+    /// What the Entities held will still give to a seat that is not activating now.
+    pub(super) fn worth_of_entities(&self, held: ByEntity, crystals: u16, counted: &Counted) -> i32 {
+        held.iter().map(|entity| 3 * self.scorings * self.entities[entity].on(crystals, counted) / 4).sum()
+    }
+}
+
+/// What one activation gives, in units: something fixed, or something for each thing counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Yield {
+    /// The crystals that it costs.
+    cost: u8,
+    /// What is counted, as an index into [`Counted`].
+    counted: u8,
+    /// The units for each thing counted; 0 for a yield that is fixed.
+    pub(super) each: i16,
+    /// What it gives to a board that has the crystals.
+    affordable: i16,
+    /// What it is reckoned to give to one that has not.
+    unaffordable: i16,
+}
+
+/// How many of each thing that effects count are on a board, by [`Per`]; of the last two none.
+pub(super) type Counted = [i32; 8];
+
+impl Yield {
+    const NONE: Self = Self { cost: 0, counted: 7, each: 0, affordable: 0, unaffordable: 0 };
+
+    /// The yield of an effect where a crystal is worth so much.
+    fn new(effect: Effect, crystal: i32) -> Self {
+        let small = |units| i16::try_from(units).expect("the numbers of an effect are at most 20");
+        let fixed = |units| Self { affordable: small(units), unaffordable: small(units), ..Self::NONE };
+        match effect {
+            Effect::None | Effect::Water(_) => Self::NONE,
+            Effect::Gain(crystals) => fixed(i32::from(crystals) * crystal),
+            Effect::Score(points) => fixed(i32::from(points) * POINT),
+            Effect::PointsPer(per, points) => {
+                Self { counted: per as u8, each: small(i32::from(points) * POINT), ..Self::NONE }
+            }
+            Effect::BuyPoints { cost, points } => {
+                let gain = i32::from(points) * POINT - i32::from(cost) * crystal;
+                Self { cost, affordable: small(gain), unaffordable: small(gain / 2), ..Self::NONE }
+            }
+            Effect::BuySpore { cost } => fixed((2 * POINT - i32::from(cost) * crystal).max(0)),
+        }
+    }
+
+    /// The yield, if it is the same for every board.
+    fn fixed(self) -> Option<i32> {
+        (self.cost == 0 && self.each == 0).then_some(self.affordable.into())
+    }
+
+    /// The yield for a board with so many crystals and things.
+    #[inline]
+    pub(super) fn on(self, crystals: u16, counted: &Counted) -> i32 {
+        let is_affordable = crystals >= u16::from(self.cost);
+        let fixed = if is_affordable { self.affordable } else { self.unaffordable };
+        i32::from(fixed) + i32::from(self.each) * counted[usize::from(self.counted & 7)]
+    }
+}
