@@ -15,7 +15,16 @@ const MAY: &[(&str, &[&str])] = &[
 ];
 
 /// All that the pure crates may use: no I/O, clock, thread or environment in any of them.
-const PURE: &[&str] = &["blake3", "borsh", "rand_chacha", "rand_core", "serde", "serde_json", "thiserror"];
+const PURE: &[&str] = &[
+    "blake3",
+    "borsh",
+    "rand_chacha",
+    "rand_core",
+    "serde",
+    "serde_json",
+    "serde_path_to_error",
+    "thiserror",
+];
 
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
     let out = Command::new(env!("CARGO"))
