@@ -27,13 +27,17 @@ pub(super) fn hidden_hand(state: &State, seat: Seat) -> Regions {
 /// again. `rounds` is all zero.
 #[inline]
 pub(super) fn last_returned<const N: usize>(state: &State, seat: Seat, rounds: &mut [u8]) {
+    // Nothing is dealt in the first round.
+    let dealt = usize::from(state.explored().saturating_sub(1)).min(7);
     let mut known_elsewhere = state.found(seat);
-    for &id in state.placed.all()[..N].as_flattened() {
-        // Id 0 is none, and no sanctuary's.
-        known_elsewhere.insert(SanctuaryId::row(id));
+    for placed in &state.placed.all()[..N] {
+        for &id in &placed[..dealt] {
+            // Id 0 is none, and no sanctuary's.
+            known_elsewhere.insert(SanctuaryId::row(id));
+        }
     }
     // What was dealt and is nowhere else has been returned.
-    for (round, dealt) in (2..).zip(&state.dealt[seat]) {
+    for (round, dealt) in (2..).zip(&state.dealt[seat][..dealt]) {
         dealt.difference(known_elsewhere).iter().for_each(|id| rounds[usize::from(id) - 1] = round);
     }
 }

@@ -77,7 +77,9 @@ fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &m
     let pending = FieldSpec::flag("pending", "Whether each seat owes a choice, viewer first.").by(seat);
     sink.field(pending, |shown, out| {
         let pending = shown.game.pending(shown.state);
-        out.put_all(&shown.around.seats().map(|seat| pending.contains(seat).into()));
+        for &seat in shown.around.seats() {
+            out.put(pending.contains(seat).into());
+        }
     });
     let order = FieldSpec::seat(
         "order",
@@ -86,8 +88,9 @@ fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &m
     );
     sink.field(order.by(Axis { name: "turn", ..seat }), |shown, out| {
         if shown.state.phase.has_turns() {
-            let order = shown.state.order.first_chunk::<N>().expect("a table has at most 6 seats");
-            out.put_all(&order.map(|seat| shown.around.relative(seat)));
+            for &seat in &shown.state.order[..N] {
+                out.put(shown.around.relative(seat));
+            }
         }
     });
 }
@@ -187,7 +190,9 @@ fn decks<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: &mut 
     let most = MOST_DEALT.into();
     let dealt = FieldSpec::count("dealt", most, "How many sanctuaries lie before each seat, viewer first.");
     sink.field(dealt.by(seat), |shown, out| {
-        out.put_all(&shown.around.seats().map(|seat| count(shown.state.found(seat))));
+        for &seat in shown.around.seats() {
+            out.put(count(shown.state.found(seat)));
+        }
     });
     let owed = FieldSpec::count(
         "owed",
@@ -195,7 +200,9 @@ fn decks<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: &mut 
         "How many more each seat is due before it places, the deck having run out; viewer first.",
     );
     sink.field(owed.by(seat), |shown, out| {
-        out.put_all(&shown.around.seats().map(|seat| shown.state.owed[seat]));
+        for &seat in shown.around.seats() {
+            out.put(shown.state.owed[seat]);
+        }
     });
     let deck = FieldSpec::count("region_deck", REGIONS.into(), "How many regions are in the deck.");
     sink.field(deck, |shown, out| out.put(count(shown.state.deck)));
