@@ -45,15 +45,26 @@ impl Seat {
         usize::from(self.0)
     }
 
-    /// The seat `steps` places clockwise at a table of `seats`.
+    /// The seat `steps` places clockwise at a table of `seats`, at most once around it.
     #[must_use]
+    #[inline]
     pub fn clockwise(self, steps: u8, seats: u8) -> Self {
-        Self((self.0 + steps % seats) % seats)
+        debug_assert!(self.0 < seats && steps <= seats, "{steps} steps from {self} of {seats}");
+        // A subtraction and not a remainder: this is asked several times per ply.
+        let number = self.0 + steps;
+        Self(if number < seats { number } else { number - seats })
+    }
+
+    /// How many places clockwise `other` sits from here at a table of `seats`, below `seats`.
+    #[must_use]
+    #[inline]
+    pub fn steps_to(self, other: Self, seats: u8) -> u8 {
+        if other >= self { other.0 - self.0 } else { other.0 + seats - self.0 }
     }
 
     /// All seats clockwise, beginning with this one: "viewer first" order.
     pub fn round(self, seats: u8) -> impl Iterator<Item = Self> + Clone {
-        (self.0..self.0 + seats).map(move |number| Self(if number < seats { number } else { number - seats }))
+        (0..seats).map(move |steps| self.clockwise(steps, seats))
     }
 }
 
@@ -212,5 +223,19 @@ mod tests {
     fn a_round_begins_with_the_viewer_and_wraps() {
         let round: Vec<u8> = Seat::new(2).round(4).map(Seat::number).collect();
         assert_eq!(round, [2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn steps_lead_from_every_seat_to_every_seat() {
+        for seats in 1..=8 {
+            for from in Seat::all(seats) {
+                assert_eq!(from.clockwise(seats, seats), from);
+                for to in Seat::all(seats) {
+                    let steps = from.steps_to(to, seats);
+                    assert!(steps < seats);
+                    assert_eq!(from.clockwise(steps, seats), to);
+                }
+            }
+        }
     }
 }

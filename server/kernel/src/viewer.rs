@@ -114,8 +114,7 @@ impl<const N: usize> Around<N> {
     #[must_use]
     #[inline]
     pub fn relative(&self, seat: Seat) -> u8 {
-        let (seat, first) = (seat.number(), self.viewer.first().number());
-        if seat >= first { seat - first + 1 } else { seat + Self::COUNT - first + 1 }
+        self.viewer.first().steps_to(seat, Self::COUNT) + 1
     }
 
     /// The same for a seat that there may not be: 0 is none.

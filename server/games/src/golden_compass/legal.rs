@@ -24,7 +24,7 @@ impl GoldenCompass {
             }
             Step::Target(aim) => {
                 let targets = self.targets(state, aim).iter();
-                action::opponents(targets.map(|target| self.steps_left(state.active, target)).collect())
+                action::opponents(targets.map(|target| state.active.steps_to(target, self.seats)).collect())
             }
             Step::Back { victim } => action::backs(Self::backs(state, victim)),
             Step::Choose { first, count } => ranges.choose.on(self.options(state, first, count, 0)),
@@ -70,7 +70,7 @@ impl GoldenCompass {
             | (Step::Airship, Action::GiveTile) => true,
             (Step::Action, action) => self.blue_actions(state).contains(&(action, true)),
             (Step::Target(aim), Action::Opponent(left)) if left < self.seats => {
-                hits(state, self.left_of(state.active, left), aim)
+                hits(state, state.active.clockwise(left, self.seats), aim)
             }
             (Step::Back { victim }, Action::Back(city)) => state.places[victim].backs[city.index() - 1] > 0,
             (Step::Choose { first, count }, Action::Choose(option)) => {

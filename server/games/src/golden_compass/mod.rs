@@ -135,16 +135,9 @@ impl GoldenCompass {
         Seat::all(self.seats).filter(move |&other| other != seat)
     }
 
-    /// The seat so many places to the left of `seat`, less than once around the table.
-    fn left_of(&self, seat: Seat, steps: u8) -> Seat {
-        let number = seat.number() + steps;
-        Seat::new(if number < self.seats { number } else { number - self.seats })
-    }
-
-    /// How many places to the left of `from` the seat `to` is.
-    fn steps_left(&self, from: Seat, to: Seat) -> u8 {
-        let (from, to) = (from.number(), to.number());
-        if to >= from { to - from } else { to + self.seats - from }
+    /// The left neighbour of `seat`.
+    fn left_of(&self, seat: Seat) -> Seat {
+        seat.clockwise(1, self.seats)
     }
 }
 

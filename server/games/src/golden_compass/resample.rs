@@ -65,7 +65,7 @@ impl GoldenCompass {
             return;
         }
         // The viewer knows the card under its own ally and the one it passed to the left.
-        let left = self.left_of(viewer, 1);
+        let left = self.left_of(viewer);
         let hidden = self.others(viewer).filter(|&seat| seat != left);
         let under =
             |state: &State, seat| state.places[seat].under.expect("allies are shown with a card under them");

@@ -113,7 +113,7 @@ impl GoldenCompass {
             writeln!(out, "  ally: {ally}, Magisterium value {value}")?;
         }
         if is_viewer && place.under.is_some() {
-            let passed = state.places[self.left_of(seat, 1)].under;
+            let passed = state.places[self.left_of(seat)].under;
             writeln!(out, "  under it: {}", self.character(place.under))?;
             writeln!(out, "  passed on: {}", self.character(passed))?;
         }

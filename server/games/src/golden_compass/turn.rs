@@ -129,7 +129,7 @@ impl GoldenCompass {
             (Step::Action, Action::Ally) => state.program.push(self.power(state.acting())),
             (Step::Action, Action::GiveUp) => {}
             (Step::Target(aim), Action::Opponent(left)) => {
-                return self.hit(state, aim, self.left_of(state.active, left), chance);
+                return self.hit(state, aim, state.active.clockwise(left, self.seats), chance);
             }
             (Step::Back { victim }, Action::Back(city)) => self.steal_token(state, victim, city, chance),
             (Step::Choose { first, .. }, Action::Choose(option)) => {
@@ -231,7 +231,7 @@ impl GoldenCompass {
         if state.lyra == self.objective(state) {
             self.begin_scoring(state, chance);
         } else {
-            state.active = self.left_of(state.active, 1);
+            state.active = self.left_of(state.active);
             self.begin_turn(state, chance);
         }
     }

@@ -48,17 +48,10 @@ impl Drafts {
     }
 }
 
-/// The seat at most once around the table from another, without the cost of a division.
-#[inline]
-fn clockwise(seat: Seat, steps: u8, seats: u8) -> Seat {
-    let number = seat.number() + steps;
-    Seat::new(if number < seats { number } else { number - seats })
-}
-
 /// The Satellite `seat` drafts from when the notch shows `side`, named by the seat whose star it is.
 pub(super) fn satellite(seat: Seat, side: Side, seats: u8) -> Seat {
     match side {
-        Side::Moon => clockwise(seat, 1, seats),
+        Side::Moon => seat.clockwise(1, seats),
         Side::Star => seat,
     }
 }
@@ -116,7 +109,7 @@ impl Rauha {
     /// The seat whose turn it is in steps 2 to 4 and in a scoring.
     #[inline]
     pub(super) fn actor(&self, state: &State) -> Seat {
-        clockwise(state.first, state.done, self.seats)
+        state.first.clockwise(state.done, self.seats)
     }
 
     /// The Satellites `seat` drafts from: at turns 1 and 3 of the round, and at turn 2.

@@ -183,7 +183,7 @@ impl Replay<'_> {
         }
         self.same_table()?;
         let (targets, target) = (self.targets(aim), self.stated_seat(field, told)?);
-        let left = |to: Seat| Action::Opponent(self.game.steps_left(seat, to));
+        let left = |to: Seat| Action::Opponent(seat.steps_to(to, self.game.seats));
         self.offers(field, targets.iter().map(left).collect())?;
         if !targets.contains(target) {
             return self.differs(field, told, numbers(targets));

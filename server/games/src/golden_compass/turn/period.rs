@@ -18,7 +18,7 @@ impl GoldenCompass {
     pub(in super::super) fn begin_period(&self, state: &mut State, chance: &mut Chance) {
         let mut pile = self.characters_of(state.period);
         for steps in 0..self.seats {
-            let seat = self.left_of(state.first, steps);
+            let seat = state.first.clockwise(steps, self.seats);
             let mut draw = || CharacterId::new(chance.draw(streams::CHARACTERS, &mut pile));
             state.places[seat].dealt = Some([draw(), draw()]);
         }
@@ -38,7 +38,7 @@ impl GoldenCompass {
             let kept = usize::from(place.kept.take().expect("all have kept one"));
             let dealt = place.dealt.take().expect("two were dealt to every seat");
             place.ally = Some(dealt[kept]);
-            state.places[self.left_of(seat, 1)].under = Some(dealt[1 - kept]);
+            state.places[self.left_of(seat)].under = Some(dealt[1 - kept]);
         }
         self.begin_turn(state, chance);
     }
@@ -98,7 +98,7 @@ impl GoldenCompass {
         let mut order = [Seat::FIRST; SEATS];
         let seats = &mut order[..usize::from(self.seats)];
         for (steps, seat) in (1..).zip(&mut *seats) {
-            *seat = if steps == self.seats { state.first } else { self.left_of(state.first, steps) };
+            *seat = state.first.clockwise(steps, self.seats);
         }
         // Stable, so that ties stay in clockwise order.
         seats.sort_by_key(|&seat| {
@@ -157,7 +157,7 @@ impl GoldenCompass {
         }
         self.return_discard(state);
         state.period += 1;
-        state.first = self.left_of(state.active, 1);
+        state.first = self.left_of(state.active);
         self.begin_period(state, chance);
     }
 }

@@ -72,8 +72,7 @@ impl Estimate for Rauha {
 impl Rauha {
     #[inline]
     fn prospect(&self, state: &State, seat: Seat) -> Prospect {
-        let (number, first) = (seat.number(), state.first.number());
-        let place = if number >= first { number - first } else { number + self.seats - first };
+        let place = state.first.steps_to(seat, self.seats);
         let has_finished = place < state.done || state.phase == Phase::Over;
         let is_activating = matches!(state.phase, Phase::Activate | Phase::Spore);
         let none = EntitySet::EMPTY;
