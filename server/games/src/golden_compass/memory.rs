@@ -15,7 +15,7 @@
 use boardwire_kernel::{BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::catalogue::limits::{CARD_TYPES, CARDS, KNOWN, SEATS, TOKENS};
+use super::catalogue::limits::{CARD_TYPES, CARDS, KNOWN, SEATS, TOKENS, few};
 use super::catalogue::{CardId, TokenId, TokenSet};
 use super::state::{Pile, Sorted, tokens_of};
 
@@ -239,11 +239,11 @@ impl Memory {
         let held = self.ages.all().iter().flat_map(Sorted::as_slice);
         let seen: u128 = held.fold(0, |seen, &age| seen | 1 << age);
         // Only the order of stamps and ages counts: number them anew.
-        let rank = |number: u8| small((seen & ((1u128 << number) - 1)).count_ones());
+        let rank = |number: u8| few((seen & ((1u128 << number) - 1)).count_ones());
         for ages in self.ages.of_mut(EVERY_SEAT) {
             *ages = ages.as_slice().iter().map(|&age| rank(age)).collect();
         }
-        self.returns = small(seen.count_ones());
+        self.returns = few(seen.count_ones());
         for (block, &back) in blocks.iter().zip(discard.counts()) {
             let stamps = &mut self.stamps[block.range()];
             let hidden = stamps.iter().position(|&stamp| stamp == SEEN).unwrap_or(stamps.len());
@@ -289,9 +289,3 @@ impl Memory {
 
 #[expect(clippy::cast_possible_truncation, reason = "few seats")]
 const EVERY_SEAT: u8 = SEATS as u8;
-
-/// A number of bits of a word.
-#[expect(clippy::cast_possible_truncation, reason = "at most 128")]
-fn small(bits: u32) -> u8 {
-    bits as u8
-}

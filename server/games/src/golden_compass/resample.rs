@@ -11,7 +11,7 @@
 use boardwire_kernel::{BitSet, BySeat, RngStream, Seat};
 
 use super::GoldenCompass;
-use super::catalogue::limits::{CARDS, CITY_TOKENS, COLLECTING, HAND, KNOWN, SEATS};
+use super::catalogue::limits::{CARDS, CITY_TOKENS, COLLECTING, HAND, KNOWN, SEATS, few};
 use super::catalogue::{CardId, CharacterId, TokenId};
 use super::memory::{Memory, SEEN, TABLE, Taken, place_of};
 use super::state::{CharacterSet, Hand, Pile, State, Step, tokens_of};
@@ -233,11 +233,6 @@ impl GoldenCompass {
             new.tokens[token.index() - 1] = place_of(seat);
         }
     }
-}
-
-/// A number of tokens or seats as a byte.
-fn few(number: impl TryInto<u8>) -> u8 {
-    number.try_into().ok().expect("tokens and seats are few")
 }
 
 /// The hidden cards that can be in hand places of some age.

@@ -10,7 +10,7 @@ use boardwire_kernel::{
 };
 
 use super::GoldenCompass;
-use super::catalogue::limits::{CARDS, COLLECTING, HAND, PLACING, SEATS, TOKENS};
+use super::catalogue::limits::{CARDS, COLLECTING, HAND, PLACING, SEATS, TOKENS, few};
 use super::catalogue::{AxisId, Catalogue, CharacterId, EffectId, count_of};
 use super::memory::{Memory, TABLE, place_of};
 use super::state::{Aim, Place, State, Step, tokens_of};
@@ -175,12 +175,6 @@ impl GoldenCompass {
             if is_gone { 0 } else { few(state.piles[at].len()) }
         })
     }
-}
-
-/// A number of tokens as a byte.
-#[expect(clippy::cast_possible_truncation, reason = "at most 32 tokens")]
-pub(super) fn few(tokens: u32) -> u8 {
-    tokens as u8
 }
 
 /// Every field: what it is, and how it is written.

@@ -4,7 +4,7 @@ use boardwire_kernel::catalogue::{Checked, exactly, one_of, refuse, require, uni
 
 use super::check::same_sum;
 use super::effects::{Allowed, Program};
-use super::limits::{CARD_TYPES, CHARACTERS, COLLECTING, DAEMONS, PERIODS, SYMBOLS, TOKENS, VALUE};
+use super::limits::{CARD_TYPES, CHARACTERS, COLLECTING, DAEMONS, PERIODS, SYMBOLS, TOKENS, VALUE, few};
 use super::rows::{self, Rows};
 use super::{CardType, Character, City, CityId, DaemonId, SymbolId, Token, TokenId};
 
@@ -21,7 +21,7 @@ fn ids(place: &str, list: &[rows::Named], max: usize) -> Checked<Vec<String>> {
 fn find(known: &[String], id: &str, place: String) -> Checked<u8> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let at = one_of(place, id, &known)?;
-    Ok(u8::try_from(at + 1).expect("few ids are declared"))
+    Ok(few(at + 1))
 }
 
 /// The types of Lyra card, with the ids of daemons and symbols.

@@ -61,5 +61,11 @@ pub(in super::super) const FREE_STEPS: u8 = 8;
 /// What a viewer remembers of cards that opponents took from his hand.
 pub(in super::super) const KNOWN: usize = (SEATS - 1) * HAND;
 
+/// A number of what these limits keep below 256, as a byte.
+#[inline]
+pub(in super::super) fn few(number: impl TryInto<u8>) -> u8 {
+    number.try_into().ok().expect("every limit is below 256")
+}
+
 // A place in a hidden hand or pile, in the masks of the memories: one bit a seat, one for the table.
 const _: () = assert!(SEATS < 8 && TOKENS <= 32 && CARDS < 254);

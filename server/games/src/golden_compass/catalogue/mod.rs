@@ -151,9 +151,9 @@ pub struct Catalogue {
     pub(super) guard: Option<u16>,
 }
 
-/// A number of rows as a byte: every limit is far below 256.
+/// The number of rows.
 pub(super) fn count_of<T>(rows: &[T]) -> u8 {
-    u8::try_from(rows.len()).expect("the limits of catalogues are below 256")
+    limits::few(rows.len())
 }
 
 /// The rows with their ids, which count from 1.
