@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::{BitSet, Chance, Episode, Game, Loaded, Seat};
 
 /// Answers one scoring case, a JSON object, with a JSON object; `C` is the game's catalogue.
-pub type Scorer<C> = fn(&C, &str) -> Result<String, LineError>;
+pub type Scorer<C> = fn(&Arc<Loaded<C>>, &str) -> Result<String, LineError>;
 
 /// How the scoring cases and recorded games of one game are written; `C` is its catalogue.
 #[derive(Debug, Clone, Copy)]

@@ -67,7 +67,7 @@ impl Visitor for Scoring {
         let Some(score) = G::REPLAY.and_then(|format| format.score) else {
             anyhow::bail!("{} has no scoring cases; `boardwire replay --script` checks it", G::TYPE.id);
         };
-        each_line(|_, case| Ok(Answer { line: score(&catalogue.value, case)?, good: true }))
+        each_line(|_, case| Ok(Answer { line: score(catalogue, case)?, good: true }))
     }
 }
 

@@ -2,6 +2,9 @@
 
 mod play;
 
+use std::sync::Arc;
+
+use boardwire_kernel::Loaded;
 use boardwire_kernel::record::{LineError, ReplayFormat};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -40,7 +43,7 @@ struct Answer<'a> {
     total: u16,
 }
 
-fn score(catalogue: &Catalogue, line: &str) -> Result<String, LineError> {
+fn score(catalogue: &Arc<Loaded<Catalogue>>, line: &str) -> Result<String, LineError> {
     let case: Case = serde_json::from_str(line)?;
     let regions = ids("regions", &case.regions, REGIONS)?;
     let sanctuaries = ids("sanctuaries", &case.sanctuaries, SANCTUARIES)?;
@@ -51,7 +54,7 @@ fn score(catalogue: &Catalogue, line: &str) -> Result<String, LineError> {
         let count = sanctuaries.len();
         return Err(LineError(format!("sanctuaries: {count} cards, more than 7")));
     }
-    let fame = fame(catalogue, &regions, &sanctuaries);
+    let fame = fame(&catalogue.value, &regions, &sanctuaries);
     let answer = Answer {
         region_fame: &fame.regions,
         sanctuary_fame: &fame.sanctuaries[..sanctuaries.len()],

@@ -17,7 +17,7 @@ fn catalogue() -> Arc<Loaded<Catalogue>> {
 }
 
 fn score(line: &str) -> Result<String, LineError> {
-    FORMAT.score.expect("faraway scores")(&catalogue().value, line)
+    FORMAT.score.expect("faraway scores")(&catalogue(), line)
 }
 
 fn json(line: &str) -> Value {
@@ -177,7 +177,7 @@ fn no_line_makes_it_panic() {
                 }
             }
             let text = String::from_utf8_lossy(&bytes);
-            let _ = FORMAT.score.map(|score| score(&catalogue.value, &text));
+            let _ = FORMAT.score.map(|score| score(&catalogue, &text));
             let _ = (FORMAT.replay)(&catalogue, &text);
         }
     }

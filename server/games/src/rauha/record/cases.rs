@@ -5,9 +5,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::lines::{self, wrong};
-use super::position::{Position, difference, first_activation, table};
+use super::position::{Position, Shared, difference, first_activation, table};
 use super::rows::PlayerRow;
-use crate::rauha::Catalogue;
 use crate::rauha::action::Action;
 use crate::rauha::legal::can_activate;
 use crate::rauha::state::{Activation, EntitySet, Source};
@@ -47,7 +46,7 @@ struct StateRow {
 }
 
 /// Answers one case.
-pub(super) fn answer(catalogue: &Catalogue, line: &str) -> Result<String, LineError> {
+pub(super) fn answer(catalogue: &Shared, line: &str) -> Result<String, LineError> {
     let case: Case = serde_json::from_str(line)?;
     let expect = case.answer(catalogue)?;
     Ok(json!({ "id": case.id, "expect": expect }).to_string())
@@ -59,7 +58,7 @@ fn need<T>(field: &str, value: Option<T>) -> Result<T, LineError> {
 }
 
 impl Case {
-    fn answer(&self, catalogue: &Catalogue) -> Answer {
+    fn answer(&self, catalogue: &Shared) -> Answer {
         match self.op.as_str() {
             "activate_cell" => self.activate_cell(&mut self.position(catalogue)?),
             "activate_entity" => self.activate_entity(&mut self.position(catalogue)?),
@@ -86,13 +85,13 @@ impl Case {
     }
 
     /// The boards, with seat 0 acting.
-    fn table(&self, catalogue: &Catalogue) -> Result<Position, LineError> {
+    fn table(&self, catalogue: &Shared) -> Result<Position, LineError> {
         let rows = &need("state", self.state.as_ref())?.players;
-        Ok(Position::new(&lines::boards("state.players", rows, catalogue)?, catalogue))
+        Ok(Position::new(&lines::boards("state.players", rows, &catalogue.value)?, catalogue))
     }
 
     /// The boards, with `player` acting, its card in hand and its Entities welcomed in this turn.
-    fn position(&self, catalogue: &Catalogue) -> Result<Position, LineError> {
+    fn position(&self, catalogue: &Shared) -> Result<Position, LineError> {
         let mut position = self.table(catalogue)?;
         let rows = &self.state.as_ref().expect("table has found it").players;
         let seats = u8::try_from(rows.len()).expect("at most five boards");
@@ -105,7 +104,7 @@ impl Case {
         }
         if let Some(fresh) = &row.fresh {
             let place = format!("{place}.fresh");
-            let welcomed = lines::entities(&place, fresh, catalogue)?;
+            let welcomed = lines::entities(&place, fresh, &catalogue.value)?;
             if !welcomed.difference(position.board().entities).is_empty() {
                 return wrong(&place, "an Entity that is not held");
             }
@@ -206,7 +205,7 @@ impl Case {
         Ok(json!({ "cells": lines::cells(possible.cells), "entities": position.keys(possible.entities) }))
     }
 
-    fn leader(&self, catalogue: &Catalogue) -> Answer {
+    fn leader(&self, catalogue: &Shared) -> Answer {
         let seats = lines::seats(need("players", self.players)?)?;
         let mut state = first_activation(&table(catalogue, seats));
         state.leader = lines::top_of(need("initial_stack", self.initial_stack.as_ref())?, seats)?;
@@ -222,11 +221,11 @@ impl Case {
         Ok(json!({ "first": state.leader.number() }))
     }
 
-    fn draft_satellite(&self, catalogue: &Catalogue) -> Answer {
+    fn draft_satellite(&self, catalogue: &Shared) -> Answer {
         let seats = lines::seats(need("players", self.players)?)?;
         let seat = lines::seat("player", need("player", self.player)?, seats)?;
         let stop = lines::stop("step", need("step", self.step)?)?;
-        match catalogue.track[usize::from(stop - 1)].side {
+        match catalogue.value.track[usize::from(stop - 1)].side {
             Some(side) => Ok(json!({ "satellite": satellite(seat, side, seats).number() })),
             None => wrong("step", "nothing is drafted at a corner"),
         }

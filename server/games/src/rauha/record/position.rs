@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boardwire_kernel::record::LineError;
-use boardwire_kernel::{Chance, Digest, Game, Loaded, Seat, set_up};
+use boardwire_kernel::{Chance, Game, Loaded, Seat, set_up};
 use serde_json::{Value, json};
 
 use super::lines::{self, wrong};
@@ -11,6 +11,9 @@ use crate::rauha::action::Action;
 use crate::rauha::catalogue::{ANIMALS, Ability, Per};
 use crate::rauha::state::{BiomeId, Board, EntitySet, Phase, State};
 use crate::rauha::{Catalogue, Rauha};
+
+/// A catalogue as the tables that are set up from it share it.
+pub(super) type Shared = Arc<Loaded<Catalogue>>;
 
 /// A case's boards as a position in which the seat asked about acts.
 pub(super) struct Position {
@@ -22,10 +25,8 @@ pub(super) struct Position {
 }
 
 /// A table of so many seats.
-pub(super) fn table(catalogue: &Catalogue, seats: u8) -> Rauha {
-    // Nobody asks a case for the digest of its catalogue.
-    let loaded = Loaded { value: catalogue.clone(), digest: Digest::of_bytes(&[]) };
-    set_up(Arc::new(loaded), seats.into(), []).expect("two to five seats with the default options")
+pub(super) fn table(catalogue: &Shared, seats: u8) -> Rauha {
+    set_up(Arc::clone(catalogue), seats.into(), []).expect("two to five seats with the default options")
 }
 
 /// Activation in the first turn, on boards as they are at the start, seat 0 acting and leading.
@@ -41,7 +42,7 @@ pub(super) fn difference(after: u16, before: u16) -> Value {
 
 impl Position {
     /// A position of these boards, seat 0 acting.
-    pub(super) fn new(boards: &[Board], catalogue: &Catalogue) -> Self {
+    pub(super) fn new(boards: &[Board], catalogue: &Shared) -> Self {
         let seats = u8::try_from(boards.len()).expect("at most five boards");
         let game = table(catalogue, seats.max(2));
         let mut state = first_activation(&game);

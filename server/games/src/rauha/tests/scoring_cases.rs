@@ -22,8 +22,7 @@ fn every_example_is_answered_as_it_expects() {
     let score = format().score.expect("Rauha scores cases");
     for line in EXAMPLES.lines() {
         let case: Value = serde_json::from_str(line).expect("JSON");
-        let answer: Value =
-            serde_json::from_str(&score(&catalogue.value, line).expect("a case")).expect("JSON");
+        let answer: Value = serde_json::from_str(&score(&catalogue, line).expect("a case")).expect("JSON");
         assert_eq!(answer["expect"], case["expect"], "{}", case["id"]);
         assert_eq!(answer["id"], case["id"]);
     }
@@ -36,7 +35,7 @@ pub(super) fn format() -> ReplayFormat<Catalogue> {
 /// The answer to a case, or its refusal.
 fn score(case: &Value) -> Result<Value, String> {
     let score = format().score.expect("Rauha scores cases");
-    let answer = score(&loaded().value, &case.to_string()).map_err(|error| error.to_string())?;
+    let answer = score(&loaded(), &case.to_string()).map_err(|error| error.to_string())?;
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     Ok(answer["expect"].clone())
 }
@@ -183,5 +182,5 @@ fn bad_cases_are_refused_with_what_and_where() {
         let error = score(&case).expect_err(words);
         assert!(error.contains(words), "{pointer}: {error}");
     }
-    assert!(format().score.expect("a scorer")(&loaded().value, "{").is_err());
+    assert!(format().score.expect("a scorer")(&loaded(), "{").is_err());
 }
