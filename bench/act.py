@@ -35,9 +35,9 @@ class Agent:
         )
         self.calls = services.MatchServiceStub(self.channel)
         created = self.calls.CreateMatch(
-            pb.CreateMatchRequest(game="faraway", seats=["remote", "random"], seed=SEED)
+            pb.CreateMatchRequest(game="faraway", players=["remote", "random"], seed=SEED)
         )
-        joined = self.calls.JoinMatch(pb.JoinMatchRequest(invitation=created.invitations[0].invitation))
+        joined = self.calls.JoinMatch(pb.JoinMatchRequest(code=created.invitations[0].code))
         self.match_id = created.match.id
         self.metadata = [("authorization", f"Bearer {joined.token}")]
         self.dice = random.Random(SEED)
@@ -53,9 +53,9 @@ class Agent:
             return call(request, metadata=self.metadata).observation
         self.asked.put(pb.PlayRequest(**{name: request}))
         answer = next(self.answers)
-        if answer.WhichOneof("answer") != "observation":
+        if answer.WhichOneof("answer") != name:
             raise RuntimeError(f"refused on the stream: {answer}")
-        return answer.observation
+        return getattr(answer, name).observation
 
     def act(self):
         """Makes a random decision; returns the seconds its round trip took."""

@@ -43,8 +43,9 @@ class Batch:
         opened = self.calls.OpenBatch(
             pb.OpenBatchRequest(
                 game=game,
-                seats=["learner", "learner"],
+                line_ups=[batch_pb2.LineUp(players=["learner", "learner"])],
                 environments=environments,
+                max_message_bytes=LARGEST,
                 seed=SEED,
                 autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,
             )

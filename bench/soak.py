@@ -33,8 +33,8 @@ def resident(pid):
 
 def play_match(calls):
     """Plays a match of Faraway against a random bot and closes it; gives how many decisions it took."""
-    created = calls.CreateMatch(pb.CreateMatchRequest(game="faraway", seats=["remote", "random"]))
-    joined = calls.JoinMatch(pb.JoinMatchRequest(invitation=created.invitations[0].invitation))
+    created = calls.CreateMatch(pb.CreateMatchRequest(game="faraway", players=["remote", "random"]))
+    joined = calls.JoinMatch(pb.JoinMatchRequest(code=created.invitations[0].code))
     match_id, metadata = created.match.id, [("authorization", f"Bearer {joined.token}")]
     seen = calls.Observe(pb.ObserveRequest(match_id=match_id, wait=True), metadata=metadata).observation
     decisions = 0

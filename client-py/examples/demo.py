@@ -51,16 +51,16 @@ def play(seat: boardwire.Seat, agent: Agent) -> tuple[boardwire.Observation, int
 
 
 def play_match(
-    client: boardwire.Client, game: str, lineup: Sequence[str], seed: int
+    client: boardwire.Client, game: str, players: Sequence[str], seed: int
 ) -> tuple[boardwire.Observation, int]:
     """Plays one match with an agent or bot at each seat; gives its end and the decisions made in Python."""
     here = agents(seed)
-    seats = ["remote" if name in here else name for name in lineup]
-    with client.create_match(game, seats=seats, seed=seed) as match:
-        taken = {index: match.join(index) for index, name in enumerate(lineup) if name in here}
+    seated = ["remote" if name in here else name for name in players]
+    with client.create_match(game, players=seated, seed=seed) as match:
+        taken = {index: match.join(index) for index, name in enumerate(players) if name in here}
         # Seats wait for each other, so each plays in a thread of its own.
         with ThreadPoolExecutor(len(taken)) as pool:
-            ended = list(pool.map(lambda index: play(taken[index], here[lineup[index]]), taken))
+            ended = list(pool.map(lambda index: play(taken[index], here[players[index]]), taken))
         return ended[0][0], sum(decisions for _, decisions in ended)
 
 
@@ -84,10 +84,10 @@ def report(client: boardwire.Client, game: boardwire.Game, counts: Sequence[int]
         seats = counts[number % len(counts)]
         names = [*(["random", "first"] * seats)[: seats - 1], "greedy"]
         turn = number // len(counts) % seats
-        lineup = names[turn:] + names[:turn]
-        end, made = play_match(client, game.id, lineup, number)
+        players = names[turn:] + names[:turn]
+        end, made = play_match(client, game.id, players, number)
         decisions += made
-        for name, score, rank in zip(lineup, end.scores, end.ranks, strict=True):
+        for name, score, rank in zip(players, end.scores, end.ranks, strict=True):
             tallies[name].scores.append(score)
             tallies[name].wins += (rank == 1) / end.ranks.count(1)
     seconds = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Two processes play one match against each other: an invitation is all the other one needs."""
+"""Two processes play one match against each other: the code of an invitation is all the other one needs."""
 
 import subprocess
 import sys
@@ -6,9 +6,9 @@ import sys
 import boardwire
 
 
-def play(client: boardwire.Client, invitation: str) -> boardwire.Observation:
+def play(client: boardwire.Client, code: str) -> boardwire.Observation:
     """Takes the last legal action at every decision; gives the end of the match as the seat sees it."""
-    with client.join(invitation).stream() as seat:
+    with client.join(code).stream() as seat:
         seen = seat.observe(wait=True)
         while not seen.over:
             seen = seat.act(seen.mask.nonzero()[0][-1])
@@ -17,14 +17,14 @@ def play(client: boardwire.Client, invitation: str) -> boardwire.Observation:
 
 
 def main() -> None:
-    """Hosts a match and plays seat 0, or with an address and an invitation plays another's seat."""
+    """Hosts a match and plays seat 0, or with an address and a code plays another's seat."""
     if len(sys.argv) == 3:
         with boardwire.connect(sys.argv[1]) as client:
             play(client, sys.argv[2])
         return
     with boardwire.connect() as client:
-        match = client.create_match("faraway", seats=["remote", "remote"])
-        mine, theirs = (given.invitation for given in match.invitations)
+        match = client.create_match("faraway", players=["remote", "remote"])
+        mine, theirs = (invitation.code for invitation in match.invitations)
         with subprocess.Popen([sys.executable, __file__, client.target, theirs]) as other:
             play(client, mine)
         sys.exit(other.returncode)

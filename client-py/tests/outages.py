@@ -29,7 +29,7 @@ def kill_private(client: boardwire.Client) -> None:
 
 def create(client: boardwire.Client) -> boardwire.Match:
     """A match of one agent."""
-    return client.create_match("faraway", seats=["remote", "random"], seed=1)
+    return client.create_match("faraway", players=["remote", "random"], seed=1)
 
 
 class Place:

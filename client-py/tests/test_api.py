@@ -14,6 +14,7 @@ import pytest
 import boardwire
 import boardwire.envs
 import boardwire.pettingzoo
+from boardwire import _status, errors
 
 MODULES = [boardwire, boardwire.envs, boardwire.pettingzoo]
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -24,9 +25,18 @@ def test_all_lists_what_is_importable(module: ModuleType) -> None:
     names = {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
+        if not name.startswith("_") and (value is errors or not inspect.ismodule(value))
     }
     assert set(module.__all__) - {"__version__"} == names
+
+
+def test_errors_are_in_a_module_of_their_own_and_their_root_in_the_package() -> None:
+    kinds = {kind.__name__: kind for kind in _status.tree()}
+    own = {name: kind for name, kind in vars(errors).items() if inspect.isclass(kind) and name[0] != "_"}
+    assert {name: kind for name, kind in own.items() if kind.__module__ == errors.__name__} == kinds
+    assert set(kinds) & set(boardwire.__all__) == {"BoardwireError"}
+    for kind in kinds.values():
+        assert inspect.getdoc(kind), kind
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

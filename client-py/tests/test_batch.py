@@ -78,7 +78,7 @@ def test_an_environment_shows_what_a_match_with_its_seed_shows(
     seeds = random.integers(2**64, size=3, dtype=np.uint64)
     with client.open_batch(game, seats=seats, environments=3, scores=True) as batch:
         step = batch.reset(seeds=seeds)
-        matches = [client.create_match(game, seats=["remote"] * seats, seed=int(seed)) for seed in seeds]
+        matches = [client.create_match(game, players=["remote"] * seats, seed=int(seed)) for seed in seeds]
         tables = [[match.join(seat).stream() for seat in range(seats)] for match in matches]
         playing = np.ones(3, np.bool_)
         while playing.any():
@@ -163,12 +163,12 @@ def test_refusals_name_the_environment_and_change_nothing(client: boardwire.Clie
         actions = lowest(step.mask)
         wrong = actions.copy()
         wrong[2] = (step.mask[2] == 0).argmax()
-        with pytest.raises(boardwire.BatchActionIllegal) as illegal:
+        with pytest.raises(boardwire.errors.BatchActionIllegal) as illegal:
             batch.step(wrong)
         assert illegal.value.metadata["environment"] == "2"
-        assert isinstance(illegal.value, boardwire.IllegalAction)
+        assert isinstance(illegal.value, boardwire.errors.IllegalAction)
         for outside in (255, 256, -1):
-            with pytest.raises(boardwire.BatchActionOutOfRange) as caught:
+            with pytest.raises(boardwire.errors.BatchActionOutOfRange) as caught:
                 batch.step(np.where(np.arange(4) == 3, outside, actions.astype(int)))
             assert caught.value.metadata == {
                 "environment": "3",
@@ -197,7 +197,7 @@ def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None
         left, right = batch.halves()
         left.send((step.mask[left.rows] == 0).argmax(axis=1))
         right.send(lowest(step.mask[right.rows]))
-        with pytest.raises(boardwire.IllegalAction):
+        with pytest.raises(boardwire.errors.IllegalAction):
             left.recv()
         assert (right.recv().ply == 1).all()
         assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
@@ -231,10 +231,15 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         np.testing.assert_array_equal(again.view[~mask], step.view[~mask])
         seeded = batch.reset(seeds=[9] * n)
         assert (seeded.view == seeded.view[0]).all()
+        batch.reset(seed=1)
+        later = batch.reset()
+        both = batch.reset(seed=1, seeds=[9] * n)
+        np.testing.assert_array_equal(both.view, seeded.view)
+        np.testing.assert_array_equal(batch.reset().view, later.view)
         for wrong in (mask[:5], mask.astype(np.int8), np.zeros(n, np.bool_)):
             with pytest.raises(ValueError, match="mask"):
                 batch.reset(mask=wrong)
-        with pytest.raises(boardwire.InvalidField):
+        with pytest.raises(boardwire.errors.InvalidField):
             batch.reset(seeds=[1, 2])
 
 
@@ -262,7 +267,7 @@ def test_the_three_modes_of_autoreset(client: boardwire.Client, autoreset: board
             assert not following.reward[over].any()
             assert not following.flags[over].any()
         if autoreset == "disabled":
-            with pytest.raises(boardwire.EnvironmentOver) as caught:
+            with pytest.raises(boardwire.errors.EnvironmentOver) as caught:
                 batch.step(lowest(step.mask))
             assert caught.value.metadata["environment"] == str(over.argmax())
             following = batch.reset(mask=over)
@@ -289,7 +294,7 @@ def test_saved_environments_go_on_as_they_would_have(client: boardwire.Client) -
         loaded = other.load(snapshot)
         np.testing.assert_array_equal(loaded.view, step.view)
         assert follow(other, loaded) == follow(one, step)
-        with pytest.raises(boardwire.InvalidSnapshot):
+        with pytest.raises(boardwire.errors.InvalidSnapshot):
             other.load(snapshot[:-1] + bytes([snapshot[-1] ^ 1]))
         alone = one.save(np.arange(4) == 2)
         before = other.reset()
@@ -302,7 +307,8 @@ def test_who_plays_is_told(client: boardwire.Client) -> None:
     with client.open_batch(
         "faraway", seats=3, environments=2, opponents={0: "random", 2: "greedy"}, seed=9
     ) as batch:
-        assert (batch.seats, batch.learners) == (("random", "learner", "greedy"), (1,))
+        assert batch.line_ups == (("random", "learner", "greedy"),)
+        assert batch.learners.tolist() == [[False, True, False]] * 2
         assert (batch.seed, batch.environments, batch.first_environment) == (9, 2, 0)
         assert (batch.reset().seat == 1).all()
         assert batch.token not in repr(batch)
@@ -310,6 +316,69 @@ def test_who_plays_is_told(client: boardwire.Client) -> None:
         client.open_batch("faraway", seats=3, environments=1, opponents={3: "random"})
     with pytest.raises(TypeError, match="'list' object cannot be interpreted as an integer"):
         client.open_batch("faraway", seats=["learner", "random"], environments=1)  # type: ignore[arg-type]
+
+
+LINE_UPS = [["learner", "greedy", "random"], ["random", "learner", "learner"]]
+
+
+def test_line_ups_take_turns_by_the_numbers_of_environments(client: boardwire.Client) -> None:
+    with client.open_batch(
+        "faraway",
+        environments=5,
+        first_environment=3,
+        line_ups=LINE_UPS,
+        seed=4,
+        scores=True,
+        final_views=True,
+    ) as batch:
+        assert batch.line_ups == tuple(map(tuple, LINE_UPS))
+        first, second = [True, False, False], [False, True, True]
+        assert batch.learners.tolist() == [second, first, second, first, second]
+        assert not batch.learners.flags.writeable
+        step, ended = batch.reset(), set[int]()
+        while len(ended) < 5:
+            rows = np.flatnonzero(step.seat != boardwire.NOBODY)
+            assert batch.learners[rows, step.seat[rows]].all()
+            for at, row in enumerate(step.ended):
+                ended.add(int(row))
+                assert step.final_view is not None
+                assert step.final_view.shape == (len(step.ended), 2, batch.spec.view_bytes)
+                two = bool(batch.learners[row].sum() == 2)
+                assert step.final_view[at].any(axis=1).tolist() == [True, two]
+            step = batch.step(lowest(step.mask))
+
+
+@pytest.mark.parametrize("duplicate_deals", [False, True])
+def test_duplicate_deals_give_every_line_up_the_same_cards(
+    client: boardwire.Client, duplicate_deals: bool
+) -> None:
+    line_ups = [["learner", "random"], ["random", "learner"]]
+    with client.open_batch(
+        "faraway", environments=8, line_ups=line_ups, duplicate_deals=duplicate_deals, seed=4
+    ) as batch:
+        assert batch.duplicate_deals == duplicate_deals
+        display = batch.spec.decode(batch.reset().view)["display"]
+        same_cards = (display[::2] == display[1::2]).all(axis=1)
+        assert same_cards.all() if duplicate_deals else not same_cards.any()
+        assert len(np.unique(display, axis=0)) == (4 if duplicate_deals else 8)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"line_ups": LINE_UPS, "opponents": {1: "random"}}, "exclude each other"),
+        ({"line_ups": LINE_UPS, "seats": 2}, "3 seats, not seats=2"),
+        ({"line_ups": [["learner"], ["learner", "random"]]}, "1 or 2 seats"),
+        ({"line_ups": []}, "no seats"),
+        ({"line_ups": ["learner", "random"]}, "lists of players"),
+        ({"seats": 3, "opponents": {3: "random"}}, "seat 3: there are 3"),
+    ],
+)
+def test_line_ups_that_cannot_be_are_refused_at_once(
+    client: boardwire.Client, kwargs: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        client.open_batch("faraway", environments=2, **kwargs)
 
 
 def test_closing_twice_or_late_is_no_trouble() -> None:
@@ -327,23 +396,8 @@ def test_closing_twice_or_late_is_no_trouble() -> None:
             assert same(kept.reset(seed=1), opening)
 
 
-def test_what_was_in_flight_on_a_broken_stream_is_lost_and_the_next_request_opens_another() -> None:
-    with boardwire.connect() as client, client.open_batch("faraway", environments=4, keep=True) as batch:
-        step = batch.reset(seed=1)
-        left, right = batch.halves()
-        for part in (left, right):
-            part.send(lowest(step.mask[part.rows]))
-        batch._stream.close()
-        for part in (left, right):
-            with pytest.raises(boardwire.ConnectionLost):
-                part.recv()
-        again = batch.reset(seed=1)
-        assert same(again, step)
-        assert (batch.step(lowest(again.mask)).ply == 1).all()
-
-
 def test_a_step_that_takes_too_long_is_a_timeout(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=256, opponents={1: "greedy:64"}) as batch:
         actions = lowest(batch.reset().mask)
-        with pytest.raises(boardwire.CallTimeout):
+        with pytest.raises(boardwire.errors.CallTimeout):
             batch.step(actions, timeout=0.001)

@@ -126,7 +126,7 @@ def test_a_reset_may_come_at_any_time_and_after_close() -> None:
     env.step(int(info["action_mask"].nonzero()[0][0]))
     _, info = env.reset(seed=1)
     finish(env, info)
-    with pytest.raises(boardwire.EpisodeOver):
+    with pytest.raises(boardwire.errors.EpisodeOver):
         env.step(0)
     env.close()
     env.close()
@@ -152,9 +152,9 @@ def test_rewards_follow_the_kind_asked_for() -> None:
 def test_illegal_actions_can_be_refused() -> None:
     env = make("faraway", illegal_actions="reject")
     _, info = env.reset(seed=1)
-    with pytest.raises(boardwire.IllegalAction):
+    with pytest.raises(boardwire.errors.IllegalAction):
         env.step(int((info["action_mask"] == 0).nonzero()[0][0]))
-    with pytest.raises(boardwire.ActionOutOfRange):
+    with pytest.raises(boardwire.errors.ActionOutOfRange):
         env.step(env.action_space.n)
     finish(env, info)
     env.close()

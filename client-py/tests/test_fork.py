@@ -47,7 +47,7 @@ def test_processes_play_at_once(client: boardwire.Client, context: BaseContext, 
 
 def test_a_fork_takes_client_seat_and_stream_along_and_leaves_the_parents_alone() -> None:
     with boardwire.connect() as client:
-        match = client.create_match("faraway", seats=["remote", "random"], seed=3)
+        match = client.create_match("faraway", players=["remote", "random"], seed=3)
         with match.join(0).stream() as seat:
             seen = seat.observe(wait=True)
             assert in_child(lambda: seat.observe().decision) == b"0"
@@ -72,7 +72,7 @@ def test_a_fork_takes_a_batch_along_and_leaves_the_parents_stream_alone() -> Non
         assert in_child(lambda: batch.reset(seed=3).view.tobytes()) == repr(step.view.tobytes()).encode()
         assert in_child(lambda: batch.step(actions).view.tobytes()) == repr(mine).encode()
         assert in_child(batch.close) == b"None"
-        with pytest.raises(boardwire.UnknownBatch):
+        with pytest.raises(boardwire.errors.UnknownBatch):
             batch.reset()
 
 

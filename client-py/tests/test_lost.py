@@ -34,18 +34,20 @@ def test_what_was_lost_is_said_to_whoever_held_it() -> None:
             match.reset,
             match.close,
             lambda: other.join(0),
-            lambda: client.join(other.invitations[0].invitation),
+            lambda: client.join(other.invitations[0]),
             lambda: client.seat(match.id, seat.token),
         ]
         for call in calls:
-            with pytest.raises(boardwire.ConnectionLost, match=LOST):
+            with pytest.raises(boardwire.errors.ConnectionLost, match=LOST):
                 call()
         client.games()
         # Those who hold something of the lost server are told the same; those who name it, by the new one.
         for call in calls[2:-2]:
-            with pytest.raises(boardwire.ConnectionLost, match=LOST):
+            with pytest.raises(boardwire.errors.ConnectionLost, match=LOST):
                 call()
-        for call, kind in zip(calls[-2:], (boardwire.UnknownInvitation, boardwire.UnknownMatch), strict=True):
+        for call, kind in zip(
+            calls[-2:], (boardwire.errors.UnknownInvitation, boardwire.errors.UnknownMatch), strict=True
+        ):
             with pytest.raises(kind, match="was started again: what was in its memory is gone"):
                 call()
         batch.close()
@@ -72,17 +74,17 @@ def test_advice_fits_what_was_called() -> None:
             (client.games, r"repeat the call when a server answers there again"),
             (lambda: create(client), r"repeat the call when a server answers there again"),
         ):
-            with pytest.raises(boardwire.ConnectionLost, match=advice):
+            with pytest.raises(boardwire.errors.ConnectionLost, match=advice):
                 call()
         # However often nobody has answered, the first call after that is answered.
         for _ in range(20):
-            with pytest.raises(boardwire.ConnectionLost):
+            with pytest.raises(boardwire.errors.ConnectionLost):
                 client.games()
         place.restore()
         assert client.games()
-        with pytest.raises(boardwire.UnknownMatch):
+        with pytest.raises(boardwire.errors.UnknownMatch):
             seat.observe()
-        with pytest.raises(boardwire.UnknownBatch):
+        with pytest.raises(boardwire.errors.UnknownBatch):
             batch.reset()
     place.end()
 
@@ -124,7 +126,7 @@ def test_the_end_of_a_block_closes_nothing_that_is_gone(fixed: bool) -> None:
         for closing in (batch, seat, client):
             closing.close()
         # It gives what is known of the match, which nobody knows.
-        with pytest.raises(boardwire.ConnectionLost):
+        with pytest.raises(boardwire.errors.ConnectionLost):
             match.close()
 
 
@@ -139,7 +141,7 @@ def test_the_end_of_a_block_does_not_hide_its_failure(fixed: bool) -> None:
         crash(client, place)
         batch.step([0])
 
-    with pytest.raises(boardwire.ConnectionLost) as caught, client, match, batch:
+    with pytest.raises(boardwire.errors.ConnectionLost) as caught, client, match, batch:
         step()
     assert caught.traceback[-1].name == "receive", "it is the failure of the step"
     assert caught.value.__context__ is None or caught.value.__suppress_context__
@@ -150,7 +152,7 @@ def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boa
     host_token, match.host_token = match.host_token, ""
     token, batch.token = batch.token, ""
     for one in (match, batch):
-        with pytest.raises(boardwire.MissingToken), one:
+        with pytest.raises(boardwire.errors.MissingToken), one:
             pass
         batch._closed = False
         with pytest.raises(KeyError, match="the body's"), one:

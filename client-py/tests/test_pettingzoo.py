@@ -125,7 +125,7 @@ def test_both_play_the_same_match(game: str, seats: int) -> None:
             np.testing.assert_array_equal(info["scores"], infos[agent]["scores"])
             in_turn.step(None)
         assert not in_turn.agents
-        assert abs(sum(rewards.values())) < 1e-9
+        assert abs(sum(rewards.values())) < 1e-6
         assert together.step({}) == ({}, {}, {}, {}, {})
     together.close()
     in_turn.close()
@@ -197,7 +197,7 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     strict = aec_env("faraway", illegal_actions="reject")
     strict.reset(seed=1)
     before = pickle.dumps(strict.last())
-    with pytest.raises(boardwire.IllegalAction):
+    with pytest.raises(boardwire.errors.IllegalAction):
         strict.step(illegal)
     assert pickle.dumps(strict.last()) == before
     strict.close()

@@ -91,7 +91,7 @@ def test_a_step_tells_to_reset_and_a_seeded_reset_is_that_of_a_new_environment(
         kind.step(env)
         place.crash()
         for _ in range(2):
-            with pytest.raises(boardwire.ConnectionLost, match="reset the environment"):
+            with pytest.raises(boardwire.errors.ConnectionLost, match="reset the environment"):
                 kind.step(env)
         place.restore()
         with pytest.raises(boardwire.BoardwireError, match="reset the environment"):
@@ -112,7 +112,7 @@ def test_a_reset_without_seed_goes_on_from_the_environments_own_generator(place:
         kind.step(env)
         place.crash()
         for _ in range(tries if place.address else 0):
-            with pytest.raises(boardwire.ConnectionLost):
+            with pytest.raises(boardwire.errors.ConnectionLost):
                 kind.reset(env, None)
             with pytest.raises((boardwire.BoardwireError, gymnasium.error.ResetNeeded), match="reset"):
                 kind.step(env)
@@ -169,7 +169,7 @@ def test_a_reset_of_some_cannot_bring_back_the_others(place: Place, mode: str) -
     for seed in (None, 1, [1, 2, 3]):
         with pytest.raises(boardwire.BoardwireError, match="reset all environments") as caught:
             env.reset(seed=seed, options=some)
-        assert isinstance(caught.value, boardwire.ConnectionLost | boardwire.UnknownBatch)
+        assert isinstance(caught.value, boardwire.errors.ConnectionLost | boardwire.errors.UnknownBatch)
     assert pickle.dumps(env.reset(seed=7, options={"reset_mask": np.ones(3, np.bool_)})) == opening
     env.reset(options=some)
     env.close()
@@ -181,13 +181,13 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
     opening = pickle.dumps(kind.reset(env, 7))
     if kind.make is single:
         env._seat.match_id = "forgotten"
-        lost: type[boardwire.BoardwireError] = boardwire.UnknownMatch
+        lost: type[boardwire.BoardwireError] = boardwire.errors.UnknownMatch
     elif hasattr(env, "_table"):
         env._table._match.close()
-        lost = boardwire.MatchClosed
+        lost = boardwire.errors.MatchClosed
     else:
         env._batch.close()
-        lost = boardwire.UnknownBatch
+        lost = boardwire.errors.UnknownBatch
     with pytest.raises(lost, match="reset the environment"):
         kind.step(env)
     assert pickle.dumps(kind.reset(env, 7)) == opening
@@ -198,9 +198,9 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
 def until_idle_too_long(batch: boardwire.Batch) -> None:
     """Waits until the server has closed the batch; to ask with a wrong token does not count as use."""
     batch.token, token = "wrong", batch.token
-    refusal: object = boardwire.BatchOwnerOnly
-    while refusal is boardwire.BatchOwnerOnly:
-        with pytest.raises((boardwire.BatchOwnerOnly, boardwire.UnknownBatch)) as caught:
+    refusal: object = boardwire.errors.BatchOwnerOnly
+    while refusal is boardwire.errors.BatchOwnerOnly:
+        with pytest.raises((boardwire.errors.BatchOwnerOnly, boardwire.errors.UnknownBatch)) as caught:
             batch.save()
         refusal = caught.type
     batch.token = token
@@ -212,7 +212,7 @@ def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:
         env = kind.make(client.target)
         opening = pickle.dumps(kind.reset(env, 7))
         until_idle_too_long(env._batch)
-        with pytest.raises(boardwire.UnknownBatch, match="reset the environment"):
+        with pytest.raises(boardwire.errors.UnknownBatch, match="reset the environment"):
             kind.step(env)
         assert pickle.dumps(kind.reset(env, 7)) == opening
         env.close()

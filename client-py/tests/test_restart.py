@@ -105,7 +105,7 @@ def test_a_server_that_cannot_start_again_is_an_error_each_time_until_it_can(
         with monkeypatch.context() as broken:
             broken.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "echo no luck today >&2; exit 3")))
             for _ in range(3):
-                with pytest.raises(boardwire.StartError, match=r"\(3\) and said: no luck today"):
+                with pytest.raises(boardwire.errors.StartError, match=r"\(3\) and said: no luck today"):
                     client.games()
         assert client.games()
         assert len(starts) == 2
@@ -118,7 +118,9 @@ def test_a_server_that_ends_during_every_call_is_tried_twice_a_call(
     monkeypatch.setenv("BOARDWIRE_BINARY", str(binary))
     with boardwire.connect() as client:
         for call in range(1, 4):
-            with pytest.raises(boardwire.ConnectionLost, match=r"has ended with status 0.*no luck today"):
+            with pytest.raises(
+                boardwire.errors.ConnectionLost, match=r"has ended with status 0.*no luck today"
+            ):
                 create(client)
             assert len(starts) <= 2 * call + 1
 
@@ -131,7 +133,7 @@ def test_a_client_that_was_closed_starts_nothing(starts: list[ServerProcess]) ->
             kill_private(client)
         client.close()
         for call in (client.games, partial(create, client), match.info):
-            with pytest.raises(boardwire.ConnectionLost, match="was stopped with its client"):
+            with pytest.raises(boardwire.errors.ConnectionLost, match="was stopped with its client"):
                 call()
         client.close()
     assert len(starts) == 2

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
 
 import boardwire
+from boardwire._channel import MESSAGE_BYTES
 
 #: The same seat, by single calls or on a stream.
 Carry = Callable[[boardwire.Seat], boardwire.Seat]
@@ -29,6 +32,12 @@ def test_every_game_describes_itself(client: boardwire.Client) -> None:
             assert (spec.game, spec.seats) == (game, seats)
             assert client.game(game.id, seats=seats) is spec
             assert set(spec.options) == {option.name for option in game.options}
+            assert len(set(spec.actions)) == len(spec.actions) == len(spec.action_specs)
+            for action in spec.action_specs:
+                assert action.verb
+                assert not action.table or action.row < len(spec.tables[action.table].values)
+            public = list(spec.public_fields.values())[-1]
+            assert public.offset + public.size * public.width == spec.public_view_bytes
             last = list(spec.fields.values())[-1]
             assert last.offset + last.size * last.width == spec.view_bytes
             for table in spec.tables.values():
@@ -40,8 +49,8 @@ def test_every_game_describes_itself(client: boardwire.Client) -> None:
 def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry) -> None:
     for game in client.games():
         for seats in range(game.min_seats, game.max_seats + 1):
-            lineup = ["remote"] + ["random"] * (seats - 1)
-            with client.create_match(game.id, seats=lineup, seed=5) as match, carry(match.join(0)) as seat:
+            players = ["remote"] + ["random"] * (seats - 1)
+            with client.create_match(game.id, players=players, seed=5) as match, carry(match.join(0)) as seat:
                 seen = seat.observe(wait=True)
                 while not seen.over:
                     assert seen.mask.any()
@@ -61,7 +70,7 @@ def test_every_game_is_played_to_its_end(client: boardwire.Client, carry: Carry)
 
 @CARRIERS
 def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["remote", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         one, other = seat.observe(), seat.observe()
         one.view[:] = 255
@@ -72,7 +81,7 @@ def test_arrays_are_the_callers_own(client: boardwire.Client, carry: Carry) -> N
 
 @CARRIERS
 def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["remote", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         seen = seat.observe(wait=True)
         answer = seat.act(first(seen))
@@ -83,7 +92,7 @@ def test_an_act_repeated_counts_once(client: boardwire.Client, carry: Carry) -> 
 
 @CARRIERS
 def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["remote", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         seen = seat.observe(wait=True)
         illegal = int((seen.mask == 0).nonzero()[0][0])
@@ -96,7 +105,7 @@ def test_a_refusal_changes_nothing_and_the_seat_goes_on(client: boardwire.Client
 
 @CARRIERS
 def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+    match = client.create_match("faraway", players=["remote", "random"], seed=1)
     with match, carry(match.join(0)) as seat:
         assert seat.observe().text == ""
         seen = seat.observe(text=True, wait=True)
@@ -111,7 +120,7 @@ def test_text_and_explanations_come_when_asked_for(client: boardwire.Client, car
 @CARRIERS
 def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> None:
     def openings() -> list[bytes]:
-        match = client.create_match("faraway", seats=["remote", "random"], seed=1)
+        match = client.create_match("faraway", players=["remote", "random"], seed=1)
         with match, carry(match.join(0)) as seat:
             views = [seat.observe(wait=True), seat.reset(), seat.reset(seed=1), seat.reset()]
             assert [seen.episode for seen in views] == [0, 1, 2, 3]
@@ -125,10 +134,10 @@ def test_resets_follow_from_the_seed(client: boardwire.Client, carry: Carry) -> 
 
 @CARRIERS
 def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", seats=["remote", "remote"], seed=1)
+    match = client.create_match("faraway", players=["remote", "remote"], seed=1)
     with match, carry(match.join(0)) as seat, carry(match.join(1)) as other:
         seen = seat.observe(wait=True)
-        with pytest.raises(boardwire.CallTimeout):
+        with pytest.raises(boardwire.errors.CallTimeout):
             seat.act(first(seen), timeout=0.05)
         assert seat.observe().decision == 1
         while 0 not in seat.observe().pending:
@@ -138,19 +147,19 @@ def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, ca
 
 @CARRIERS
 def test_closing_ends_waiting(client: boardwire.Client, carry: Carry) -> None:
-    match = client.create_match("faraway", seats=["remote", "remote"])
+    match = client.create_match("faraway", players=["remote", "remote"])
     with carry(match.join(0)) as seat:
         seat.act(first(seat.observe(wait=True)), wait=False)
         closing = threading.Thread(target=match.close)
         closing.start()
-        with pytest.raises(boardwire.MatchClosed):
+        with pytest.raises(boardwire.errors.MatchClosed):
             seat.observe(wait=True)
         closing.join()
     assert match.info().state == "closed"
 
 
 def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -> None:
-    with client.create_match("faraway", seats=["remote", "remote"], seed=3, reward="win") as match:
+    with client.create_match("faraway", players=["remote", "remote"], seed=3, reward="win") as match:
         seats = [match.join(0), match.join(1)]
         match.reset(seed=9)
         seen = [seat.observe(wait=True) for seat in seats]
@@ -170,7 +179,7 @@ def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -
 def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
     match = client.create_match(
         "faraway",
-        seats=["remote", "greedy"],
+        players=["remote", "greedy"],
         options={"variant": "advanced"},
         reward="margin",
         skip_forced=True,
@@ -190,7 +199,9 @@ def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
 
 
 def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], seed=1, illegal_actions="seeded_legal")
+    match = client.create_match(
+        "faraway", players=["remote", "random"], seed=1, illegal_actions="seeded_legal"
+    )
     with match, match.join(0).stream() as seat:
         seen = seat.observe(wait=True)
         answer = seat.act(int((seen.mask == 0).nonzero()[0][0]))
@@ -199,7 +210,7 @@ def test_an_illegal_action_is_replaced_where_the_match_says_so(client: boardwire
 
 
 def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], illegal_actions="forfeit")
+    match = client.create_match("faraway", players=["remote", "random"], illegal_actions="forfeit")
     with match:
         seat = match.join(0)
         seen = seat.observe(wait=True)
@@ -209,21 +220,21 @@ def test_a_forfeit_ends_the_episode(client: boardwire.Client) -> None:
         assert answer.ranks == (2, 1)
         assert answer.scores == ()
         assert answer.outcome is not None
-        assert answer.outcome.forfeited_by == 0
+        assert answer.outcome.forfeits == ("illegal_action", None)
 
 
 def test_words_that_do_not_exist_are_refused_here(client: boardwire.Client) -> None:
     with pytest.raises(ValueError, match="rank, win, margin, score"):
-        client.create_match("faraway", seats=["random"], reward="glory")  # type: ignore[arg-type]
+        client.create_match("faraway", players=["random"], reward="glory")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="reject"):
-        client.create_match("faraway", seats=["random"], illegal_actions="shrug")  # type: ignore[arg-type]
-    match = client.create_match("faraway", seats=["random", "remote"])
+        client.create_match("faraway", players=["random"], illegal_actions="shrug")  # type: ignore[arg-type]
+    match = client.create_match("faraway", players=["random", "remote"])
     with match, pytest.raises(ValueError, match="seat 0 is not remote: 1 of"):
         match.join(0)
 
 
 def test_every_match_is_listed_across_pages(client: boardwire.Client) -> None:
-    made = [client.create_match("faraway", seats=["random", "random"]) for _ in range(150)]
+    made = [client.create_match("faraway", players=["random", "random"]) for _ in range(150)]
     listed = {info.id for info in client.matches()}
     assert {match.id for match in made} <= listed
     for match in made:
@@ -231,7 +242,7 @@ def test_every_match_is_listed_across_pages(client: boardwire.Client) -> None:
 
 
 def test_secrets_are_not_printed(client: boardwire.Client) -> None:
-    with client.create_match("faraway", seats=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
         seat = match.join(0)
         assert match.host_token not in repr(match)
         assert seat.token not in repr(seat)
@@ -239,23 +250,131 @@ def test_secrets_are_not_printed(client: boardwire.Client) -> None:
 
 def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boardwire.Client) -> None:
     for seat_may_seed in (False, True):
-        match = client.create_match("faraway", seats=["remote", "random"], seat_may_seed=seat_may_seed)
-        with match, client.join(match.invitations[0].invitation) as guest:
+        match = client.create_match("faraway", players=["remote", "random"], seat_may_seed=seat_may_seed)
+        with match, client.join(match.invitations[0]) as guest:
             assert (match.info().seed_source, match.info().seat_may_seed) == ("drawn", seat_may_seed)
             if seat_may_seed:
                 assert guest.reset(seed=3).episode == 1
                 assert match.info().seed_source == "given"
             else:
-                with pytest.raises(boardwire.HostOnly):
+                with pytest.raises(boardwire.errors.HostOnly):
                     guest.reset(seed=3)
                 assert guest.reset().episode == 1
                 assert match.info().seed_source == "drawn"
 
 
 def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Client) -> None:
-    with client.create_match("faraway", seats=["remote", "random"], private=True) as match:
+    with client.create_match("faraway", players=["remote", "random"], private=True) as match:
         assert match.id not in [listed.id for listed in client.matches()]
         assert match.info().private
         assert match.join(0).info().id == match.id
-        with pytest.raises(boardwire.WrongToken):
+        with pytest.raises(boardwire.errors.WrongToken):
             client.seat(match.id, "guessed")
+
+
+@CARRIERS
+def test_a_seat_that_resigns_is_last_and_may_say_so_again(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", players=["random", "remote", "random"], seed=1, reward="rank")
+    with match, carry(match.join(1)) as seat:
+        for _ in range(2):
+            seen = seat.resign()
+            assert (seen.terminated, seen.ranks, seen.scores) == (True, (1, 3, 1), ())
+            assert seen.outcome is not None
+            assert seen.outcome.forfeits == (None, "resigned", None)
+        assert seen.reward == -1
+        assert seat.reset().episode == 1
+
+
+@CARRIERS
+def test_an_episode_that_is_over_cannot_be_resigned(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    with match, carry(match.join(0)) as seat:
+        seen = seat.observe(wait=True)
+        while not seen.over:
+            seen = seat.act(first(seen))
+        with pytest.raises(boardwire.errors.EpisodeOver):
+            seat.resign()
+
+
+def test_the_host_ends_an_episode_against_a_seat(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "remote"], seed=1) as match:
+        seats = [match.join(0), match.join(1)]
+        match.resign(1)
+        match.resign(1, episode=0)
+        for seat, rank in zip(seats, (1, 2), strict=True):
+            seen = seat.observe()
+            assert seen.outcome is not None
+            assert seen.outcome.forfeits == (None, "host")
+            assert seen.ranks[seat.index or 0] == rank
+        assert match.info().state == "over"
+        # A seat's word does not undo the host's.
+        assert seats[1].resign().outcome == seen.outcome
+
+
+@CARRIERS
+def test_legal_actions_come_with_their_labels_when_asked_for(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", players=["remote", "random"], seed=1)
+    with match, carry(match.join(0)) as seat:
+        assert seat.observe(wait=True).actions == ()
+        for seen in (seat.observe(actions=True), seat.act(first(seat.observe()), actions=True)):
+            indices = [action.index for action in seen.actions]
+            assert indices == seen.mask.nonzero()[0].tolist()
+            assert [action.label for action in seen.actions] == [match.spec.actions[i] for i in indices]
+        assert seat.reset(actions=True).actions
+
+
+def test_matches_are_labelled_and_listed_by_game_state_and_label(client: boardwire.Client) -> None:
+    labels = {"run": "a7", "round": "1"}
+    with (
+        client.create_match("faraway", players=["random", "remote"], labels=labels) as one,
+        client.create_match("rauha", players=["random", "remote"], labels={"run": "a7"}) as other,
+    ):
+        assert one.info().labels == labels
+
+        def listed(*args: str, **kwargs: Any) -> set[str]:
+            return {info.id for info in client.matches(*args, **kwargs)}
+
+        assert {one.id, other.id} <= listed()
+        assert listed(labels={"run": "a7"}) == {one.id, other.id}
+        assert listed(labels=labels) == {one.id}
+        assert listed("rauha", labels={"run": "a7"}) == {other.id}
+        other.close()
+        assert listed(states=["closed"], labels={"run": "a7"}) == {other.id}
+        assert listed(states=["playing", "over"], labels={"run": "a7"}) == {one.id}
+    with pytest.raises(ValueError, match="playing, over, closed"):
+        client.matches(states=["lost"])  # type: ignore[list-item]
+    with pytest.raises(boardwire.errors.InvalidField):
+        client.create_match("faraway", players=["random", "remote"], labels={"Not A Name": ""})
+
+
+def test_a_match_tells_when_and_for_whom_it_waits_and_why_it_ended(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "random"], seed=1) as match:
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        before = match.info()
+        assert before.players == ("remote", "random")
+        assert (before.waiting_for, before.close_reason) == ((0,), None)
+        now = datetime.now(timezone.utc)
+        assert now - timedelta(minutes=5) < before.create_time <= before.last_action_time < now
+        seat.act(first(seen))
+        after = match.info()
+        assert after.create_time == before.create_time
+        assert after.last_action_time > before.last_action_time
+    assert match.info().close_reason == "host"
+
+
+def test_a_server_tells_what_it_is(client: boardwire.Client) -> None:
+    server = client.server()
+    assert "boardwire.v1" in server.protocols
+    assert server.version == boardwire.__version__
+    assert server.limits.message_bytes == MESSAGE_BYTES
+    assert server.limits.batch_idle_timeout > timedelta(0)
+    with boardwire.connect(server_args=["--max-matches=3", "--match-idle-timeout=90"]) as small:
+        limits = small.server().limits
+        assert (limits.matches, limits.match_idle_timeout) == (3, timedelta(seconds=90))
+
+
+def test_an_invitation_or_its_code_lets_in(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "remote"]) as match:
+        assert client.join(match.invitations[0]).index == 0
+        assert client.join(match.invitations[1].code).index == 1

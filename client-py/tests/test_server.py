@@ -34,30 +34,30 @@ def test_the_binary_named_by_the_environment_comes_first(
 
 def test_a_missing_binary_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(tmp_path / "nothing"))
-    with pytest.raises(boardwire.StartError, match="BOARDWIRE_BINARY"):
+    with pytest.raises(boardwire.errors.StartError, match="BOARDWIRE_BINARY"):
         boardwire.connect()
     monkeypatch.delenv("BOARDWIRE_BINARY")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
-    with pytest.raises(boardwire.StartError, match="install the package's wheel"):
+    with pytest.raises(boardwire.errors.StartError, match="install the package's wheel"):
         find_binary()
 
 
 def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "echo no luck today >&2; exit 3")))
-    with pytest.raises(boardwire.StartError, match=r"\(3\) and said: no luck today"):
+    with pytest.raises(boardwire.errors.StartError, match=r"\(3\) and said: no luck today"):
         boardwire.connect()
 
 
 def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exec cat")))
-    with pytest.raises(boardwire.StartError, match="did not get ready"):
+    with pytest.raises(boardwire.errors.StartError, match="did not get ready"):
         PrivateServer(timeout=0.1)
 
 
 def test_wrong_arguments_are_quoted() -> None:
-    with pytest.raises(boardwire.StartError, match="--no-such-flag"):
+    with pytest.raises(boardwire.errors.StartError, match="--no-such-flag"):
         boardwire.connect(server_args=["--no-such-flag"])
 
 
@@ -75,7 +75,7 @@ def test_arguments_are_for_private_servers() -> None:
 def test_nobody_at_an_address_is_a_lost_connection() -> None:
     with (
         boardwire.connect("127.0.0.1:1") as client,
-        pytest.raises(boardwire.ConnectionLost, match=r"127\.0\.0\.1:1"),
+        pytest.raises(boardwire.errors.ConnectionLost, match=r"127\.0\.0\.1:1"),
     ):
         client.games()
 
@@ -83,7 +83,7 @@ def test_nobody_at_an_address_is_a_lost_connection() -> None:
 def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> None:
     server = PrivateServer()
     with boardwire.Client(server=server) as client:
-        match = client.create_match("faraway", seats=["remote", "random"])
+        match = client.create_match("faraway", players=["remote", "random"])
         seat = match.join(0)
         with seat.stream() as play:
             seen = play.observe(wait=True)
@@ -91,7 +91,7 @@ def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> N
             server._process.wait()
             action = int(seen.mask.nonzero()[0][0])
             for lost in (play, seat):
-                with pytest.raises(boardwire.ConnectionLost, match="ended with status -9"):
+                with pytest.raises(boardwire.errors.ConnectionLost, match="ended with status -9"):
                     lost.act(action)
 
 
@@ -132,10 +132,10 @@ def test_a_killed_client_is_no_trouble_for_the_server(client: boardwire.Client) 
     code = f"""
 import boardwire, os, signal
 client = boardwire.connect({client.target!r})
-match = client.create_match("faraway", seats=["remote", "remote"])
+match = client.create_match("faraway", players=["remote", "remote"])
 with match.join(0).stream() as seat:
     seat.observe(wait=True)
-    print(match.id, match.invitations[1].invitation, seat.token, flush=True)
+    print(match.id, match.invitations[1].code, seat.token, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

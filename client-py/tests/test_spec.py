@@ -13,18 +13,37 @@ from boardwire.v1 import catalog_pb2 as pb
 @pytest.fixture
 def spec() -> GameSpec:
     """A table with every kind of field, wide values and a table with negative numbers."""
+    place, seat, row = (
+        pb.Axis(name=name, size=size) for name, size in (("place", 2), ("seat", 2), ("row", 1))
+    )
     fields = [
-        pb.Field(name="round", offset=0, max=8, kind=pb.FIELD_KIND_COUNT),
-        pb.Field(name="hand", offset=1, shape=[2], max=2, kind=pb.FIELD_KIND_ID, table="cards"),
-        pb.Field(name="purse", offset=3, shape=[2], max=500, kind=pb.FIELD_KIND_COUNT),
-        pb.Field(name="first", offset=7, max=2, kind=pb.FIELD_KIND_SEAT),
-        pb.Field(name="phase", offset=8, max=1, kind=pb.FIELD_KIND_CODE, names=["play", "over"]),
-        pb.Field(name="open", offset=9, shape=[1, 2], max=1, kind=pb.FIELD_KIND_FLAG),
-        pb.Field(name="display", offset=11, max=2, kind=pb.FIELD_KIND_ID, table="cards"),
+        pb.ViewField(name="round", offset=0, max=8, kind=pb.VALUE_KIND_COUNT),
+        pb.ViewField(name="hand", offset=1, axes=[place], max=2, kind=pb.VALUE_KIND_ID, table="cards"),
+        pb.ViewField(name="purse", offset=3, axes=[seat], max=500, kind=pb.VALUE_KIND_COUNT),
+        pb.ViewField(name="first", offset=7, max=2, kind=pb.VALUE_KIND_SEAT),
+        pb.ViewField(name="phase", offset=8, max=1, kind=pb.VALUE_KIND_CATEGORY, names=["play", "over"]),
+        pb.ViewField(name="open", offset=9, axes=[row, place], max=1, kind=pb.VALUE_KIND_FLAG),
+        pb.ViewField(name="display", offset=11, max=2, kind=pb.VALUE_KIND_ID, table="cards"),
     ]
-    table = pb.Table(name="cards", columns=["worth", "cost"], rows=3, values=[0, 0, 10, -4, 5, 2])
+    columns = [
+        pb.Column(name="worth", kind=pb.VALUE_KIND_COUNT),
+        pb.Column(name="cost", kind=pb.VALUE_KIND_CATEGORY, names=["none", "coin"]),
+    ]
+    table = pb.ComponentTable(name="cards", columns=columns, rows=3, values=[0, 0, 10, -4, 5, 2])
+    actions = [
+        pb.Action(label="pass", verb="pass"),
+        pb.Action(label="play 2", verb="play", table="cards", row=2),
+    ]
     return _convert.game_spec(
-        pb.GameSpec(fields=fields, view_bytes=12, tables=[table], actions=["pass", "play"], seats=2)
+        pb.GameSpec(
+            fields=fields,
+            view_bytes=12,
+            public_fields=[pb.ViewField(name="round", offset=1, max=300, kind=pb.VALUE_KIND_COUNT)],
+            public_view_bytes=3,
+            tables=[table],
+            actions=actions,
+            seats=2,
+        )
     )
 
 
@@ -45,6 +64,30 @@ def test_decode_names_every_field(spec: GameSpec) -> None:
     }
     assert fields["purse"].dtype == np.uint16
     assert fields["hand"].dtype == np.uint8
+
+
+def test_fields_have_the_shape_of_their_named_axes(spec: GameSpec) -> None:
+    assert [axis.name for axis in spec.fields["open"].axes] == ["row", "place"]
+    assert (spec.fields["open"].shape, spec.fields["open"].size) == ((1, 2), 2)
+    assert (spec.fields["round"].shape, spec.fields["round"].size) == ((), 1)
+
+
+def test_actions_and_columns_say_what_they_are_about(spec: GameSpec) -> None:
+    assert spec.actions == ("pass", "play 2")
+    assert [(each.verb, each.table, each.row) for each in spec.action_specs] == [
+        ("pass", "", 0),
+        ("play", "cards", 2),
+    ]
+    columns = spec.tables["cards"].columns
+    assert [(column.name, column.kind, column.names) for column in columns] == [
+        ("worth", "count", ()),
+        ("cost", "category", ("none", "coin")),
+    ]
+
+
+def test_the_publics_view_is_decoded_by_its_own_fields(spec: GameSpec) -> None:
+    fields = spec.decode_public(np.array([[9, 44, 1], [9, 7, 0]], dtype=np.uint8))
+    assert {name: values.tolist() for name, values in fields.items()} == {"round": [300, 7]}
 
 
 def test_features_follow_the_documented_layout(spec: GameSpec) -> None:

@@ -177,7 +177,7 @@ def test_disabled_waits_for_a_reset_of_just_those_that_ended() -> None:
     envs.reset(seed=8)
     seen, _, terminated, truncated, _ = until_one_ends(envs)
     over = terminated | truncated
-    with pytest.raises(boardwire.EpisodeOver):
+    with pytest.raises(boardwire.errors.EpisodeOver):
         envs.step(lowest(envs))
     begun, infos = envs.reset(options={"reset_mask": over})
     for name in seen:
@@ -266,7 +266,7 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     envs = make(illegal_actions="reject")
     _, infos = envs.reset(seed=1)
     illegal = (infos["action_mask"] == 0).argmax(axis=1)
-    with pytest.raises(boardwire.IllegalAction):
+    with pytest.raises(boardwire.errors.IllegalAction):
         envs.step(illegal)
     envs.close()
     envs = make()

@@ -10,19 +10,17 @@ import grpc
 
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as pb
-from calls import OK, PATIENCE, Stubs, bearer, counted, outcome, reason
+from calls import OK, PATIENCE, Stubs, batch_request, bearer, counted, outcome, reason
 from target import Target, expect, until
 
 #: A client that opens a costly batch, says so, and steps it until it is killed.
 DOOMED = """
 import sys
 from boardwire.v1 import batch_service_pb2 as pb
-from calls import Stubs, bearer, legal
+from calls import Stubs, batch_request, bearer, legal
 stubs = Stubs(sys.argv[1])
-asked = pb.OpenBatchRequest(game="faraway", seats=["learner", "random"], environments=int(sys.argv[2]))
-asked.seats[1] = sys.argv[3]
 print("opening", flush=True)
-opened = stubs.batches.OpenBatch(asked)
+opened = stubs.batches.OpenBatch(batch_request(["learner", sys.argv[3]], int(sys.argv[2])))
 call = pb.ResetBatchRequest(batch_id=opened.batch.id)
 print("stepping", flush=True)
 while True:
@@ -37,8 +35,8 @@ while True:
 
 
 def opening(environments: int, bot: str = "random") -> pb.OpenBatchRequest:
-    """Asks for a batch."""
-    return pb.OpenBatchRequest(game="faraway", seats=["learner", bot], environments=environments)
+    """Asks for a batch against a bot."""
+    return batch_request(["learner", bot], environments)
 
 
 @attack(quick=64, full=512, flags=lambda size: ("--max-batches", size // 8))

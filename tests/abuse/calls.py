@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from boardwire.v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2, match_service_pb2_grpc
+from boardwire.v1.batch_pb2 import LineUp
+from boardwire.v1.batch_service_pb2 import OpenBatchRequest
 from boardwire.v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
@@ -132,16 +134,16 @@ class Seat:
     """A remote seat of a match of its own."""
 
     def __init__(
-        self, stubs: Stubs, seats: Iterable[str] = ("remote", "random"), game: str = "faraway"
+        self, stubs: Stubs, players: Iterable[str] = ("remote", "random"), game: str = "faraway"
     ) -> None:
         """Creates a match and joins its first remote seat."""
         self.stubs = stubs
         self.created = stubs.matches.CreateMatch(
-            match_service_pb2.CreateMatchRequest(game="faraway", seats=list(seats))
+            match_service_pb2.CreateMatchRequest(game=game, players=list(players))
         )
         self.match_id = self.created.match.id
         self.tokens = [
-            stubs.matches.JoinMatch(match_service_pb2.JoinMatchRequest(invitation=each.invitation)).token
+            stubs.matches.JoinMatch(match_service_pb2.JoinMatchRequest(code=each.code)).token
             for each in self.created.invitations
         ]
 
@@ -167,6 +169,17 @@ class Seat:
         """Closes the match."""
         asked = match_service_pb2.CloseMatchRequest(match_id=self.match_id)
         self.stubs.matches.CloseMatch(asked, metadata=bearer(self.created.host_token))
+
+
+def batch_request(players: Sequence[str], environments: int, *, request_id: str = "") -> OpenBatchRequest:
+    """Asks for a batch of Faraway whose rows may be as large as the server sends them."""
+    return OpenBatchRequest(
+        game="faraway",
+        line_ups=[LineUp(players=players)],
+        environments=environments,
+        max_message_bytes=64 << 20,
+        request_id=request_id,
+    )
 
 
 def legal(mask: bytes) -> list[int]:

@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 
 from attacks import attack
-from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_pb2 as pb_match
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, PATIENCE, Seat, Stubs, bearer, counted, flood, outcome, reason, served
+from calls import OK, PATIENCE, Seat, Stubs, batch_request, bearer, counted, flood, outcome, reason, served
 from target import Target, expect, until
 
 
@@ -26,7 +25,7 @@ def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.Future[pb.Close
 def matches(target: Target, size: int) -> str:
     """As many matches as a caller may have, and more; then all are closed."""
     made: list[pb.CreateMatchResponse] = []
-    asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "random"])
+    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
     with Stubs(target.address) as stubs:
         created = flood(
             stubs.matches.CreateMatch.future,
@@ -48,7 +47,7 @@ def matches(target: Target, size: int) -> str:
 )
 def abandoned_matches(target: Target, size: int) -> str:
     """Matches that nobody closes make room when they have been idle for too long."""
-    asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "remote"])
+    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "remote"])
     with Stubs(target.address) as stubs:
         created = flood(stubs.matches.CreateMatch.future, [asked] * size)
         expect(set(created) <= {OK, "MATCHES_FULL"} and created[OK], f"created as {counted(created)}")
@@ -115,16 +114,14 @@ def repeated_requests(target: Target, size: int) -> str:
     stubs = [Stubs(target.address) for _ in range(8)]
 
     def match(each: Stubs, name: str, bot: str = "random") -> str:
-        asked = pb.CreateMatchRequest(game="faraway", seats=["remote", bot], request_id=name)
+        asked = pb.CreateMatchRequest(game="faraway", players=["remote", bot], request_id=name)
         try:
             return str(each.matches.CreateMatch(asked, timeout=PATIENCE).host_token)
         except grpc.RpcError as error:
             return reason(error)
 
     def batch(each: Stubs, name: str) -> str:
-        asked = batch_pb.OpenBatchRequest(
-            game="faraway", seats=["learner", "random"], environments=8, request_id=name
-        )
+        asked = batch_request(["learner", "random"], 8, request_id=name)
         return str(each.batches.OpenBatch(asked, timeout=PATIENCE).token)
 
     with ThreadPoolExecutor(len(stubs)) as threads:

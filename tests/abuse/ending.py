@@ -38,7 +38,7 @@ class Load:
             for stubs, seat in zip(self.stubs, self.seats, strict=True)
             for _ in range(8)
         ]
-        bots = pb.CreateMatchRequest(game="faraway", seats=["remote"] + ["greedy:1024"] * 5)
+        bots = pb.CreateMatchRequest(game="faraway", players=["remote"] + ["greedy:1024"] * 5)
         self.working = [self.stubs[0].matches.CreateMatch.future(bots) for _ in range(size // 10)]
         for created in self.working:
             created.result(timeout=PATIENCE)

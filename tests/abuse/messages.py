@@ -20,7 +20,7 @@ LOAD = "/boardwire.v1.BatchService/LoadBatch"
 STEP = "/boardwire.v1.BatchService/StepBatch"
 MIB = 1 << 20
 #: Requests of a stream that are empty, of one field that is, of nonsense, and cut off.
-BODIES = ([b""] * 20, [b"\x0a\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"])
+BODIES = ([b""] * 20, [b"\x12\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"])
 FILES = (batch_service_pb2, catalog_pb2, match_service_pb2)
 
 

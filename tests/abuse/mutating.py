@@ -19,7 +19,8 @@ from google.protobuf.message import Message
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2, match_service_pb2
-from calls import PATIENCE, Seat, Stubs, bearer, counted, method, reason, served
+from boardwire.v1.match_pb2 import MATCH_STATE_OVER
+from calls import PATIENCE, Seat, Stubs, batch_request, bearer, counted, method, reason, served
 from target import Failed, Target, expect
 
 SEED = 20_001
@@ -111,7 +112,7 @@ def varint(value: int) -> bytes:
 def valid(stubs: Stubs) -> list[Call]:
     """Requests that are valid or nearly so, one of every method at least: path, message, token."""
     seat = Seat(stubs, ["remote", "remote"])
-    asked = batch_pb.OpenBatchRequest(game="faraway", seats=["learner", "random"], environments=4)
+    asked = batch_request(["learner", "random"], 4)
     opened = stubs.batches.OpenBatch(asked)
     batch, owner, match, token = opened.batch.id, opened.token, seat.match_id, seat.tokens[0]
     snapshot = stubs.batches.SaveBatch(
@@ -120,25 +121,32 @@ def valid(stubs: Stubs) -> list[Call]:
     pb, uuid = match_service_pb2, "67e55044-10b1-426f-9247-bb680e5fe0c8"
     calls = {
         "Match": [
-            (pb.CreateMatchRequest(game="faraway", seats=["remote", "random"], seed=7, request_id=uuid), ""),
-            (pb.CreateMatchRequest(game="rauha", seats=["remote", "greedy"], skip_forced=True), ""),
+            (
+                pb.CreateMatchRequest(game="faraway", players=["remote", "random"], seed=7, request_id=uuid),
+                "",
+            ),
+            (pb.CreateMatchRequest(game="rauha", players=["remote", "greedy"], labels={"run": "7"}), ""),
             (pb.GetMatchRequest(match_id=match), token),
             (pb.ListMatchesRequest(page_size=2), ""),
-            (pb.JoinMatchRequest(invitation=seat.created.invitations[1].invitation, request_id=uuid), ""),
+            (pb.ListMatchesRequest(game="faraway", states=[MATCH_STATE_OVER], labels={"run": "7"}), ""),
+            (pb.JoinMatchRequest(code=seat.created.invitations[1].code, request_id=uuid), ""),
             (pb.ObserveRequest(match_id=match), token),
             (pb.ActRequest(match_id=match, action=3, wait=False), token),
             (pb.ResetRequest(match_id=match, seed=3, episode=0), seat.created.host_token),
+            (pb.ResignRequest(match_id=match, episode=1, seat=1), seat.created.host_token),
             (pb.CloseMatchRequest(match_id="0" * 32), seat.created.host_token),
         ],
         "Batch": [
             (asked, ""),
             (batch_pb.ResetBatchRequest(batch_id=batch, mask=b"\x05", seeds=[1, 2]), owner),
             (batch_pb.StepBatchRequest(batch_id=batch, actions=bytes(4)), owner),
+            (batch_pb.StepBatchRequest(batch_id=batch, actions=bytes(2), first=1, sequence=1), owner),
             (batch_pb.SaveBatchRequest(batch_id=batch, mask=b"\x03"), owner),
             (batch_pb.LoadBatchRequest(batch_id=batch, snapshot=snapshot), owner),
             (batch_pb.CloseBatchRequest(batch_id="0" * 32), owner),
         ],
         "Catalog": [
+            (catalog_pb2.GetServerRequest(), ""),
             (catalog_pb2.ListGamesRequest(page_size=1), ""),
             (catalog_pb2.GetGameRequest(game="faraway", seats=2), ""),
         ],
@@ -167,7 +175,8 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
 
         for _ in range(count):
             path, asked, token = dice.choice(calls)
-            in_bytes = dice.random() < 0.5
+            # A message without fields has none to be odd.
+            in_bytes = dice.random() < 0.5 or not asked.DESCRIPTOR.fields
             message = mutated(dice, asked.SerializeToString()) if in_bytes else odd(dice, asked)
             if dice.random() < 0.05:
                 token = token[: dice.randrange(33)]

@@ -6,7 +6,7 @@ from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, Stubs, bearer, counted, flood, method, served
+from calls import OK, Stubs, batch_request, bearer, counted, flood, method, served
 from target import Target, expect, until
 from wire import Wire, framed, opened
 
@@ -43,8 +43,7 @@ def unread(target: Target, count: int, method: str, token: str, message: bytes) 
 
 def batch(stubs: Stubs) -> tuple[str, str]:
     """Opens a batch; gives its id and token."""
-    asked = batch_pb.OpenBatchRequest(game="faraway", seats=["learner", "random"], environments=ROWS)
-    opened = stubs.batches.OpenBatch(asked)
+    opened = stubs.batches.OpenBatch(batch_request(["learner", "random"], ROWS))
     return opened.batch.id, opened.token
 
 
@@ -73,7 +72,7 @@ def unread_snapshots(target: Target, size: int) -> str:
 @attack(quick=500, full=4_000, flags=flags)
 def unread_lists(target: Target, size: int) -> str:
     """Long lists that nobody reads."""
-    asked = pb.CreateMatchRequest(game="faraway", seats=["remote", "random"])
+    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
     with Stubs(target.address) as stubs:
         flood(stubs.matches.CreateMatch.future, [asked] * 1_000)
         page = pb.ListMatchesRequest(page_size=1_000).SerializeToString()

@@ -14,7 +14,7 @@ def thinking_bots(target: Target, size: int) -> str:
     usual = target.load(1)
     made: list[pb.CreateMatchResponse] = []
     with Stubs(target.address) as stubs:
-        asked = pb.CreateMatchRequest(game="faraway", seats=["greedy:1024"] * 5)
+        asked = pb.CreateMatchRequest(game="faraway", players=["greedy:1024"] * 5)
         created = flood(
             stubs.matches.CreateMatch.future, [asked] * size, answer=lambda _, answer: made.append(answer)
         )

@@ -16,7 +16,7 @@ def main() -> None:
     """Joins by invitation and plays."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("address")
-    parser.add_argument("invitation")
+    parser.add_argument("code", help="the code of an invitation")
     parser.add_argument("--episodes", type=int, default=1)
     parser.add_argument("--transcript", action="store_true", help="print each own decision")
     arguments = parser.parse_args()
@@ -26,7 +26,7 @@ def main() -> None:
             print(line)
 
     with boardwire.connect(arguments.address) as client:
-        seat = client.join(arguments.invitation)
+        seat = client.join(arguments.code)
         seen = seat.observe(wait=True)
         for left in reversed(range(arguments.episodes)):
             while not (seen.terminated or seen.truncated):

@@ -36,7 +36,7 @@ def test_faraway_opens_with_the_deal_predicted(
 ) -> None:
     hands, display = faraway_deal(seed, seats, advanced=variant == "advanced")
     options = {"variant": variant}
-    with client.create_match("faraway", seats=["remote"] * seats, options=options, seed=seed) as match:
+    with client.create_match("faraway", players=["remote"] * seats, options=options, seed=seed) as match:
         for index, hand in enumerate(hands):
             seen = match.spec.decode(match.join(index).observe().view)
             assert [card for card in seen["hand"].tolist() if card] == hand
@@ -47,7 +47,7 @@ def test_the_same_seed_and_actions_give_the_same_bytes(
     client: boardwire.Client,
 ) -> None:
     def play() -> list[bytes]:
-        with client.create_match("faraway", seats=["remote", "greedy", "random"], seed=11) as match:
+        with client.create_match("faraway", players=["remote", "greedy", "random"], seed=11) as match:
             seat = match.join(0)
             seen = seat.observe(wait=True)
             views = [seen.view.tobytes()]
@@ -62,9 +62,9 @@ def test_the_same_seed_and_actions_give_the_same_bytes(
 def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
     client: boardwire.Client,
 ) -> None:
-    with client.create_match("faraway", seats=["remote", "random"]) as match:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
         before = match.info()
-        assert (before.seed, before.seed_source) == (None, "drawn")
+        assert (before.seed_opening, before.seed_source) == (None, "drawn")
         assert len(before.seed_commitment) == 32
         seat = match.join(0)
         seen = seat.observe(wait=True)
@@ -74,25 +74,25 @@ def test_a_drawn_seed_is_committed_to_and_shown_at_the_end(
         after = match.info()
     assert after.state == "over"
     assert after.seed_commitment == before.seed_commitment
-    assert after.seed is not None
+    assert after.seed_opening is not None
     # The key shown is the one that was dealt from, and that was committed to.
-    assert after.seed.seed is None
-    assert len(after.seed.key) == 32
-    assert any(after.seed.key[8:])
-    hands, _ = faraway_deal(after.seed.key, 2)
+    assert after.seed_opening.seed is None
+    assert len(after.seed_opening.key) == 32
+    assert any(after.seed_opening.key[8:])
+    hands, _ = faraway_deal(after.seed_opening.key, 2)
     assert [card for card in match.spec.decode(first)["hand"].tolist() if card] == hands[0]
 
 
 def test_a_commitment_is_a_hash_that_anybody_can_compute(client: boardwire.Client) -> None:
-    match = client.create_match("faraway", seats=["remote", "random"], seed=7)
+    match = client.create_match("faraway", players=["remote", "random"], seed=7)
     before, after = match.info(), match.close()
-    assert after.seed is not None
-    assert after.seed.key == (7).to_bytes(8, "little") + bytes(24)
+    assert after.seed_opening is not None
+    assert after.seed_opening.key == (7).to_bytes(8, "little") + bytes(24)
     committed = (
         after.id.encode()
         + after.episode.to_bytes(4, "little")
         + bytes.fromhex(after.spec_digest)
-        + after.seed.key
-        + after.seed.salt
+        + after.seed_opening.key
+        + after.seed_opening.salt
     )
     assert before.seed_commitment == after.seed_commitment == blake3(committed).digest()

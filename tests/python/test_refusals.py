@@ -50,7 +50,7 @@ def begun(
     client: boardwire.Client, *others: str, **kwargs: Any
 ) -> tuple[boardwire.Match, boardwire.Seat, boardwire.Observation]:
     """A match that has begun, with the seat that has something to decide."""
-    match = client.create_match("faraway", seats=["remote", *(others or ["random"])], seed=1, **kwargs)
+    match = client.create_match("faraway", players=["remote", *(others or ["random"])], seed=1, **kwargs)
     seat = match.join(0)
     return match, seat, seat.observe(wait=True)
 
@@ -74,7 +74,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("Seats")
 def _(client: boardwire.Client) -> None:
-    client.create_match("faraway", seats=["random"])
+    client.create_match("faraway", players=["random"])
 
 
 @provokes("UnknownOption")
@@ -89,7 +89,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("UnknownBot")
 def _(client: boardwire.Client) -> None:
-    client.create_match("faraway", seats=["remote", "oracle"])
+    client.create_match("faraway", players=["remote", "oracle"])
 
 
 @provokes("BadField")
@@ -195,8 +195,8 @@ def _(client: boardwire.Client) -> None:
 @provokes("TableFull")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-matches", "1"]) as small:
-        small.create_match("faraway", seats=["random", "random"])
-        small.create_match("faraway", seats=["random", "random"])
+        small.create_match("faraway", players=["random", "random"])
+        small.create_match("faraway", players=["random", "random"])
 
 
 @provokes("MatchExpired")
@@ -227,16 +227,16 @@ def _(client: boardwire.Client) -> None:
 @provokes("RequestReused")
 def _(client: boardwire.Client) -> None:
     request_id = str(uuid.uuid4())
-    for seats in (["remote", "random"], ["remote", "greedy"]):
-        request = pb.CreateMatchRequest(game="faraway", seats=seats, request_id=request_id)
+    for bot in ("random", "greedy"):
+        request = pb.CreateMatchRequest(game="faraway", players=["remote", bot], request_id=request_id)
         call(client, lambda on: on.match.CreateMatch, request)
 
 
 @provokes("CallerFull")
 def _(client: boardwire.Client) -> None:
     with boardwire.connect(server_args=["--max-matches-per-caller", "1"]) as small:
-        small.create_match("faraway", seats=["random", "random"])
-        small.create_match("faraway", seats=["random", "random"])
+        small.create_match("faraway", players=["random", "random"])
+        small.create_match("faraway", players=["random", "random"])
 
 
 @provokes("UnknownToken")
@@ -318,6 +318,14 @@ def _(client: boardwire.Client) -> None:
     batch.step(step.mask.argmax(axis=1))
 
 
+@provokes("SequenceStale")
+def _(client: boardwire.Client) -> None:
+    batch, step = opened(client)
+    actions = step.mask.argmax(axis=1).astype(np.uint8).tobytes()
+    request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=actions, sequence=99)
+    call(client, lambda on: on.batch.StepBatch, request, batch.token)
+
+
 @provokes("SnapshotInvalid")
 def _(client: boardwire.Client) -> None:
     opened(client)[0].load(b"remembered")
@@ -374,7 +382,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("MessageTooLarge")
 def _(client: boardwire.Client) -> None:
-    client.create_match("faraway", seats=["random"] * 10_000)
+    client.create_match("faraway", players=["random"] * 10_000)
 
 
 @provokes("UnsupportedCompression")

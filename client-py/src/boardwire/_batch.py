@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import SupportsIndex
@@ -13,21 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert
+from ._batch_stream import BatchStream
 from ._channel import Connection
 from ._closing import GONE, Closing
-from ._errors import ConnectionLost
-from ._part import Asked, BatchPart
+from ._line_ups import LEARNER
+from ._part import BatchPart
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
-from ._stream import Stream, refused
 from ._types import BatchStep
 from .v1 import batch_pb2
 from .v1 import batch_service_pb2 as pb
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
 _KEPT = (
-    "as long as the server runs, the batch goes on, since it was opened with keep; whether the request was "
-    "carried out is not known"
+    "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or "
+    "receive again what was sent"
 )
 
 
@@ -35,16 +34,20 @@ class Batch(Closing):
     """Many environments of one table, stepped together; for one thread.
 
     Every environment shows one decision at a time: that of the lowest seat of the learner's which owes one.
-    Bots decide in the server. Requests go over one stream that opens with the first; when it breaks, it is
-    not known whether the last step was made.
+    Bots decide in the server. Requests go over one stream that opens with the first. A batch ends with its
+    connection unless it was opened with `keep`: then requests are numbered, and when the stream breaks those
+    without an answer are sent again on another one, where the server answers each and makes no step twice.
+    If that fails, too, `recv` may be called again when a server answers there.
 
     Attributes:
         id: The batch's id.
         spec: The table's description.
         environments: How many environments there are.
-        first_environment: The number of the first one, as seeds count them.
-        seats: Who plays at each seat: `learner`, or the name of a bot.
-        learners: The learner's seats, ascending.
+        first_environment: The number of the first one, as seeds and line-ups count them.
+        line_ups: Who plays where, `learner` or the name of a bot. Row i of a step has line-up
+            (first_environment + i) % len(line_ups).
+        learners: `bool[environments, seats]`, which seats are the learner's; read-only.
+        duplicate_deals: Whether environments that differ in their line-ups alone are dealt the same.
         seed: The seed from which the seeds of all episodes follow.
         token: What proves the owner.
     """
@@ -64,18 +67,17 @@ class Batch(Closing):
         self.spec = spec
         self.environments = message.environments
         self.first_environment = message.first_environment
-        self.seats = tuple(message.seats)
-        self.learners = tuple(seat for seat, name in enumerate(self.seats) if name == _convert.LEARNER)
+        self.line_ups = tuple(tuple(line_up.players) for line_up in message.line_ups)
+        self.learners = _learners(message)
+        self.duplicate_deals = message.duplicate_deals
         self.seed = message.seed
         self.token = token
         self._about = message
+        self._wire = np.dtype(f"<u{message.action_bytes}")
         self._connection = connection
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
-            connection, token, lambda on: on.batch.RunBatch, advice=self._advice
-        )
-        self._sent: deque[Asked] = deque()
+        self._stream = BatchStream(connection, token, self.environments, keep=keep, advice=self._advice)
         self._whole = BatchPart(self, 0, self.environments)
         self._closed = False
 
@@ -92,7 +94,8 @@ class Batch(Closing):
         Args:
             mask: `bool[environments]`, which ones; all when left out.
             seed: A new seed for the batch, for these environments: they begin as if opened with it.
-            seeds: The seed of this one episode, for each of these environments.
+            seeds: The seed of this one episode, for each of these environments; later ones follow from the
+                batch's seed.
             timeout: Seconds.
 
         Returns:
@@ -104,7 +107,8 @@ class Batch(Closing):
             seed=None if seed is None else operator.index(seed),
             seeds=() if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
         )
-        return self._receive(self._send(pb.RunBatchRequest(reset=request)), timeout)
+        answer = self._stream.receive(self._stream.send(request, self._whole.rows), timeout)
+        return _convert.batch_step(answer, self.spec, self._about)
 
     def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones.
@@ -162,7 +166,7 @@ class Batch(Closing):
         Args:
             mask: `bool[environments]`, which ones; all when left out.
         """
-        self._all_received()
+        self._stream.make_way()
         request = pb.SaveBatchRequest(batch_id=self.id, mask=self._mask(mask))
         answer = self._connection.call(
             lambda on: on.batch.SaveBatch,
@@ -177,16 +181,17 @@ class Batch(Closing):
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
 
         Args:
-            snapshot: What `save` gave, of a batch of the same table, seats and `skip_forced`.
-            mask: `bool[environments]`, whose places they take; all when left out.
+            snapshot: What `save` gave, of a batch of the same table and `skip_forced`.
+            mask: `bool[environments]`, whose places they take, ascending: as many as were saved, each of the
+                same line-up as the one saved; all when left out.
 
         Returns:
             The rows of all environments, without rewards.
 
         Raises:
-            InvalidSnapshot: It was altered, or is of another table or number of environments.
+            InvalidSnapshot: It was altered, or is of another table, line-up or number of environments.
         """
-        self._all_received()
+        self._stream.make_way()
         request = pb.LoadBatchRequest(batch_id=self.id, snapshot=snapshot, mask=self._mask(mask))
         answer = self._connection.call(
             lambda on: on.batch.LoadBatch,
@@ -195,6 +200,7 @@ class Batch(Closing):
             token=self.token,
             advice=self._advice,
         )
+        self._stream.note(self._whole.rows, answer.step)
         return _convert.batch_step(answer.step, self.spec, self._about)
 
     def close(self) -> None:
@@ -224,27 +230,11 @@ class Batch(Closing):
             raise ValueError("the mask names no environment")
         return np.packbits(mask, bitorder="little").tobytes()
 
-    def _send(self, request: pb.RunBatchRequest) -> Asked:
-        self._stream.send(request)
-        asked = Asked(self._stream.openings)
-        while self._sent and self._sent[0].opening != asked.opening:
-            self._sent.popleft()
-        self._sent.append(asked)
-        return asked
 
-    def _receive(self, asked: Asked, timeout: float) -> BatchStep:
-        while asked.answer is None:
-            if not self._stream.is_open or asked.opening != self._stream.openings:
-                what_now = self._connection.what_now(
-                    f"as long as the server has {self!r}, a reset goes on with it; else open another"
-                )
-                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
-            answer = self._stream.receive(timeout)
-            self._sent.popleft().answer = answer
-        if asked.answer.HasField("error"):
-            raise refused(asked.answer.error)
-        return _convert.batch_step(asked.answer.step, self.spec, self._about)
-
-    def _all_received(self) -> None:
-        if self._stream.is_open and self._sent:
-            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
+def _learners(message: batch_pb2.Batch) -> NDArray[np.bool_]:
+    """Which seats of each environment are the learner's."""
+    by_line_up = np.array([[player == LEARNER for player in each.players] for each in message.line_ups])
+    numbers = message.first_environment + np.arange(message.environments, dtype=np.uint64)
+    learners: NDArray[np.bool_] = by_line_up[numbers % np.uint64(len(by_line_up))]
+    learners.flags.writeable = False
+    return learners

@@ -15,16 +15,16 @@ from typing import Any, Protocol, TypeVar
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import status_pb2
 
-from ._errors import (
+from ._status import error, error_info
+from .errors import (
     BoardwireError,
     CallTimeout,
     ConnectionLost,
     UnknownBatch,
     UnknownInvitation,
     UnknownMatch,
-    error,
 )
 from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc
 
@@ -229,10 +229,7 @@ def read_status(status: grpc.RpcError) -> tuple[str, str, str, dict[str, str]]:
     code, message = status.code().name, status.details() or ""
     for key, value in status.trailing_metadata() or ():
         if key == "grpc-status-details-bin":
-            info = error_details_pb2.ErrorInfo()
-            for detail in status_pb2.Status.FromString(value).details:
-                if detail.Unpack(info):
-                    return code, message, info.reason, dict(info.metadata)
+            return code, message, *error_info(status_pb2.Status.FromString(value))
     return code, message, "", {}
 
 
@@ -263,11 +260,3 @@ def _options(target: str) -> list[tuple[str, str | int]]:
         # grpcio would name the escaped path as authority, which HTTP/2 servers refuse.
         options.append(("grpc.default_authority", "localhost"))
     return options
-
-
-def code_name(code: int) -> str:
-    """The name of a status code given as its number."""
-    for known in grpc.StatusCode:
-        if known.value[0] == code:
-            return known.name
-    return "UNKNOWN"

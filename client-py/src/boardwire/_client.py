@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import operator
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _convert
 from ._batch import Batch
-from ._channel import Connection, check_target
-from ._closing import Closing
+from ._catalog import Catalog
+from ._channel import MESSAGE_BYTES, Connection, check_target
+from ._info import Invitation, MatchInfo, MatchState
+from ._line_ups import against, seats_of
 from ._link import Link, pages
 from ._match import Match
 from ._seat import WAIT_SECONDS, Seat, fetch_match
 from ._server import PrivateServer
-from ._spec import Game, GameSpec
-from ._types import Autoreset, IllegalActions, MatchInfo, Reward
-from .v1 import batch_pb2, batch_service_pb2, catalog_pb2
+from ._types import Autoreset, IllegalActions, Reward
+from .v1 import batch_pb2, batch_service_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def connect(
     return Client(target, timeout=timeout)
 
 
-class Client(Closing):
+class Client(Catalog):
     """A server's games and matches, over a channel that opens at the first call of each process.
 
     It may be used by several threads, and after a fork. Use it in a `with` statement, or `close` it.
@@ -70,66 +71,15 @@ class Client(Closing):
     ) -> None:
         """Is called by `connect`; tests hand in a channel of their own."""
         self._server = server
-        self._timeout = timeout
         if server is None:
             target = target if channel is not None else check_target(target)
-        self._link = Link(server or Connection(target, channel=channel))
-        self._specs: dict[object, GameSpec] = {}
-
-    @property
-    def target(self) -> str:
-        """The server's address, for other processes; another once a private server was started again."""
-        return self._connection.target
-
-    @property
-    def _connection(self) -> Connection:
-        return self._link.connection
-
-    def games(self) -> list[Game]:
-        """The games that are served."""
-
-        def page(token: str) -> catalog_pb2.ListGamesResponse:
-            request = catalog_pb2.ListGamesRequest(page_token=token)
-            return self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)[0]
-
-        return [_convert.game(game) for answer in pages(page) for game in answer.games]
-
-    def game(
-        self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
-    ) -> GameSpec:
-        """Everything about one table of a game. It is asked for once and kept.
-
-        Args:
-            game: The game's id.
-            seats: How many seats; the fewest the game is played by when left out.
-            options: Options by name; those left out have their defaults.
-
-        Raises:
-            UnknownGame: The game is not served.
-            InvalidRequest: It has no such table.
-        """
-        chosen = dict(options or {})
-        count = 0 if seats is None else operator.index(seats)
-        key = game, count, frozenset(chosen.items())
-        if key not in self._specs:
-            request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
-            answer, _ = self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
-            self._specs[key] = _convert.game_spec(answer.spec)
-        return self._specs[key]
-
-    def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
-        spec = self.game(game, seats=seats, options=options)
-        if spec.digest != digest:
-            # Another server than before has been started at the address.
-            self._specs.clear()
-            spec = self.game(game, seats=seats, options=options)
-        return spec
+        super().__init__(Link(server or Connection(target, channel=channel)), timeout)
 
     def create_match(
         self,
         game: str,
         *,
-        seats: Sequence[str],
+        players: Sequence[str],
         options: Mapping[str, str] | None = None,
         seed: SupportsIndex | None = None,
         reward: Reward = "rank",
@@ -137,12 +87,13 @@ class Client(Closing):
         illegal_actions: IllegalActions = "reject",
         seat_may_seed: bool = False,
         private: bool = False,
+        labels: Mapping[str, str] | None = None,
     ) -> Match:
         """Creates a match and deals its first episode.
 
         Args:
             game: The game's id.
-            seats: Who sits at each seat: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+            players: Who plays at each seat: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
             options: Options by name; those left out have their defaults.
             seed: The seed of the first episode, 0 to 2**64 - 1. Without it the server draws one that
                 nobody learns before the end.
@@ -152,15 +103,17 @@ class Client(Closing):
             illegal_actions: What happens to illegal actions.
             seat_may_seed: Whether the only remote seat may give seeds: for training, never for evaluation.
             private: Whether the match is shown to its host and its seats alone.
+            labels: Labels of your own, for everybody to see and `matches` to filter by: at most 16, names of
+                1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
 
         Raises:
             UnknownGame: The game is not served.
-            InvalidRequest: It has no such table, or there is no such bot.
+            InvalidRequest: It has no such table, there is no such bot, or a label cannot be.
             MatchesFull: The server holds as many matches as it may.
         """
         request = pb.CreateMatchRequest(
             game=game,
-            seats=seats,
+            players=players,
             options=options or {},
             seed=None if seed is None else operator.index(seed),
             reward=_convert.reward(reward),
@@ -168,6 +121,7 @@ class Client(Closing):
             illegal_actions=_convert.policy(illegal_actions),
             seat_may_seed=seat_may_seed,
             private=private,
+            labels=labels or {},
             request_id=str(uuid.uuid4()),
         )
         answer, connection = self._link.ask(
@@ -183,9 +137,11 @@ class Client(Closing):
         environments: int,
         seats: int | None = None,
         opponents: Mapping[int, str] | None = None,
+        line_ups: Sequence[Sequence[str]] | None = None,
         options: Mapping[str, str] | None = None,
         seed: SupportsIndex | None = None,
         first_environment: int = 0,
+        duplicate_deals: bool = False,
         reward: Reward = "rank",
         autoreset: Autoreset = "next_step",
         illegal_actions: IllegalActions = "reject",
@@ -200,13 +156,18 @@ class Client(Closing):
         Args:
             game: The game's id.
             environments: How many environments.
-            seats: How many seats; the fewest the game is played by when left out.
+            seats: How many seats; when left out as many as the line-ups have, else the fewest the game is
+                played by.
             opponents: The seats that bots play in the server, such as `{1: "greedy"}`; all others are the
                 learner's.
+            line_ups: Who plays where, instead of `opponents`, such as `[["learner", "greedy"], ["greedy",
+                "learner"]]`: environment number i has line-up i % line_ups.
             options: Options by name; those left out have their defaults.
             seed: The seed from which the seeds of all episodes follow; the server draws one when it is left
                 out. What environment number i plays depends on i and the seed alone.
             first_environment: The number of the first environment, to open parts of a large batch apart.
+            duplicate_deals: Whether the line-ups in turn play the same episodes: environment number i then
+                has the seeds that number i // line_ups has otherwise.
             reward: What a seat is rewarded for.
             autoreset: What becomes of an environment whose episode has ended.
             illegal_actions: What happens to illegal actions.
@@ -214,32 +175,35 @@ class Client(Closing):
             scores: Whether steps carry scores and ranks of the episodes that ended.
             final_views: Whether they carry what the learner seats saw at the end of those.
             episodes: Whether they carry the number of every environment's episode.
-            keep: Whether the batch outlives the connection it is opened over.
+            keep: Whether the batch outlives the connection it is opened over. Steps and resets are numbered
+                then, so that those whose answers were lost with a connection are asked for again.
 
         Raises:
             UnknownGame: The game is not served.
             InvalidRequest: It has no such table, there is no such bot, or not so many environments fit.
             ServerFull: The server holds as much as it may.
-            ValueError: A bot is given a seat that is not there.
+            ValueError: A bot is given a seat that is not there; or the line-ups have not as many seats as one
+                another or as `seats` says, or stand beside opponents.
         """
+        if line_ups is not None:
+            seats = seats_of(line_ups, seats, opponents)
         spec = self.game(game, seats=seats, options=options)
-        lineup = [_convert.LEARNER] * spec.seats
-        for seat, bot in (opponents or {}).items():
-            if not 0 <= seat < spec.seats:
-                raise ValueError(f"opponents has seat {seat}: there are {spec.seats}")
-            lineup[seat] = bot
+        if line_ups is None:
+            line_ups = [against(opponents or {}, spec.seats)]
         request = batch_service_pb2.OpenBatchRequest(
             game=game,
-            seats=lineup,
+            line_ups=[batch_pb2.LineUp(players=players) for players in line_ups],
             options=options or {},
             environments=environments,
             first_environment=first_environment,
             seed=None if seed is None else operator.index(seed),
+            duplicate_deals=duplicate_deals,
             reward=_convert.reward(reward),
             autoreset=_convert.autoreset(autoreset),
             illegal_actions=_convert.policy(illegal_actions),
             skip_forced=skip_forced,
             columns=batch_pb2.BatchColumns(scores=scores, final_views=final_views, episodes=episodes),
+            max_message_bytes=MESSAGE_BYTES,
             keep=keep,
             request_id=str(uuid.uuid4()),
         )
@@ -250,17 +214,21 @@ class Client(Closing):
             spec = self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
         return Batch(connection, answer.batch, answer.token, spec, timeout=self._timeout, keep=keep)
 
-    def join(self, invitation: str) -> Seat:
+    def join(self, invitation: Invitation | str) -> Seat:
         """Takes the seat that an invitation is for.
+
+        Args:
+            invitation: The invitation, or its code.
 
         Raises:
             UnknownInvitation: It was never given.
             InvitationUsed: Somebody has joined with it.
         """
-        return self._join(self._connection, invitation)
+        code = invitation.code if isinstance(invitation, Invitation) else invitation
+        return self._join(self._connection, code)
 
-    def _join(self, connection: Connection, invitation: str, host_token: str = "") -> Seat:
-        request = pb.JoinMatchRequest(invitation=invitation, request_id=str(uuid.uuid4()))
+    def _join(self, connection: Connection, code: str, host_token: str = "") -> Seat:
+        request = pb.JoinMatchRequest(code=code, request_id=str(uuid.uuid4()))
         answer = connection.call(
             lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
@@ -275,22 +243,33 @@ class Client(Closing):
     def _seat(
         self, connection: Connection, info: MatchInfo, token: str, index: int | None, host_token: str = ""
     ) -> Seat:
-        spec = self._table(info.game, len(info.seats), info.options, info.spec_digest)
+        spec = self._table(info.game, len(info.players), info.options, info.spec_digest)
         timeout = self._timeout
         return Seat(connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token)
 
-    def matches(self) -> Iterator[MatchInfo]:
-        """The matches that the server remembers and that are not private, closed ones included."""
+    def matches(
+        self,
+        game: str | None = None,
+        *,
+        states: Collection[MatchState] = (),
+        labels: Mapping[str, str] | None = None,
+    ) -> Iterator[MatchInfo]:
+        """The matches that the server remembers and that are not private, closed ones included.
+
+        Args:
+            game: Only those of this game.
+            states: Only those that stand so, such as `["playing", "over"]`; all when empty.
+            labels: Only those with all of these labels.
+        """
+        wanted = pb.ListMatchesRequest(game=game or "", states=_convert.states(states), labels=labels or {})
 
         def page(token: str) -> pb.ListMatchesResponse:
-            request = pb.ListMatchesRequest(page_token=token)
+            request = pb.ListMatchesRequest()
+            request.CopyFrom(wanted)
+            request.page_token = token
             return self._link.ask(lambda on: on.match.ListMatches, request, timeout=self._timeout)[0]
 
         return (_convert.match_info(match) for answer in pages(page) for match in answer.matches)
-
-    def close(self) -> None:
-        """Closes the channel, and stops a private server, if this process started it."""
-        self._link.close()
 
     def __repr__(self) -> str:
         """Names the server."""

@@ -6,7 +6,7 @@ import abc
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ._errors import (
+from .errors import (
     BatchOwnerOnly,
     BoardwireError,
     BotFailed,

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from collections.abc import Iterable
+from datetime import timezone
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from ._spec import Field, FieldKind, Game, GameSpec, Option, Table
+from ._info import CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
+from ._spec import (
+    ActionSpec,
+    Axis,
+    Column,
+    ComponentTable,
+    Game,
+    GameOption,
+    GameSpec,
+    ValueKind,
+    ViewField,
+)
 from ._types import (
     Autoreset,
     BatchStep,
+    Forfeit,
     IllegalActions,
-    Invitation,
-    MatchInfo,
+    LegalAction,
     Observation,
     Outcome,
     Reward,
     ScoreLine,
-    Seed,
 )
 from .v1 import batch_pb2, catalog_pb2, match_pb2, match_service_pb2, observation_pb2
-
-#: Who plays at the seats of a batch that bots do not play.
-LEARNER = "learner"
 
 
 def game(message: catalog_pb2.Game) -> Game:
@@ -34,7 +43,7 @@ def game(message: catalog_pb2.Game) -> Game:
         min_seats=message.min_seats,
         max_seats=message.max_seats,
         options=tuple(
-            Option(
+            GameOption(
                 name=option.name,
                 description=option.description,
                 default=option.default_value,
@@ -55,9 +64,13 @@ def game_spec(message: catalog_pb2.GameSpec) -> GameSpec:
         game=game(message.game),
         seats=message.seats,
         options=dict(message.options),
-        actions=tuple(message.actions),
+        action_specs=tuple(
+            ActionSpec(action.label, action.verb, action.table, action.row) for action in message.actions
+        ),
         fields={field.name: _field(field) for field in message.fields},
         view_bytes=message.view_bytes,
+        public_fields={field.name: _field(field) for field in message.public_fields},
+        public_view_bytes=message.public_view_bytes,
         tables={table.name: _table(table) for table in message.tables},
         max_plies=message.max_plies,
         min_score=message.min_score,
@@ -67,24 +80,31 @@ def game_spec(message: catalog_pb2.GameSpec) -> GameSpec:
     )
 
 
-def _field(message: catalog_pb2.Field) -> Field:
-    kind = catalog_pb2.FieldKind.Name(message.kind).removeprefix("FIELD_KIND_").lower()
-    return Field(
+def _field(message: catalog_pb2.ViewField) -> ViewField:
+    return ViewField(
         name=message.name,
         offset=message.offset,
-        shape=tuple(message.shape),
+        axes=tuple(Axis(axis.name, axis.size) for axis in message.axes),
         max=message.max,
-        kind=cast(FieldKind, kind),
+        kind=_kind(message.kind),
         table=message.table,
         names=tuple(message.names),
         description=message.description,
     )
 
 
-def _table(message: catalog_pb2.Table) -> Table:
-    values = np.array(message.values, dtype=np.int32).reshape(message.rows, len(message.columns))
+def _table(message: catalog_pb2.ComponentTable) -> ComponentTable:
+    columns = tuple(
+        Column(column.name, _kind(column.kind), column.table, tuple(column.names))
+        for column in message.columns
+    )
+    values = np.array(message.values, dtype=np.int32).reshape(message.rows, len(columns))
     values.flags.writeable = False
-    return Table(message.name, tuple(message.columns), values)
+    return ComponentTable(message.name, columns, values)
+
+
+def _kind(value: catalog_pb2.ValueKind.ValueType) -> ValueKind:
+    return cast(ValueKind, _word(catalog_pb2.ValueKind, value))
 
 
 def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observation:
@@ -103,6 +123,7 @@ def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observa
         substituted=message.substituted,
         outcome=_outcome(message.outcome) if message.HasField("outcome") else None,
         text=message.text,
+        actions=tuple(LegalAction(action.index, action.label) for action in message.actions),
     )
 
 
@@ -110,7 +131,9 @@ def _outcome(message: observation_pb2.Outcome) -> Outcome:
     return Outcome(
         scores=tuple(message.scores),
         ranks=tuple(message.ranks),
-        forfeited_by=message.forfeited_by if message.HasField("forfeited_by") else None,
+        forfeits=tuple(
+            cast(Forfeit, _word(observation_pb2.Forfeit, why)) if why else None for why in message.forfeits
+        ),
         explanations=tuple(
             tuple(ScoreLine(line.source, line.points) for line in explanation.lines)
             for explanation in message.explanations
@@ -127,7 +150,7 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
     mask = np.unpackbits(packed, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
     final_view = None
     if columns.final_views:
-        shape = k, list(about.seats).count(LEARNER), spec.view_bytes
+        shape = k, about.learners, spec.view_bytes
         final_view = np.frombuffer(message.final_view, dtype=np.uint8).reshape(shape)
     return BatchStep(
         first=message.first,
@@ -147,38 +170,62 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
 
 def match_info(message: match_pb2.Match) -> MatchInfo:
     """What everybody may know of a match."""
-    reward = match_pb2.RewardKind.Name(message.reward).removeprefix("REWARD_KIND_").lower()
-    policy = match_pb2.IllegalActionPolicy.Name(message.illegal_actions)
-    state = match_pb2.MatchState.Name(message.state).removeprefix("MATCH_STATE_").lower()
-    source = match_pb2.SeedSource.Name(message.seed_source).removeprefix("SEED_SOURCE_").lower()
+    opening = message.seed_opening if message.HasField("seed_opening") else None
+    closed = message.close_reason
     return MatchInfo(
         id=message.id,
         game=message.game,
-        seats=tuple(message.seats),
-        joined=bits(message.joined),
+        players=tuple(message.players),
         options=dict(message.options),
-        reward=cast(Reward, reward),
+        reward=cast(Reward, _word(match_pb2.RewardKind, message.reward)),
         skip_forced=message.skip_forced,
-        illegal_actions=cast(IllegalActions, policy.removeprefix("ILLEGAL_ACTION_POLICY_").lower()),
-        spec_digest=message.spec_digest,
-        state=cast(Literal["playing", "over", "closed"], state),
-        episode=message.episode,
-        ply=message.ply,
-        seed_commitment=message.seed_commitment,
-        seed=_seed(message.seed) if message.HasField("seed") else None,
-        seed_source=cast(Literal["drawn", "given"], source),
+        illegal_actions=cast(IllegalActions, _word(match_pb2.IllegalActionPolicy, message.illegal_actions)),
         seat_may_seed=message.seat_may_seed,
         private=message.private,
+        labels=dict(message.labels),
+        spec_digest=message.spec_digest,
+        state=cast(MatchState, _word(match_pb2.MatchState, message.state)),
+        close_reason=cast(CloseReason, _word(match_pb2.CloseReason, closed)) if closed else None,
+        joined=bits(message.joined),
+        waiting_for=bits(message.waiting_for),
+        episode=message.episode,
+        ply=message.ply,
+        create_time=message.create_time.ToDatetime(timezone.utc),
+        last_action_time=message.last_action_time.ToDatetime(timezone.utc),
+        seed_commitment=message.seed_commitment,
+        seed_source=cast(Literal["drawn", "given"], _word(match_pb2.SeedSource, message.seed_source)),
+        seed_opening=None if opening is None else _seed_opening(opening),
     )
 
 
-def _seed(message: match_pb2.Seed) -> Seed:
-    return Seed(message.seed if message.HasField("seed") else None, message.salt, message.key)
+def _seed_opening(message: match_pb2.SeedOpening) -> SeedOpening:
+    return SeedOpening(message.seed if message.HasField("seed") else None, message.salt, message.key)
 
 
 def invitations(message: match_service_pb2.CreateMatchResponse) -> tuple[Invitation, ...]:
     """The invitations of a new match, in seat order."""
-    return tuple(Invitation(given.seat, given.invitation) for given in message.invitations)
+    return tuple(Invitation(given.seat, given.code) for given in message.invitations)
+
+
+def server_info(message: catalog_pb2.Server) -> ServerInfo:
+    """What a server is."""
+    limits = message.limits
+    return ServerInfo(
+        version=message.version,
+        protocols=tuple(message.protocols),
+        features=tuple(message.features),
+        limits=Limits(
+            message_bytes=limits.message_bytes,
+            matches=limits.matches,
+            matches_per_caller=limits.matches_per_caller,
+            waiting_calls=limits.waiting_calls,
+            match_idle_timeout=limits.match_idle_timeout.ToTimedelta(),
+            batches=limits.batches,
+            environments=limits.environments,
+            environments_per_caller=limits.environments_per_caller,
+            batch_idle_timeout=limits.batch_idle_timeout.ToTimedelta(),
+        ),
+    )
 
 
 def reward(name: Reward) -> match_pb2.RewardKind.ValueType:
@@ -195,6 +242,18 @@ def policy(name: IllegalActions) -> match_pb2.IllegalActionPolicy.ValueType:
 def autoreset(name: Autoreset) -> batch_pb2.AutoresetMode.ValueType:
     """The wire's word for what becomes of environments whose episodes have ended."""
     return batch_pb2.AutoresetMode.Value(f"AUTORESET_MODE_{_one_of(name, get_args(Autoreset)).upper()}")
+
+
+def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:
+    """The wire's words for how matches stand."""
+    known = get_args(MatchState)
+    return [match_pb2.MatchState.Value(f"MATCH_STATE_{_one_of(name, known).upper()}") for name in names]
+
+
+def _word(enum: Any, value: int) -> str:
+    """The word of an enum's value: `VALUE_KIND_ID` is `id`."""
+    prefix = enum.Name(0).removesuffix("UNSPECIFIED")
+    return cast(str, enum.Name(value)).removeprefix(prefix).lower()
 
 
 def _one_of(name: str, known: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ._spec import Field, Table
+    from ._spec import ComponentTable, ViewField
 
 _Index = NDArray[np.intp]
 
@@ -24,7 +24,7 @@ class FeatureLayout:
         high: The largest value of each feature: `float32[features]`, 1.
     """
 
-    def __init__(self, fields: Iterable[Field], tables: Mapping[str, Table]) -> None:
+    def __init__(self, fields: Iterable[ViewField], tables: Mapping[str, ComponentTable]) -> None:
         """Lays out the features of `fields`."""
         names: list[str] = []
         low_bytes, wide = _Indices(), _Indices()
@@ -42,7 +42,7 @@ class FeatureLayout:
             if field.kind == "id":
                 ids[field.table][0].add(values)
                 ids[field.table][1].add(columns)
-            elif field.kind in ("seat", "code"):
+            elif field.kind in ("seat", "category"):
                 hot.add(np.repeat(values, len(parts)))
                 columns_hot.add(columns)
                 places.add(np.tile(np.arange(len(parts)), field.size))
@@ -120,18 +120,18 @@ def _runs(columns: _Index) -> list[tuple[slice, slice]]:
     ]
 
 
-def _parts(field: Field, tables: Mapping[str, Table]) -> Sequence[str]:
+def _parts(field: ViewField, tables: Mapping[str, ComponentTable]) -> Sequence[str]:
     """The ends of the names of one value's features."""
     if field.kind == "id":
-        return [f".{column}" for column in tables[field.table].columns]
-    if field.kind == "code":
+        return [f".{column.name}" for column in tables[field.table].columns]
+    if field.kind == "category":
         return [f".{name}" for name in field.names]
     if field.kind == "seat":
         return [f".{seat}" for seat in range(field.max + 1)]
     return [""]
 
 
-def _values(field: Field) -> list[str]:
+def _values(field: ViewField) -> list[str]:
     return [field.name + "".join(f"[{i}]" for i in index) for index in product(*map(range, field.shape))]
 
 

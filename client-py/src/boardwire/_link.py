@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from ._channel import Connection, Stubs, Unary
-from ._errors import ConnectionLost, ServerShuttingDown
 from ._server import PrivateServer
+from .errors import ConnectionLost, ServerShuttingDown
 
 #: How long a private server may take that has said it is going down.
 _ENDING_SECONDS = 10.0

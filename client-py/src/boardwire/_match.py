@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, SupportsIndex
 from . import _convert
 from ._channel import Connection
 from ._closing import Closing
+from ._info import Invitation, MatchInfo
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
-from ._types import Invitation, MatchInfo
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Match(Closing):
     ) -> None:
         """Is called by `Client.create_match`."""
         self.id = info.id
-        self.spec = client._table(info.game, len(info.seats), info.options, info.spec_digest)
+        self.spec = client._table(info.game, len(info.players), info.options, info.spec_digest)
         self.host_token = host_token
         self.invitations = invitations
         self._client = client
@@ -51,7 +51,7 @@ class Match(Closing):
         """
         for given in self.invitations:
             if given.seat == seat:
-                return self._client._join(self._connection, given.invitation, self.host_token)
+                return self._client._join(self._connection, given.code, self.host_token)
         remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
         raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
 
@@ -66,6 +66,26 @@ class Match(Closing):
             lambda on: on.match.Reset,
             request,
             timeout=WAIT_SECONDS,
+            token=self.host_token,
+            advice=MATCH_GOES_ON,
+        )
+
+    def resign(self, seat: int, *, episode: int | None = None) -> None:
+        """Ends the present episode against a remote seat: it is last, the others share the first place.
+
+        Args:
+            seat: The seat, counted from 0.
+            episode: The episode, which makes it safe to repeat; when left out, whichever is present.
+
+        Raises:
+            EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
+            InvalidField: It is no remote seat.
+        """
+        request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
+        self._connection.call(
+            lambda on: on.match.Resign,
+            request,
+            timeout=self._client._timeout,
             token=self.host_token,
             advice=MATCH_GOES_ON,
         )

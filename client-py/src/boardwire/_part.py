@@ -8,24 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._errors import BatchActionOutOfRange
+from . import _convert
+from ._batch_stream import Asked
 from ._seat import WAIT_SECONDS
 from ._types import BatchStep
+from .errors import BatchActionOutOfRange
 from .v1 import batch_service_pb2 as pb
 
 if TYPE_CHECKING:
     from ._batch import Batch
-
-
-class Asked:
-    """A request on the stream that has not been collected."""
-
-    __slots__ = ("answer", "opening")
-
-    def __init__(self, opening: int) -> None:
-        """Was sent on this opening of the stream."""
-        self.opening = opening
-        self.answer: pb.RunBatchResponse | None = None
 
 
 class BatchPart:
@@ -51,6 +42,8 @@ class BatchPart:
     def send(self, actions: ArrayLike) -> None:
         """Sends an action for every environment, and does not wait for what follows.
 
+        A batch opened with `keep` first waits for what was sent before for any of the same environments.
+
         Args:
             actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
         """
@@ -60,7 +53,7 @@ class BatchPart:
             first=self.first,
             count=self.environments,
         )
-        self._asked.append(self._batch._send(pb.RunBatchRequest(step=request)))
+        self._asked.append(self._batch._stream.send(request, self.rows))
 
     def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received.
@@ -71,29 +64,44 @@ class BatchPart:
         Raises:
             IllegalAction: An action is not legal now, and the batch refuses such; none was stepped.
             EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
+            ConnectionLost: The answer was lost. With `keep` it may be received again; else the batch is gone.
             RuntimeError: No actions have been sent.
         """
-        if not self._asked:
+        if not self._is_waiting():
             raise RuntimeError("nothing has been sent whose answer could be received")
-        return self._batch._receive(self._asked.popleft(), timeout)
+        asked, batch = self._asked[0], self._batch
+        try:
+            answer = batch._stream.receive(asked, timeout)
+        finally:
+            if not batch._stream.may_answer(asked):
+                self._asked.popleft()
+        return _convert.batch_step(answer, batch.spec, batch._about)
 
     def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
-        if self._asked:
+        if self._is_waiting():
             raise RuntimeError("receive what has been sent before another step")
         self.send(actions)
         return self.recv(timeout=timeout)
+
+    def _is_waiting(self) -> bool:
+        """Whether something has been sent and is still to be received."""
+        while self._asked and self._batch._stream.is_dropped(self._asked[0]):
+            self._asked.popleft()
+        return bool(self._asked)
 
     def _bytes(self, actions: ArrayLike) -> bytes:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
             raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        if given.dtype == np.uint8:
+        wire = self._batch._wire
+        if given.dtype == wire:
             return given.tobytes()
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        if given.min() < 0 or given.max() > 255:
-            at = int(np.flatnonzero((given < 0) | (given > 255))[0])
+        most = np.iinfo(wire).max
+        if given.min() < 0 or given.max() > most:
+            at = int(np.flatnonzero((given < 0) | (given > most))[0])
             environment, action, known = self.first + at, int(given[at]), len(self._batch.spec.actions)
             raise BatchActionOutOfRange(
                 f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
@@ -103,7 +111,7 @@ class BatchPart:
                     "actions": str(known),
                 },
             )
-        return given.astype(np.uint8).tobytes()
+        return given.astype(wire).tobytes()
 
     def __repr__(self) -> str:
         """Names its environments."""

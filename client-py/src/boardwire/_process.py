@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._errors import StartError
+from .errors import StartError
 
 _READY = "listening on "
 _STOP_SECONDS = 5.0

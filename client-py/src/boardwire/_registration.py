@@ -13,9 +13,9 @@ import subprocess
 import warnings
 from collections.abc import Iterable
 
-from ._errors import StartError
 from ._server import find_binary
 from ._spec import Game
+from .errors import StartError
 
 _SECONDS = 30.0
 

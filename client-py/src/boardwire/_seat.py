@@ -9,10 +9,11 @@ from typing import Protocol, SupportsIndex
 from . import _convert
 from ._channel import Connection
 from ._closing import Closing
-from ._errors import ActionOutOfRange
+from ._info import MatchInfo
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
-from ._types import MatchInfo, Observation
+from ._types import Observation
+from .errors import ActionOutOfRange
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 
@@ -73,7 +74,13 @@ class Seat(Closing):
         self._host_token = host_token
 
     def observe(
-        self, *, wait: bool = False, text: bool = False, explain: bool = False, timeout: float | None = None
+        self,
+        *,
+        wait: bool = False,
+        text: bool = False,
+        explain: bool = False,
+        actions: bool = False,
+        timeout: float | None = None,
     ) -> Observation:
         """Shows what the seat may know.
 
@@ -81,9 +88,11 @@ class Seat(Closing):
             wait: Whether to answer only when the seat has something to decide or the episode is over.
             text: Whether to add the position as text.
             explain: Whether to add where the points came from, once the episode is over.
+            actions: Whether to add the legal actions with their labels.
             timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
         """
-        request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=_extras(text, explain))
+        extras = _extras(text, explain, actions)
+        request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=extras)
         return self._ask(request, timeout, wait)
 
     def act(
@@ -93,6 +102,7 @@ class Seat(Closing):
         wait: bool = True,
         text: bool = False,
         explain: bool = False,
+        actions: bool = False,
         timeout: float | None = None,
     ) -> Observation:
         """Makes the decision that the last observation asks for; observes first when there is none.
@@ -104,6 +114,7 @@ class Seat(Closing):
             wait: Whether to answer only when the seat has something to decide again or the episode is over.
             text: Whether to add the position as text.
             explain: Whether to add where the points came from, once the episode is over.
+            actions: Whether to add the legal actions with their labels.
             timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
 
         Raises:
@@ -122,7 +133,7 @@ class Seat(Closing):
             decision=seen.decision,
             action=index,
             wait=wait,
-            extras=_extras(text, explain),
+            extras=_extras(text, explain, actions),
         )
         return self._ask(request, timeout, wait)
 
@@ -132,6 +143,7 @@ class Seat(Closing):
         *,
         wait: bool = True,
         text: bool = False,
+        actions: bool = False,
         timeout: float | None = None,
     ) -> Observation:
         """Begins the next episode: at once for the only remote seat, else when all remote seats have asked.
@@ -142,6 +154,7 @@ class Seat(Closing):
                 the match was given, or is secret.
             wait: Whether to answer only when the seat has something to decide or the episode is over.
             text: Whether to add the position as text.
+            actions: Whether to add the legal actions with their labels.
             timeout: Seconds; `WAIT_SECONDS` when left out.
 
         Raises:
@@ -153,13 +166,33 @@ class Seat(Closing):
             seed=None if seed is None else operator.index(seed),
             episode=self.last.episode if self.last else None,
             wait=wait,
-            extras=_extras(text, False),
+            extras=_extras(text, False, actions),
         )
         if seed is not None and self._host_token:
             # The host gives the seed, and the seat looks.
             _Calls(self._connection, self._host_token).ask(request, timeout or WAIT_SECONDS)
-            return self.observe(wait=wait, text=text, timeout=timeout)
+            return self.observe(wait=wait, text=text, actions=actions, timeout=timeout)
         return self._ask(request, timeout, True)
+
+    def resign(
+        self, *, text: bool = False, explain: bool = False, timeout: float | None = None
+    ) -> Observation:
+        """Gives up the episode of the last observation: the seat is last, the others share the first place.
+
+        Observes first when there is no observation. To repeat it is safe.
+
+        Args:
+            text: Whether to add the position as text.
+            explain: Whether to add where the points came from.
+            timeout: Seconds; the client's own when left out.
+
+        Raises:
+            EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
+        """
+        seen = self.last or self.observe()
+        extras = _extras(text, explain, False)
+        request = pb.ResignRequest(match_id=self.match_id, episode=seen.episode, extras=extras)
+        return self._ask(request, timeout, False)
 
     def info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
@@ -211,7 +244,9 @@ class _Calls:
             return call(lambda on: on.match.Act, request).observation
         if isinstance(request, pb.ObserveRequest):
             return call(lambda on: on.match.Observe, request).observation
-        return call(lambda on: on.match.Reset, request).observation
+        if isinstance(request, pb.ResetRequest):
+            return call(lambda on: on.match.Reset, request).observation
+        return call(lambda on: on.match.Resign, request).observation
 
     def close(self) -> None:
         pass
@@ -226,5 +261,7 @@ def fetch_match(connection: Connection, match_id: str, timeout: float, token: st
     return _convert.match_info(answer.match)
 
 
-def _extras(text: bool, explain: bool) -> observation_pb2.Extras | None:
-    return observation_pb2.Extras(text=text, explanation=explain) if text or explain else None
+def _extras(text: bool, explain: bool, actions: bool) -> observation_pb2.Extras | None:
+    if not (text or explain or actions):
+        return None
+    return observation_pb2.Extras(text=text, explanation=explain, actions=actions)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._channel import Connection
-from ._errors import StartError
 from ._process import ServerProcess
+from .errors import StartError
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
 _STARTED_AGAIN = "the private server had ended and was started again: what was in its memory is gone"

@@ -7,6 +7,7 @@ knows a game.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from ._features import FeatureLayout
 
-#: What the values of a field mean: the row of a table (0 is none), a number of things, 0 or 1, a seat
-#: relative to the viewer (0 none, 1 the viewer, 2 the next clockwise), or one of a few named values.
-FieldKind = Literal["id", "count", "flag", "seat", "code"]
+#: What the values of a field or column mean: the row of a table (0 is none), a number of things or a place on
+#: a track, 0 or 1, a seat relative to the viewer (0 none, 1 the viewer, 2 the next clockwise; to the public 1
+#: is seat 0), or one of a few named values.
+ValueKind = Literal["id", "count", "flag", "seat", "category"]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class GameOption:
     """An option of a match.
 
     Attributes:
@@ -62,34 +64,69 @@ class Game:
     rules_version: int
     min_seats: int
     max_seats: int
-    options: tuple[Option, ...]
+    options: tuple[GameOption, ...]
     catalogue_digest: str
     provenance: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ActionSpec:
+    """One action: what people read, and what it does to which row of which table.
+
+    Attributes:
+        label: The words for it; no other action of the game has the same.
+        verb: What it does, such as `draft`.
+        table: The table of the component that it does it to; empty if it is none.
+        row: The row of that table; without one, the number of the thing.
+    """
+
+    label: str
+    verb: str
+    table: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One dimension of a field.
+
+    Attributes:
+        name: What is counted along it, such as `seat` or `round`.
+        size: How many there are.
+    """
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewField:
     """One named field of a view.
 
     Attributes:
         name: The name, such as `lines`.
         offset: The byte at which it begins.
-        shape: The sizes, slowest first; empty for a single value.
+        axes: Its dimensions, slowest first; none for a single value.
         max: The largest value.
         kind: What the values mean.
         table: The table whose rows the values name, for kind `id`.
-        names: The name of each value, for kind `code`.
+        names: The name of each value, for kind `category`.
         description: One sentence for people.
     """
 
     name: str
     offset: int
-    shape: tuple[int, ...]
+    axes: tuple[Axis, ...]
     max: int
-    kind: FieldKind
+    kind: ValueKind
     table: str
     names: tuple[str, ...]
     description: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its axes, slowest first; empty for a single value."""
+        return tuple(axis.size for axis in self.axes)
 
     @property
     def width(self) -> int:
@@ -99,7 +136,7 @@ class Field:
     @property
     def size(self) -> int:
         """The number of values."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
@@ -124,18 +161,35 @@ class Field:
         return wide.reshape(shape)
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: What it holds, such as `duration`.
+        kind: What the values mean.
+        table: The table whose rows the values name, for kind `id`.
+        names: The name of each value, for kind `category`.
+    """
+
+    name: str
+    kind: ValueKind
+    table: str
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class ComponentTable:
     """A part of the catalogue as a matrix: row `i` describes id `i`, row 0 (none) is all zero.
 
     Attributes:
-        name: The table's name, which fields refer to.
+        name: The table's name, which fields, actions and columns refer to.
         columns: What each column holds.
         values: `int32[rows, columns]`, read-only.
     """
 
     name: str
-    columns: tuple[str, ...]
+    columns: tuple[Column, ...]
     values: NDArray[np.int32]
 
 
@@ -148,8 +202,11 @@ class GameSpec:
         seats: How many seats.
         options: Every option with its value.
         actions: The label of every action: action `i` is `actions[i]`.
-        fields: The fields of a view by name, in the order of their bytes.
-        view_bytes: Bytes of a view.
+        action_specs: The same with verb, table and row.
+        fields: The fields of a seat's view by name, in the order of their bytes.
+        view_bytes: Bytes of a seat's view.
+        public_fields: The fields of the public's view: what everybody at the table may know.
+        public_view_bytes: Bytes of the public's view.
         tables: The component catalogue by table.
         max_plies: No episode has more plies.
         min_score: No final score is below this.
@@ -162,23 +219,27 @@ class GameSpec:
     game: Game
     seats: int
     options: Mapping[str, str]
-    actions: tuple[str, ...]
-    fields: Mapping[str, Field]
+    action_specs: tuple[ActionSpec, ...]
+    fields: Mapping[str, ViewField]
     view_bytes: int
-    tables: Mapping[str, Table]
+    public_fields: Mapping[str, ViewField]
+    public_view_bytes: int
+    tables: Mapping[str, ComponentTable]
     max_plies: int
     min_score: int
     max_score: int
     digest: str
     chance_streams: tuple[str, ...]
+    actions: tuple[str, ...] = field(init=False, repr=False)
     layout: FeatureLayout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Prepares the feature layout."""
+        """Prepares the labels and the feature layout."""
+        object.__setattr__(self, "actions", tuple(action.label for action in self.action_specs))
         object.__setattr__(self, "layout", FeatureLayout(self.fields.values(), self.tables))
 
     def decode(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:
-        """Splits a view, or a batch of views, into its named fields.
+        """Splits a seat's view, or a batch of views, into its named fields.
 
         Args:
             view: `uint8[..., bytes]`.
@@ -187,6 +248,17 @@ class GameSpec:
             For each field `uint8[..., *shape]` or `uint16[..., *shape]`, 0 to the field's maximum.
         """
         return {name: field.decode(view) for name, field in self.fields.items()}
+
+    def decode_public(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:
+        """Splits the public's view, or a batch of such views, into its named fields.
+
+        Args:
+            view: `uint8[..., public bytes]`.
+
+        Returns:
+            For each field `uint8[..., *shape]` or `uint16[..., *shape]`, 0 to the field's maximum.
+        """
+        return {name: field.decode(view) for name, field in self.public_fields.items()}
 
     def features(self, view: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Turns a view, or a batch of views, into numbers for a network.
@@ -197,7 +269,7 @@ class GameSpec:
         - `count`: itself divided by the field's maximum;
         - `flag`: itself;
         - `seat`: a one-hot of none, the viewer, and the others clockwise;
-        - `code`: a one-hot of its names.
+        - `category`: a one-hot of its names.
 
         `layout.names` names every feature, such as `hand[0].duration`.
 

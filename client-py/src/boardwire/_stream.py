@@ -7,21 +7,31 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 import grpc
 
-from ._channel import Connection, Stubs, bearer, code_name, inherited
-from ._errors import BoardwireError, error
+from ._channel import Connection, Stubs, bearer, inherited
+from ._status import error, refused
+from .errors import ServerFault
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 
 #: What a seat can ask for.
-SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest
+SeatRequest = pb.ObserveRequest | pb.ActRequest | pb.ResetRequest | pb.ResignRequest
 
-_Req = TypeVar("_Req")
-_Res = TypeVar("_Res")
+_TAGS = 2**32
+
+
+class Tagged(Protocol):
+    """A request of a stream, or the answer that repeats its tag."""
+
+    tag: int
+
+
+_Req = TypeVar("_Req", bound=Tagged)
+_Res = TypeVar("_Res", bound=Tagged)
 
 
 class Stream(Generic[_Req, _Res]):
@@ -46,6 +56,7 @@ class Stream(Generic[_Req, _Res]):
         self._pid = 0
         self._requests: queue.SimpleQueue[_Req | None] = queue.SimpleQueue()
         self._answers: Iterator[_Res] | None = None
+        self._sent = self._answered = 0
         self._watch = Watch()
         self._finalizer: weakref.finalize[..., Any] | None = None
 
@@ -55,13 +66,14 @@ class Stream(Generic[_Req, _Res]):
         return self._answers is not None and self._pid == os.getpid()
 
     def send(self, request: _Req) -> None:
-        """Sends a request, and waits for nothing.
+        """Numbers a request and sends it, and waits for nothing.
 
         Raises:
             BoardwireError: The stream does not open.
         """
         if not self.is_open:
             self._open()
+        self._sent = request.tag = (self._sent + 1) % _TAGS
         self._requests.put(request)
 
     def receive(self, timeout: float) -> _Res:
@@ -89,6 +101,10 @@ class Stream(Generic[_Req, _Res]):
             self.close()
             raise
         self._watch.disarm()
+        self._answered = (self._answered + 1) % _TAGS
+        if answer.tag != self._answered:
+            self.close()
+            raise ServerFault(f"the answer to request {self._answered} is tagged {answer.tag}")
         return answer
 
     def _open(self) -> None:
@@ -96,6 +112,7 @@ class Stream(Generic[_Req, _Res]):
             inherited.append((self._answers, self._stubs))
         self._pid = os.getpid()
         self.openings += 1
+        self._sent = self._answered = 0
         requests = self._requests = queue.SimpleQueue()
         stubs = self._stubs = self._connection.borrow()
         call = self._method(stubs)(iter(requests.get, None), metadata=bearer(self._token))
@@ -131,39 +148,11 @@ class PlayStream:
             BoardwireError: The request was refused, or the stream broke.
         """
         self._stream.send(_play_request(request))
-        answer = self._stream.receive(timeout)
-        if answer.HasField("error"):
-            raise refused(answer.error)
-        return answer.observation
+        return _observation(self._stream.receive(timeout))
 
     def close(self) -> None:
         """Ends the stream; the next request opens another."""
         self._stream.close()
-
-
-class Refusal(Protocol):
-    """What a stream answers to a request that it refuses."""
-
-    @property
-    def code(self) -> int:
-        """The status code."""
-
-    @property
-    def reason(self) -> str:
-        """The reason."""
-
-    @property
-    def message(self) -> str:
-        """What was wrong."""
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """The values that the message mentions."""
-
-
-def refused(refusal: Refusal) -> BoardwireError:
-    """The exception for a request that a stream has refused."""
-    return error(code_name(refusal.code), refusal.reason, refusal.message, refusal.metadata)
 
 
 def _hang_up(pid: int, requests: queue.SimpleQueue[Any]) -> None:
@@ -241,4 +230,19 @@ def _play_request(request: SeatRequest) -> pb.PlayRequest:
         return pb.PlayRequest(act=request)
     if isinstance(request, pb.ObserveRequest):
         return pb.PlayRequest(observe=request)
-    return pb.PlayRequest(reset=request)
+    if isinstance(request, pb.ResetRequest):
+        return pb.PlayRequest(reset=request)
+    return pb.PlayRequest(resign=request)
+
+
+def _observation(answer: pb.PlayResponse) -> observation_pb2.Observation:
+    kind = answer.WhichOneof("answer")
+    if kind == "act":
+        return answer.act.observation
+    if kind == "observe":
+        return answer.observe.observation
+    if kind == "reset":
+        return answer.reset.observation
+    if kind == "resign":
+        return answer.resign.observation
+    raise refused(answer.error)

@@ -1,8 +1,7 @@
-"""What a match is made of, as plain values."""
+"""What is played, as plain values: observations, outcomes, the steps of batches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,11 +16,13 @@ Reward = Literal["rank", "win", "margin", "score"]
 #: one drawn from the episode's seed is played for it, or it loses the episode.
 IllegalActions = Literal["reject", "first_legal", "seeded_legal", "forfeit"]
 
-
 #: What becomes of an environment of a batch whose episode has ended: the next step begins the next episode,
 #: the same step does, or nothing before a reset.
 Autoreset = Literal["next_step", "same_step", "disabled"]
 
+#: Why a seat forfeited an episode: an illegal action where that forfeits, no choice in the time it had, it
+#: resigned, or the host ended the episode against it.
+Forfeit = Literal["illegal_action", "time", "resigned", "host"]
 
 #: The seat of a row whose episode is over.
 NOBODY = 255
@@ -48,14 +49,27 @@ class Outcome:
         scores: The final score of each seat; empty when the episode was truncated or forfeited.
         ranks: The place of each seat, 1 is first; seats that share a place have the same number; empty
             when the episode was truncated.
-        forfeited_by: The seat that lost by an illegal action, if one did.
+        forfeits: For each seat why it forfeited the episode, or None where it did not; empty when none did.
         explanations: Where the points of each seat came from, when asked for.
     """
 
     scores: tuple[int, ...]
     ranks: tuple[int, ...]
-    forfeited_by: int | None
+    forfeits: tuple[Forfeit | None, ...]
     explanations: tuple[tuple[ScoreLine, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LegalAction:
+    """An action that a seat may choose now.
+
+    Attributes:
+        index: Its index, for `act`.
+        label: What it does, in words: `GameSpec.actions[index]`.
+    """
+
+    index: int
+    label: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,12 +83,13 @@ class Observation:
         view: What the seat may know: `uint8[bytes]`, laid out as `GameSpec.fields` says.
         mask: The legal actions: `int8[actions]`, 0 or 1; all 0 when the seat owes no decision.
         pending: The seats that owe a decision, in order.
-        reward: The reward since this seat's last decision.
+        reward: The reward since this seat's last decision, a `float32`; 0 until the episode is over.
         terminated: Whether the episode has ended by the rules, or by a forfeit.
         truncated: Whether it was cut at its greatest length.
         substituted: Whether this seat's last action was illegal and another was played for it.
         outcome: How it ended, once it has.
         text: The position for people, when asked for; else empty.
+        actions: The legal actions with their labels, ascending, when asked for; else empty.
     """
 
     episode: int
@@ -89,6 +104,7 @@ class Observation:
     substituted: bool
     outcome: Outcome | None
     text: str
+    actions: tuple[LegalAction, ...]
 
     @property
     def over(self) -> bool:
@@ -126,7 +142,8 @@ class BatchStep:
         episode: `uint32[n]`, the number of the episode shown, on request.
         scores: `int32[k, seats]`, final scores; 0 when truncated or forfeited; on request.
         ranks: `uint8[k, seats]`, places, 1 is first; 0 when truncated; on request.
-        final_view: `uint8[k, learners, bytes]`, what the learner seats saw at the end, on request.
+        final_view: `uint8[k, learners, bytes]`, what the learner's seats, ascending, saw at the end; zero
+            where a line-up has fewer than another; on request.
     """
 
     first: int
@@ -166,75 +183,3 @@ class BatchStep:
     def over(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether an episode has ended, one way or the other."""
         return (self.flags & 3).astype(np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class Invitation:
-    """What lets one agent in, once.
-
-    Attributes:
-        seat: The seat, counted from 0.
-        invitation: The word to join with, also in another process or on another machine.
-    """
-
-    seat: int
-    invitation: str
-
-
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """A seed with the salt of its commitment.
-
-    Attributes:
-        seed: The seed, 0 to 2**64 - 1, if it was given or follows from one that was.
-        salt: 16 bytes.
-        key: The 32 bytes of the episode's key, which all its randomness follows from.
-    """
-
-    seed: int | None
-    salt: bytes
-    key: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class MatchInfo:
-    """What everybody may know of a match.
-
-    Attributes:
-        id: The match's id.
-        game: The game's id.
-        seats: Who sits at each seat: `remote`, or the name of a bot.
-        joined: The seats that are bots or have been joined.
-        options: Every option with its value.
-        reward: What a seat is rewarded for.
-        skip_forced: Whether the engine plays decisions with a single legal action.
-        illegal_actions: What happens to illegal actions.
-        spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
-        state: `playing`, `over` or `closed`.
-        episode: The present episode, counted from 0.
-        ply: How many actions have been applied in it.
-        seed_commitment: 32 bytes: BLAKE3 of the match's id, the present episode (4 bytes, low first), the
-            spec digest, the episode's key and the salt.
-        seed: What is behind the commitment, once it may be known.
-        seed_source: Whether the server has drawn the seed, or somebody gave it and can compute every card.
-        seat_may_seed: Whether the only remote seat may give seeds.
-        private: Whether the match is shown to its host and its seats alone.
-    """
-
-    id: str
-    game: str
-    seats: tuple[str, ...]
-    joined: tuple[int, ...]
-    options: Mapping[str, str]
-    reward: Reward
-    skip_forced: bool
-    illegal_actions: IllegalActions
-    spec_digest: str
-    state: Literal["playing", "over", "closed"]
-    episode: int
-    ply: int
-    seed_commitment: bytes
-    seed: Seed | None
-    seed_source: Literal["drawn", "given"]
-    seat_may_seed: bool
-    private: bool

@@ -14,6 +14,7 @@ fn generate(out: &Path) {
         .out_dir(out)
         .bytes(".")
         .btree_map(".")
+        .extern_path(".google.rpc", "::tonic_types::pb")
         .compile_fds(compiler.file_descriptor_set())
         .expect("the code can be generated");
     compiler.include_source_info(false);

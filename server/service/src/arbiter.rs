@@ -3,6 +3,7 @@
 //! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
 //! in the pool, from a copy of what their seat knows. Whoever waits is woken after every change and looks again.
 
+mod closing;
 mod episode;
 mod observation;
 mod settings;
@@ -12,17 +13,19 @@ mod waiting;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+pub use closing::CloseReason;
+pub use episode::{Forfeit, Forfeited};
 pub use observation::{Ending, Extras, Observation};
 pub use settings::{IllegalActions, Player, Settings};
-pub use summary::Summary;
+pub use summary::{Phase, Position, Summary};
 
-use crate::error::ServiceError;
+use crate::error::{ServiceError, list};
 use crate::pool::Owner;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
@@ -74,13 +77,14 @@ pub struct Arbiter {
     round: AtomicU64,
     /// The most calls a seat may have waiting.
     most_waiting: usize,
+    created: SystemTime,
 }
 
 struct Inner {
     standing: Standing,
     tickets: Vec<Ticket>,
     votes: SeatSet,
-    ended: Option<ServiceError>,
+    closed: Option<CloseReason>,
     /// How many rounds of bots have begun.
     rounds: u64,
     /// When the match was last used.
@@ -92,6 +96,7 @@ impl Arbiter {
     /// calls waiting. [`begin`](Self::begin) lets it begin.
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
+        let created = SystemTime::now();
         let invite = |player: &Player| match player {
             Player::Remote => Ticket { invitation: secret::word(), ..Ticket::default() },
             Player::Bot(_) => Ticket::default(),
@@ -100,7 +105,7 @@ impl Arbiter {
             standing: Standing::new(&table, &settings),
             tickets: settings.players.iter().map(invite).collect(),
             votes: SeatSet::EMPTY,
-            ended: None,
+            closed: None,
             rounds: 0,
             used: Instant::now(),
         };
@@ -114,6 +119,7 @@ impl Arbiter {
             owner,
             round: AtomicU64::new(0),
             most_waiting,
+            created,
         }
     }
 
@@ -169,7 +175,7 @@ impl Arbiter {
     /// A seat that has been joined already, unless by the same `request`; a match that has ended for good.
     pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, ServiceError> {
         let mut inner = self.lock();
-        inner.open()?;
+        self.refuse_closed(&inner)?;
         inner.used = Instant::now();
         let ticket = &mut inner.tickets[seat.index()];
         match &ticket.token {
@@ -268,15 +274,13 @@ impl Arbiter {
     ) -> Result<(), ServiceError> {
         let left = {
             let mut inner = self.lock();
-            inner.open()?;
+            self.refuse_closed(&inner)?;
             let present = inner.standing.episode();
-            match leave {
-                Some(episode) if episode < present => return Ok(()),
-                Some(episode) if episode > present => {
-                    let (expected, value) = (format!("{present} or less"), episode.to_string());
-                    return Err(ServiceError::BadField { field: "episode", value, expected });
+            if let Some(episode) = leave {
+                inner.standing.not_to_come(episode)?;
+                if episode < present {
+                    return Ok(());
                 }
-                _ => {}
             }
             if self.may_begin(&mut inner, role, seed)? {
                 inner.votes = SeatSet::EMPTY;
@@ -310,17 +314,47 @@ impl Arbiter {
         Ok(inner.votes == remote)
     }
 
-    /// Ends the match for good; whoever waits is told.
-    pub fn end(&self, reason: ServiceError) {
-        self.lock().ended.get_or_insert(reason);
-        self.round.store(0, Ordering::Relaxed);
-        self.owner.cancel();
-        self.changed.notify_waiters();
+    /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it.
+    ///
+    /// # Errors
+    /// A seat that is not the caller's, or not remote; an episode that is over or has not come; a match that has ended
+    /// for good; more calls that wait than a seat may have.
+    pub async fn resign(
+        self: &Arc<Self>,
+        role: Role,
+        named: Option<u32>,
+        episode: Option<u32>,
+    ) -> Result<(), ServiceError> {
+        let forfeited = self.resigning(role, named)?;
+        let round = self.until(role, |inner| {
+            if self.bots_think() {
+                return Ok(None);
+            }
+            inner.standing.forfeit(episode.unwrap_or(inner.standing.episode()), forfeited)?;
+            Ok(Some(self.settle(inner)))
+        });
+        self.carry_on(round.await?);
+        Ok(())
     }
 
-    /// Ends the match because its host says so.
-    pub fn close(&self) {
-        self.end(ServiceError::MatchClosed { id: self.id.clone() });
+    fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, ServiceError> {
+        let remote = self.settings.remote();
+        let named_seat = named.and_then(|seat| remote.iter().find(|known| u32::from(known.number()) == seat));
+        match (role, named) {
+            (Role::Seat(seat), None) => Ok(Forfeited { seat, why: Forfeit::Resigned }),
+            (Role::Seat(seat), Some(_)) if named_seat == Some(seat) => {
+                Ok(Forfeited { seat, why: Forfeit::Resigned })
+            }
+            (Role::Seat(_), Some(_)) => Err(ServiceError::HostOnly { id: self.id.clone() }),
+            (Role::Host, _) => {
+                let seat = named_seat.ok_or_else(|| ServiceError::BadField {
+                    field: "seat",
+                    value: named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string()),
+                    expected: format!("a remote seat: {}", list(remote)),
+                })?;
+                Ok(Forfeited { seat, why: Forfeit::Host })
+            }
+        }
     }
 
     /// Plays what follows upon a change without an agent; gives the bots that have to think.
@@ -357,14 +391,7 @@ impl Arbiter {
     /// Ends the match for good, since nobody can play for the bot.
     fn bot_failed(&self, inner: &mut Inner, BotFault { seat, what }: &BotFault) {
         tracing::error!(match_id = self.id, seat = seat.number(), what, "a bot failed");
-        inner.ended.get_or_insert(ServiceError::BotFailed { id: self.id.clone(), seat: *seat });
-    }
-}
-
-impl Inner {
-    /// Refuses when the match has ended for good.
-    fn open(&self) -> Result<(), ServiceError> {
-        self.ended.clone().map_or(Ok(()), Err)
+        inner.closed.get_or_insert(CloseReason::BotFailed { seat: *seat });
     }
 }
 

@@ -9,6 +9,7 @@
 mod block;
 mod columns;
 mod environment;
+mod ledger;
 mod plan;
 mod select;
 mod snapshot;
@@ -24,15 +25,15 @@ use tokio::sync::Notify;
 pub use block::Block;
 pub(crate) use block::Environments;
 pub use columns::Step;
-pub use plan::{Autoreset, Begin, Columns, Plan, flag};
+pub use plan::{Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::error::ServiceError;
 use crate::pool::{Owner, Pool};
-use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::Table;
 use block::Todo;
-use columns::{Buffers, Rows, Widths};
+use columns::{Buffers, Widths};
+use ledger::{Asked, Ledger, Numbered};
 use work::{Effort, Piece, Taken};
 
 /// What a message has beside its columns, at most.
@@ -59,6 +60,8 @@ pub struct Opening {
     pub first: u64,
     /// The seed that all episodes' seeds follow from.
     pub seed: u64,
+    /// The most bytes of a message, which its owner takes.
+    pub message_bytes: usize,
 }
 
 /// One batch.
@@ -76,6 +79,7 @@ pub struct Batch {
     /// How many threads it has.
     threads: usize,
     buffers: Buffers,
+    ledger: Mutex<Ledger>,
     idle: Mutex<Idle>,
     freed: Notify,
 }
@@ -98,7 +102,7 @@ impl Batch {
         pool: &Pool,
     ) -> Result<Arc<Self>, ServiceError> {
         let batch = Arc::new(Self::undealt(id, table, opening, pool));
-        batch.take(batch.all()).await?.work(Todo::Open).await?;
+        batch.take(batch.all()).await?.work(Todo::Open, None).await?;
         Ok(batch)
     }
 
@@ -107,7 +111,6 @@ impl Batch {
         let plan = Arc::new(opening.plan.clone());
         let widths = widths(info, plan.columns);
         let per_block = if plan.has_quick_bots() { BLOCK } else { THINKING_BLOCK };
-        let players: Vec<String> = plan.players.iter().map(ToString::to_string).collect();
         let piece = |first: usize| {
             let count = per_block.min(opening.environments - first);
             let number = opening.first.wrapping_add(first as u64);
@@ -118,17 +121,18 @@ impl Batch {
         let blocks = (0..opening.environments).step_by(per_block).map(piece).collect();
         Self {
             id,
-            kind: Digest::of(&(table.digest, players, plan.skip_forced)),
-            opening,
+            kind: Digest::of(&(table.digest, plan.skip_forced)),
             plan,
             widths,
             per_block,
             owner: pool.owner(),
             threads: pool.threads(),
             buffers: Buffers::default(),
+            ledger: Mutex::new(Ledger::new(opening.environments)),
             idle: Mutex::new(Idle { blocks, ended: None }),
             freed: Notify::new(),
             table,
+            opening,
         }
     }
 
@@ -155,7 +159,7 @@ impl Batch {
     pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
         let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();
         let environments = if mask.is_empty() { self.opening.environments } else { chosen };
-        (environments * SAVED_BYTES).min(MAX_MESSAGE_BYTES)
+        (environments * SAVED_BYTES).min(self.opening.message_bytes)
     }
 
     /// The most bytes that the rows of `count` environments take, of all when it is 0.
@@ -171,6 +175,10 @@ impl Batch {
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
@@ -221,16 +229,18 @@ impl Batch {
         self.freed.notify_waiters();
     }
 
-    /// Steps `count` environments from `first` on, all that follow when it is 0.
+    /// Steps `count` environments from `first` on, all that follow when it is 0. A repeated request with the
+    /// `sequence` number of the last answer is given that answer again.
     ///
     /// # Errors
-    /// A run that does not fit, as many actions as it does not have, or an action that may not be chosen;
-    /// then no environment has been stepped.
+    /// A run that does not fit, as many actions as it does not have, a number that is not due, or an action that may
+    /// not be chosen; then no environment has been stepped.
     pub async fn step(
         self: &Arc<Self>,
         first: u32,
         count: u32,
         actions: Bytes,
+        sequence: Option<u64>,
     ) -> Result<Step, ServiceError> {
         let range = self.run_of(first, count)?;
         if actions.len() != range.len() {
@@ -240,40 +250,40 @@ impl Batch {
                 expected: format!("one byte for each of {} environments", range.len()),
             });
         }
+        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Step(actions.clone()) });
         let taken = self.take(range).await?;
+        if let Some(step) = taken.answered(request.as_ref())? {
+            return Ok(step);
+        }
         taken.check(&actions)?;
-        taken.work(Todo::Step(actions)).await
+        taken.work(Todo::Step(actions), request).await
     }
 
-    /// Begins episodes in all environments, or in those of `mask`.
+    /// Begins episodes in all environments, or in those of a mask. A repeated request with the `sequence` number of the
+    /// last answer is given that answer again.
     ///
     /// # Errors
-    /// A mask of the wrong length, or as many seeds as it does not have environments.
-    pub async fn reset(
-        self: &Arc<Self>,
-        mask: &[u8],
-        seed: Option<u64>,
-        seeds: &[u64],
-    ) -> Result<Step, ServiceError> {
+    /// A mask of the wrong length, as many seeds as it does not have environments, or a number that is not due.
+    pub async fn reset(self: &Arc<Self>, asked: Reset, sequence: Option<u64>) -> Result<Step, ServiceError> {
+        let Reset { mask, seed, seeds } = &asked;
         let chosen = self.chosen(mask)?;
-        if !seeds.is_empty() && (seeds.len() != chosen.len() || seed.is_some()) {
-            let (other, count) = if seed.is_some() { (" beside `seed`", 0) } else { ("", chosen.len()) };
+        if !seeds.is_empty() && seeds.len() != chosen.len() {
             return Err(ServiceError::BadField {
                 field: "seeds",
                 value: format!("{} seeds", seeds.len()),
-                expected: format!("empty or {count} seeds{other}"),
+                expected: format!("empty or {} seeds", chosen.len()),
             });
         }
-        let mut own = seeds.iter();
-        let how = |()| match (own.next(), seed) {
-            (Some(&seed), _) => Begin::Seeded(seed),
-            (None, Some(seed)) => Begin::Keyed(seed),
-            (None, None) => Begin::Next,
-        };
         let mut hows = vec![None; self.opening.environments];
-        let begins: Vec<Begin> = std::iter::repeat_n((), chosen.len()).map(how).collect();
-        chosen.iter().zip(begins).for_each(|(&at, how)| hows[at] = Some(how));
-        self.take(self.all()).await?.work(Todo::Reset(hows)).await
+        for (at, &environment) in chosen.iter().enumerate() {
+            hows[environment] = Some(Begin { key: *seed, own: seeds.get(at).copied() });
+        }
+        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Reset(asked) });
+        let taken = self.take(self.all()).await?;
+        if let Some(step) = taken.answered(request.as_ref())? {
+            return Ok(step);
+        }
+        taken.work(Todo::Reset(hows), request).await
     }
 
     /// Saves all environments, or those of `mask`.
@@ -284,15 +294,16 @@ impl Batch {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
         let snapshot = taken.apart(move |taken| {
-            let saved: Vec<_> = chosen.iter().map(|&at| taken.save(at)).collect();
-            snapshot::seal(&key, &taken.batch.kind, &saved)
+            let saved = chosen.iter().map(|&at| taken.save(at));
+            snapshot::seal(&key, &taken.batch.kind, saved)
         });
         let (_, snapshot) = snapshot.await?;
-        if snapshot.len() > MAX_MESSAGE_BYTES - MESSAGE_HEAD {
+        let most = self.opening.message_bytes;
+        if snapshot.len() > most - MESSAGE_HEAD {
             return Err(ServiceError::BadField {
                 field: "mask",
                 value: format!("a snapshot of {} bytes", snapshot.len()),
-                expected: format!("for fewer environments: a message has at most {MAX_MESSAGE_BYTES} bytes"),
+                expected: format!("for fewer environments: a message has at most {most} bytes"),
             });
         }
         Ok(snapshot.into())
@@ -325,7 +336,7 @@ impl Batch {
         });
         let (taken, loaded) = loaded.await?;
         loaded.map_err(|problem| ServiceError::SnapshotInvalid { problem })?;
-        taken.work(Todo::Show).await
+        taken.work(Todo::Show, None).await
     }
 
     /// Takes the blocks of these environments, once no other call has any of them.
@@ -372,7 +383,7 @@ fn widths(info: &boardwire_kernel::GameInfo, columns: Columns) -> Widths {
 pub fn row_bytes(info: &boardwire_kernel::GameInfo, plan: &Plan) -> usize {
     let seats = usize::from(info.seats);
     let scores = if plan.columns.scores { 5 * seats } else { 0 };
-    let views = if plan.columns.final_views { plan.learners.len() as usize * info.layout.bytes() } else { 0 };
+    let views = if plan.columns.final_views { plan.learners() * info.layout.bytes() } else { 0 };
     widths(info, plan.columns).row() + 4 + scores + views
 }
 

@@ -14,7 +14,6 @@ use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::pool::{Flow, Owner, Pool, Slice, Work};
 use crate::requests::{RequestId, Requests};
-use crate::run::MAX_MESSAGE_BYTES;
 use crate::secret;
 use crate::tables::Table;
 
@@ -50,6 +49,8 @@ pub struct Peer(pub(crate) u64);
 pub struct Batches {
     limits: Limits,
     key: SnapshotKey,
+    /// Whether the key was given, and did not come with the process.
+    lasting: bool,
     pool: Arc<Pool>,
     /// On whose behalf memory is given back.
     janitor: Owner,
@@ -125,9 +126,10 @@ impl Batches {
     /// this process alone.
     #[must_use]
     pub fn new(limits: Limits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
+        let lasting = key.is_some();
         let key = key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes()));
         let (janitor, inner) = (pool.owner(), Mutex::default());
-        Self { limits, key, pool, janitor, requests: Requests::default(), inner }
+        Self { limits, key, lasting, pool, janitor, requests: Requests::default(), inner }
     }
 
     /// The key of this server's snapshots.
@@ -136,10 +138,16 @@ impl Batches {
         &self.key
     }
 
-    /// How long a batch stays that nobody uses.
+    /// How much the server holds, and for how long.
     #[must_use]
-    pub fn idle_time(&self) -> Duration {
-        self.limits.idle
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether other servers with the same key take this one's snapshots, and this one theirs.
+    #[must_use]
+    pub fn has_lasting_snapshots(&self) -> bool {
+        self.lasting
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -161,13 +169,21 @@ impl Batches {
         opening: Opening,
         terms: Terms,
     ) -> Result<Leased, ServiceError> {
-        let most = (MAX_MESSAGE_BYTES - MESSAGE_HEAD) / row_bytes(table.rules.info(), &opening.plan);
-        let environments = opening.environments;
+        let Opening { environments, message_bytes, .. } = opening;
+        let row = row_bytes(table.rules.info(), &opening.plan);
+        let most = message_bytes.saturating_sub(MESSAGE_HEAD) / row;
+        if most == 0 {
+            return Err(ServiceError::BadField {
+                field: "max_message_bytes",
+                value: message_bytes.to_string(),
+                expected: format!("at least {}, for one environment", MESSAGE_HEAD + row),
+            });
+        }
         if !(1..=most).contains(&environments) {
             return Err(ServiceError::BadField {
                 field: "environments",
                 value: environments.to_string(),
-                expected: format!("from 1 to {most}"),
+                expected: format!("from 1 to {most}, whose rows fit a message of {message_bytes} bytes"),
             });
         }
         let peer = terms.peer;

@@ -121,6 +121,11 @@ pub enum ServiceError {
     /// The action does not exist.
     #[error("environment {environment}: there is no action {action}: indices are below {actions}")]
     BatchActionOutOfRange { environment: usize, action: u8, actions: usize },
+    /// The answer would not have the number that the request states.
+    #[error(
+        "sequence {sequence} is not due for these environments: due is {expected}, or the last request again"
+    )]
+    SequenceStale { expected: u64, sequence: u64 },
     /// An episode has ended that nothing resets by itself.
     #[error("the episode of environment {environment} is over: a reset begins the next")]
     EnvironmentOver { environment: usize },

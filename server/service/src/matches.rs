@@ -9,7 +9,7 @@ use boardwire_kernel::Seat;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::arbiter::{Arbiter, Role, Settings};
+use crate::arbiter::{Arbiter, CloseReason, Role, Settings};
 use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::pool::Pool;
@@ -37,6 +37,19 @@ impl Default for Limits {
     fn default() -> Self {
         Self { matches: 100_000, per_caller: 50_000, waiting: 16, idle: Duration::from_secs(4 * 60 * 60) }
     }
+}
+
+/// How many matches are looked at in one go, with the list locked, and how often for one page.
+const CHUNK: usize = 1_000;
+const CHUNKS: usize = 10;
+
+/// Some of the matches, in the order of their ids.
+#[derive(Default)]
+pub struct Page {
+    /// The matches.
+    pub matches: Vec<Arc<Arbiter>>,
+    /// The id of the last one looked at; none when there are no more.
+    pub last: Option<String>,
 }
 
 /// The matches there are.
@@ -110,10 +123,10 @@ impl Matches {
         &self.tables
     }
 
-    /// How long a match stays that nobody uses.
+    /// How many matches the server holds, and for how long.
     #[must_use]
-    pub fn idle_time(&self) -> Duration {
-        self.limits.idle
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -206,18 +219,38 @@ impl Matches {
         self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(ServiceError::UnknownToken)
     }
 
-    /// Up to `size` matches whose ids come after `after`, in the order of their ids; private ones are left out.
-    #[must_use]
-    pub fn list(&self, after: &str, size: usize) -> Vec<Arc<Arbiter>> {
+    /// Up to `size` matches whose ids come after `after` and that `wanted` names, in the order of their ids; private
+    /// ones are left out. A page may be short where many are not wanted.
+    pub fn list(&self, after: &str, size: usize, wanted: impl Fn(&Arbiter) -> bool) -> Page {
+        let mut page = Page::default();
+        let mut after = after.to_owned();
+        // What stands in a match is looked at when the list is free again.
+        for _ in 0..CHUNKS {
+            let chunk = self.following(&after);
+            let Some(last) = chunk.last() else { return Page { last: None, ..page } };
+            last.id().clone_into(&mut after);
+            for arbiter in chunk {
+                if !arbiter.settings().private && wanted(&arbiter) {
+                    if page.matches.len() == size {
+                        return page;
+                    }
+                    page.matches.push(Arc::clone(&arbiter));
+                }
+                page.last = Some(arbiter.id().to_owned());
+            }
+        }
+        page
+    }
+
+    /// The matches whose ids come next after `after`, open and closed ones.
+    fn following(&self, after: &str) -> Vec<Arc<Arbiter>> {
         let inner = self.lock();
-        let shown = |arbiter: &&Arc<Arbiter>| !arbiter.settings().private;
-        let closed = inner.closed.iter().filter(|arbiter| arbiter.id() > after);
         let from = (Bound::Excluded(after), Bound::Unbounded);
-        let open = inner.open.range::<str, _>(from).map(|(_, open)| &open.arbiter);
-        let open = open.filter(shown).take(size);
-        let page: BTreeMap<&str, &Arc<Arbiter>> =
-            open.chain(closed.filter(shown)).map(|arbiter| (arbiter.id(), arbiter)).collect();
-        page.into_values().take(size).map(Arc::clone).collect()
+        let open = inner.open.range::<str, _>(from).map(|(_, open)| &open.arbiter).take(CHUNK);
+        let closed = inner.closed.iter().filter(|arbiter| arbiter.id() > after);
+        let all: BTreeMap<&str, &Arc<Arbiter>> =
+            open.chain(closed).map(|arbiter| (arbiter.id(), arbiter)).collect();
+        all.into_values().take(CHUNK).map(Arc::clone).collect()
     }
 
     /// Turns an invitation into a seat and its token.
@@ -249,7 +282,7 @@ impl Matches {
         if arbiter.role(token)? != Role::Host {
             return Err(ServiceError::HostOnly { id: id.to_owned() });
         }
-        arbiter.close();
+        arbiter.close(CloseReason::Host);
         self.put_away(&arbiter);
         Ok(arbiter)
     }
@@ -263,8 +296,7 @@ impl Matches {
         };
         for arbiter in open.into_iter().filter(idle) {
             tracing::info!(match_id = arbiter.id(), "match expired");
-            let (id, seconds) = (arbiter.id().to_owned(), limit.as_secs());
-            arbiter.end(ServiceError::MatchExpired { id, seconds });
+            arbiter.close(CloseReason::Idle { limit });
             self.put_away(&arbiter);
         }
     }
@@ -307,7 +339,7 @@ impl Matches {
         self.stopped.send_replace(true);
         let open: Vec<_> = self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect();
         for arbiter in open {
-            arbiter.end(ServiceError::ShuttingDown);
+            arbiter.close(CloseReason::ShuttingDown);
         }
     }
 

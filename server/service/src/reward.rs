@@ -18,7 +18,7 @@ pub enum RewardKind {
 
 impl RewardKind {
     /// The reward of `seat` when `loser` has forfeited: it counts as having lost the game's greatest score.
-    pub(crate) fn of_forfeit(self, seat: Seat, loser: Seat, info: &GameInfo) -> f64 {
+    pub(crate) fn of_forfeit(self, seat: Seat, loser: Seat, info: &GameInfo) -> f32 {
         let seats = usize::from(info.seats);
         let mut scores = [0; MAX_SEATS];
         scores[loser.index()] = -info.scores.1;
@@ -26,7 +26,7 @@ impl RewardKind {
     }
 
     /// The reward of `seat` for these final scores and places.
-    pub(crate) fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f64 {
+    pub(crate) fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
         let own = ranks[seat.index()];
         match self {
             Self::Rank => {
@@ -36,11 +36,11 @@ impl RewardKind {
             }
             Self::Win if own == 1 => 1.0 / small(ranks.iter().filter(|&&rank| rank < 2).count()),
             Self::Win => 0.0,
-            Self::Score => scores[seat.index()].into(),
+            Self::Score => exact(scores[seat.index()]),
             Self::Margin => {
                 let others = scores.iter().enumerate().filter(|(other, _)| *other != seat.index());
                 let best = others.map(|(_, &score)| score).max().unwrap_or(0);
-                f64::from(scores[seat.index()]) - f64::from(best)
+                exact(scores[seat.index()] - best)
             }
         }
     }
@@ -53,9 +53,15 @@ pub(crate) fn forfeit_ranks(loser: Seat, seats: u8) -> [u8; MAX_SEATS] {
     ranks
 }
 
-/// A number of seats as a float: exact, since tables are small.
-fn small(seats: usize) -> f64 {
+/// A number of seats as a float.
+fn small(seats: usize) -> f32 {
     u8::try_from(seats).unwrap_or(u8::MAX).into()
+}
+
+/// A score as a float.
+#[expect(clippy::cast_precision_loss, reason = "scores are far below 2^24")]
+fn exact(score: i32) -> f32 {
+    score as f32
 }
 
 #[cfg(test)]
@@ -63,7 +69,7 @@ mod tests {
     use super::*;
     use boardwire_kernel::Outcome;
 
-    fn rewards(kind: RewardKind, scores: &[i32]) -> Vec<f64> {
+    fn rewards(kind: RewardKind, scores: &[i32]) -> Vec<f32> {
         let outcome = Outcome::ranked(scores, &vec![0; scores.len()]);
         let seats = Seat::all(u8::try_from(scores.len()).expect("few seats"));
         seats.map(|seat| kind.of(seat, outcome.scores(), outcome.ranks())).collect()

@@ -4,6 +4,7 @@ mod answers;
 mod batch;
 mod catalog;
 mod match_;
+mod pages;
 #[cfg(test)]
 mod secrecy;
 
@@ -71,19 +72,4 @@ fn named(seat: usize, name: &str, remote: &str) -> Result<Player, ServiceError> 
         given,
         expected: format!("{remote}, {}", UnknownBot::KNOWN),
     })
-}
-
-/// The page size to serve for the one asked for: 0 asks for the most.
-fn page_size(asked: u32) -> usize {
-    const MOST: u32 = 1_000;
-    if asked == 0 { MOST as usize } else { asked.min(MOST) as usize }
-}
-
-/// Refuses a page token that no answer of ours has held.
-fn bad_page(token: &str) -> ServiceError {
-    ServiceError::BadField {
-        field: "page_token",
-        value: token.to_owned(),
-        expected: "empty or the next_page_token of the page before".to_owned(),
-    }
 }

@@ -99,7 +99,7 @@ pub async fn run_within(
 
 /// Ends matches and the leases of batches that nobody uses, for ever.
 async fn expire(matches: &Matches, batches: &Batches) {
-    let idle = matches.idle_time().min(batches.idle_time());
+    let idle = matches.limits().idle.min(batches.limits().idle);
     let mut often = tokio::time::interval((idle / 8).max(Duration::from_millis(10)));
     loop {
         often.tick().await;
@@ -118,7 +118,8 @@ async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Resul
         .register_encoded_file_descriptor_set(boardwire_api::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()?;
-    let catalog = CatalogServiceServer::new(Catalog(Arc::clone(matches)))
+    let catalog = Catalog { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    let catalog = CatalogServiceServer::new(catalog)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let plane = MatchServiceServer::new(MatchPlane(Arc::clone(matches)))

@@ -19,7 +19,12 @@ pub(crate) fn seed() -> u64 {
 
 /// A fresh name that nobody can guess: 32 hexadecimal digits.
 pub(crate) fn word() -> String {
-    random::<16>().iter().fold(String::with_capacity(32), |mut word, byte| {
+    hex(&random::<16>())
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut word, byte| {
         use std::fmt::Write as _;
         let _ = write!(word, "{byte:02x}");
         word

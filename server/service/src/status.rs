@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use prost::Message as _;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -192,6 +193,11 @@ impl ServiceError {
                     ("actions", text(actions)),
                 ],
             ),
+            Self::SequenceStale { expected, sequence } => (
+                Code::Aborted,
+                "SEQUENCE_STALE",
+                vec![("expected", text(expected)), ("sequence", text(sequence))],
+            ),
             Self::EnvironmentOver { environment } => {
                 (Code::FailedPrecondition, "ENVIRONMENT_OVER", vec![("environment", text(environment))])
             }
@@ -256,7 +262,7 @@ impl ServiceError {
                     Self::UnknownOption { .. } | Self::OptionValue { .. } => {
                         format!("options.{}", value("option"))
                     }
-                    Self::UnknownBot { seat, .. } => format!("seats[{seat}]"),
+                    Self::UnknownBot { seat, .. } => format!("players[{seat}]"),
                     Self::BadField { field, .. } => (*field).to_owned(),
                     Self::ActionOutOfRange { .. } => "action".to_owned(),
                     Self::BatchActionOutOfRange { environment, .. } => format!("actions[{environment}]"),
@@ -294,6 +300,13 @@ impl ServiceError {
             }
             _ => {}
         }
+    }
+}
+
+impl From<ServiceError> for tonic_types::Status {
+    /// The refusal as streams carry it: what a single call has in its trailers.
+    fn from(error: ServiceError) -> Self {
+        Self::decode(Status::from(error).details()).expect("it was encoded just now")
     }
 }
 

@@ -14,7 +14,7 @@ use boardwire_server::tables::Tables;
 use tokio::net::TcpListener;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
-use tonic_types::StatusExt as _;
+use tonic_types::{RpcStatusExt as _, StatusExt as _};
 
 type Client = BatchServiceClient<Channel>;
 
@@ -53,10 +53,15 @@ impl Server {
     }
 }
 
+/// One line-up of these players.
+fn line_up(names: &[&str]) -> Vec<LineUp> {
+    vec![LineUp { players: names.iter().map(|&name| name.to_owned()).collect() }]
+}
+
 fn opening(environments: u32) -> OpenBatchRequest {
     OpenBatchRequest {
         game: "faraway".to_owned(),
-        seats: vec!["learner".to_owned(), "random".to_owned()],
+        line_ups: line_up(&["learner", "random"]),
         environments,
         seed: Some(7),
         ..OpenBatchRequest::default()
@@ -91,7 +96,8 @@ impl Owned {
     }
 
     fn stepping(&self, first: u32, count: u32, actions: &[u8]) -> StepBatchRequest {
-        StepBatchRequest { batch_id: self.id.clone(), actions: actions.to_vec().into(), first, count }
+        let actions = actions.to_vec().into();
+        StepBatchRequest { batch_id: self.id.clone(), actions, first, count, sequence: None }
     }
 }
 
@@ -131,14 +137,14 @@ async fn a_stream_of_halves_and_single_calls_show_the_same() {
         // Both halves are under way before the first is answered.
         for (first, half) in [(0, &actions[..150]), (150, &actions[150..])] {
             let step = run_batch_request::Request::Step(streamed.stepping(first, 150, half));
-            ask.send(RunBatchRequest { request: Some(step) }).await.expect("the stream is open");
+            ask.send(RunBatchRequest { tag: first, request: Some(step) }).await.expect("the stream is open");
         }
         shown = single.step(actions).await.expect("legal");
         for (first, rows) in [(0, 0..150), (150, 150..300)] {
             let answer = answers.message().await.expect("the stream is open").expect("an answer");
             let Some(run_batch_response::Answer::Step(half)) = answer.answer else { panic!("{answer:?}") };
             let bytes = shown.view.len() / 300;
-            assert_eq!(half.first, first);
+            assert_eq!((answer.tag, half.first), (first, first));
             assert_eq!(half.view, shown.view[rows.start * bytes..rows.end * bytes]);
             assert_eq!(half.reward, shown.reward[rows.start * 8..rows.end * 8]);
         }
@@ -149,23 +155,24 @@ async fn a_stream_of_halves_and_single_calls_show_the_same() {
 async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
     let server = Server::start(Limits::default()).await;
     let mut owned = Owned::open(server.client().await, opening(2)).await;
-    let requests = vec![
-        RunBatchRequest { request: None },
-        RunBatchRequest { request: Some(run_batch_request::Request::Step(owned.stepping(0, 0, &[255; 2]))) },
-        RunBatchRequest { request: Some(run_batch_request::Request::Step(owned.stepping(9, 0, &[]))) },
-        RunBatchRequest {
-            request: Some(run_batch_request::Request::Reset(ResetBatchRequest {
-                batch_id: owned.id.clone(),
-                ..ResetBatchRequest::default()
-            })),
-        },
+    let reset = ResetBatchRequest { batch_id: owned.id.clone(), ..ResetBatchRequest::default() };
+    let requests = [
+        None,
+        Some(run_batch_request::Request::Step(owned.stepping(0, 0, &[255; 2]))),
+        Some(run_batch_request::Request::Step(owned.stepping(9, 0, &[]))),
+        Some(run_batch_request::Request::Reset(reset)),
     ];
+    let requests: Vec<_> =
+        (0..).zip(requests).map(|(tag, request)| RunBatchRequest { tag, request }).collect();
     let requests = owned.request(tokio_stream::iter(requests));
     let mut answers = owned.client.run_batch(requests).await.expect("it streams").into_inner();
     let mut reasons = Vec::new();
     while let Some(answer) = answers.message().await.expect("the stream does not fail") {
+        assert_eq!(answer.tag as usize, reasons.len(), "answers come in order");
         reasons.push(match answer.answer.expect("an answer") {
-            run_batch_response::Answer::Error(error) => error.reason,
+            run_batch_response::Answer::Error(error) => {
+                error.get_details_error_info().expect("a reason").reason
+            }
             run_batch_response::Answer::Step(step) => format!("{} rows", step.seat.len()),
         });
     }
@@ -187,7 +194,8 @@ async fn only_the_owner_steps_saves_and_closes() {
     owned.step(lowest(&shown)).await.expect("legal");
     let load = LoadBatchRequest { batch_id: owned.id.clone(), snapshot, ..Default::default() };
     let load = owned.request(load);
-    assert_eq!(owned.client.load_batch(load).await.expect("it is loaded").into_inner().step, Some(shown));
+    let loaded = owned.client.load_batch(load).await.expect("it is loaded").into_inner().step;
+    assert_eq!(loaded, Some(BatchStep { sequence: 3, ..shown }));
     owned.client.close_batch(with_token(close.clone(), &owned.token)).await.expect("the owner closes it");
     let refused = owned.client.close_batch(with_token(close, &owned.token)).await.expect_err("it is gone");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "BATCH_UNKNOWN"));
@@ -239,12 +247,18 @@ async fn a_full_server_says_so_until_a_batch_is_closed() {
 async fn openings_that_cannot_be_are_refused() {
     let server = Server::start(Limits { environments: usize::MAX, ..Limits::default() }).await;
     let mut client = server.client().await;
-    let seats = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let many = std::iter::repeat_n(line_up(&["learner", "random"]), 1_025).flatten().collect();
+    let uneven = [line_up(&["learner", "random"]), line_up(&["learner", "random", "random"])].concat();
     let openings = [
         (OpenBatchRequest { game: "chess".to_owned(), ..opening(1) }, "GAME_UNKNOWN"),
-        (OpenBatchRequest { seats: seats(&["learner"]), ..opening(1) }, "SEATS_OUT_OF_RANGE"),
-        (OpenBatchRequest { seats: seats(&["random", "random"]), ..opening(1) }, "FIELD_INVALID"),
-        (OpenBatchRequest { seats: seats(&["learner", "remote"]), ..opening(1) }, "BOT_UNKNOWN"),
+        (OpenBatchRequest { line_ups: line_up(&["learner"]), ..opening(1) }, "SEATS_OUT_OF_RANGE"),
+        (OpenBatchRequest { line_ups: line_up(&["random", "random"]), ..opening(1) }, "FIELD_INVALID"),
+        (OpenBatchRequest { line_ups: line_up(&["learner", "remote"]), ..opening(1) }, "BOT_UNKNOWN"),
+        (OpenBatchRequest { line_ups: vec![], ..opening(1) }, "FIELD_INVALID"),
+        (OpenBatchRequest { line_ups: uneven, ..opening(1) }, "FIELD_INVALID"),
+        (OpenBatchRequest { line_ups: many, ..opening(1) }, "FIELD_INVALID"),
+        (OpenBatchRequest { max_message_bytes: 1_000, ..opening(1) }, "FIELD_INVALID"),
+        (OpenBatchRequest { max_message_bytes: 20_000, ..opening(200) }, "FIELD_INVALID"),
         (opening(0), "FIELD_INVALID"),
         (opening(u32::MAX), "FIELD_INVALID"),
         (OpenBatchRequest { autoreset: 9, ..opening(1) }, "FIELD_INVALID"),

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CreateMatchRequest, GetMatchRequest, JoinMatchRequest, ListMatchesRequest, Match, OpenBatchRequest,
-    PlayRequest, SeedSource,
+    CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
+    OpenBatchRequest, PlayRequest, SeedSource,
 };
 use boardwire_games::Registry;
 use boardwire_server::batches::{self, Batches};
@@ -67,7 +67,7 @@ async fn until(holds: impl Fn() -> bool) {
 fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
     CreateMatchRequest {
         game: "faraway".to_owned(),
-        seats: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        players: seats.iter().map(|&seat| seat.to_owned()).collect(),
         request_id: request_id.to_owned(),
         ..CreateMatchRequest::default()
     }
@@ -76,7 +76,7 @@ fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
 fn open(environments: u32, bot: &str, request_id: &str) -> OpenBatchRequest {
     OpenBatchRequest {
         game: "faraway".to_owned(),
-        seats: vec![bot.to_owned(), "learner".to_owned()],
+        line_ups: vec![LineUp { players: vec![bot.to_owned(), "learner".to_owned()] }],
         environments,
         request_id: request_id.to_owned(),
         ..OpenBatchRequest::default()
@@ -111,7 +111,7 @@ async fn of_eight_creations_with_one_id_one_is_made() {
     for wrong in ["a", &"7".repeat(40_000)] {
         let refused = server.host().await.create_match(create(&["remote", "random"], wrong)).await;
         assert_eq!(reason(&refused.expect_err("it is no UUID")), "FIELD_INVALID");
-        let join = JoinMatchRequest { invitation: "x".to_owned(), request_id: wrong.to_owned() };
+        let join = JoinMatchRequest { code: "x".to_owned(), request_id: wrong.to_owned() };
         assert_eq!(
             reason(&server.host().await.join_match(join).await.expect_err("no UUID")),
             "FIELD_INVALID"
@@ -220,11 +220,11 @@ async fn a_match_that_nobody_uses_expires() {
     host.get_match(with_token(get, &used.host_token)).await.expect("it is shown");
     server.matches.expire(later);
     assert_eq!(server.matches.len(), 1);
-    let invitation = unused.invitations[0].invitation.clone();
-    let join = JoinMatchRequest { invitation, ..JoinMatchRequest::default() };
+    let code = unused.invitations[0].code.clone();
+    let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
     assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "INVITATION_UNKNOWN");
     let shown = host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
-    assert!(shown.into_inner().r#match.expect("a match").seed.is_some(), "it is closed for good");
+    assert!(shown.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
     server.matches.expire(later + Duration::from_secs(3600));
     assert!(server.matches.is_empty());
     // A request that is repeated after all this is a new one.
@@ -251,11 +251,11 @@ async fn a_private_match_is_shown_to_those_who_play_it() {
     host.get_match(with_token(get(&hidden), &hidden_token)).await.expect("the host is shown it");
     // Bots have played both to their ends. A drawn seed is shown then, but to nobody else while a match is open.
     assert_eq!(open.seed_source(), SeedSource::Drawn);
-    let seed = open.seed.clone().expect("its host is shown the seed of an episode that is over");
+    let seed = open.seed_opening.clone().expect("its host is shown the seed of an episode that is over");
     assert_eq!((seed.seed, seed.key.len()), (None, 32));
-    assert_eq!(listed.matches[0].seed, None);
+    assert_eq!(listed.matches[0].seed_opening, None);
     let anybody = host.get_match(get(&open)).await.expect("it is shown").into_inner();
-    assert_eq!(anybody.r#match.expect("a match").seed, None);
+    assert_eq!(anybody.r#match.expect("a match").seed_opening, None);
 }
 
 #[tokio::test]

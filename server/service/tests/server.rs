@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
-use tonic_types::StatusExt as _;
+use tonic_types::{RpcStatusExt as _, StatusExt as _};
 
 struct Server {
     channel: Channel,
@@ -44,7 +44,7 @@ async fn server(limit: usize) -> Server {
 fn create(seats: &[&str]) -> CreateMatchRequest {
     CreateMatchRequest {
         game: "faraway".to_owned(),
-        seats: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        players: seats.iter().map(|&seat| seat.to_owned()).collect(),
         seed: Some(7),
         ..CreateMatchRequest::default()
     }
@@ -75,8 +75,8 @@ async fn a_match_is_played_by_single_calls_and_by_a_stream() {
     for by_stream in [false, true] {
         let created = client.create_match(create(&["remote", "random"])).await.expect("it is created");
         let created = created.into_inner();
-        let invitation = created.invitations[0].invitation.clone();
-        let joined = client.join_match(JoinMatchRequest { invitation, ..JoinMatchRequest::default() });
+        let code = created.invitations[0].code.clone();
+        let joined = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
         let joined = joined.await.expect("it is joined").into_inner();
         let match_id = created.r#match.expect("a match").id;
         let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
@@ -97,12 +97,12 @@ async fn a_match_is_played_by_single_calls_and_by_a_stream() {
                 client.play(with_token(asked, &joined.token)).await.expect("it streams").into_inner();
             while let Some(seen) = next.take_if(|seen| !seen.terminated) {
                 let request = Some(play_request::Request::Act(act(&seen)));
-                ask.send(PlayRequest { request }).await.expect("the stream is open");
+                ask.send(PlayRequest { tag: 3, request }).await.expect("the stream is open");
                 let answer = answers.message().await.expect("the stream is open").expect("an answer");
-                let Some(play_response::Answer::Observation(seen)) = answer.answer else {
+                let (3, Some(play_response::Answer::Act(seen))) = (answer.tag, answer.answer.clone()) else {
                     panic!("{answer:?}")
                 };
-                next = Some(seen);
+                next = seen.observation;
             }
         } else {
             while let Some(seen) = next.take_if(|seen| !seen.terminated) {
@@ -121,28 +121,31 @@ async fn a_refusal_on_a_stream_is_an_answer_and_the_stream_goes_on() {
     let server = server(10).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
     let created = client.create_match(create(&["remote", "random"])).await.expect("created").into_inner();
-    let invitation = created.invitations[0].invitation.clone();
-    let joined = client.join_match(JoinMatchRequest { invitation, ..JoinMatchRequest::default() });
+    let code = created.invitations[0].code.clone();
+    let joined = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
     let joined = joined.await.expect("it is joined").into_inner();
     let match_id = created.r#match.expect("a match").id;
-    let request = |request| PlayRequest { request };
+    let request = |tag, request| PlayRequest { tag, request };
     let act = ActRequest { match_id: match_id.clone(), action: 999, ..ActRequest::default() };
     let observe = ObserveRequest { match_id, ..ObserveRequest::default() };
     let asked = vec![
-        request(Some(play_request::Request::Act(act))),
-        request(None),
-        request(Some(play_request::Request::Observe(observe))),
+        request(7, Some(play_request::Request::Act(act))),
+        request(0, None),
+        request(u32::MAX, Some(play_request::Request::Observe(observe))),
     ];
     let mut answers = client.play(with_token(tokio_stream::iter(asked), &joined.token)).await;
     let answers = answers.as_mut().expect("it streams").get_mut();
     let mut reasons = Vec::new();
     while let Some(answer) = answers.message().await.expect("the stream does not fail") {
-        reasons.push(match answer.answer.expect("an answer") {
-            play_response::Answer::Error(error) => error.reason,
-            play_response::Answer::Observation(seen) => format!("ply {}", seen.ply),
-        });
+        let told = match answer.answer.expect("an answer") {
+            play_response::Answer::Error(error) => error.get_details_error_info().expect("a reason").reason,
+            play_response::Answer::Observe(seen) => format!("ply {}", seen.observation.expect("shown").ply),
+            other => panic!("nobody asked for {other:?}"),
+        };
+        reasons.push((answer.tag, told));
     }
-    assert_eq!(reasons, ["ACTION_OUT_OF_RANGE", "FIELD_INVALID", "ply 1"]);
+    let reasons: Vec<_> = reasons.iter().map(|(tag, told)| (*tag, told.as_str())).collect();
+    assert_eq!(reasons, [(7, "ACTION_OUT_OF_RANGE"), (0, "FIELD_INVALID"), (u32::MAX, "ply 1")]);
 }
 
 #[tokio::test]
@@ -169,7 +172,7 @@ async fn lists_come_in_pages() {
     }
     let (mut ids, mut page_token) = (Vec::new(), String::new());
     loop {
-        let request = ListMatchesRequest { page_size: 2, page_token };
+        let request = ListMatchesRequest { page_size: 2, page_token, ..ListMatchesRequest::default() };
         let page = client.list_matches(request).await.expect("a page").into_inner();
         assert!(page.matches.len() <= 2);
         ids.extend(page.matches.into_iter().map(|listed| listed.id));
@@ -190,6 +193,74 @@ async fn lists_come_in_pages() {
 }
 
 #[tokio::test]
+async fn lists_are_filtered_by_game_state_and_labels() {
+    let server = server(10).await;
+    let mut client = MatchServiceClient::new(server.channel.clone());
+    let mut ids = vec![];
+    for (game, labels) in
+        [("faraway", vec![("cup", "1")]), ("faraway", vec![("cup", "2"), ("round", "1")]), ("rauha", vec![])]
+    {
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let labels = labels.into_iter().map(own).collect();
+        let asked = CreateMatchRequest { game: game.to_owned(), labels, ..create(&["remote", "random"]) };
+        let created = client.create_match(asked).await.expect("it is created").into_inner();
+        ids.push((created.r#match.expect("a match").id, created.host_token));
+    }
+    let closed = CloseMatchRequest { match_id: ids[1].0.clone() };
+    let closed = client.close_match(with_token(closed, &ids[1].1)).await.expect("it is closed").into_inner();
+    let closed = closed.r#match.expect("a match");
+    assert_eq!((closed.state(), closed.close_reason()), (MatchState::Closed, CloseReason::Host));
+    let label = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
+    let all = ListMatchesRequest::default;
+    let (playing, ended) = (MatchState::Playing as i32, MatchState::Closed as i32);
+    let asked = [
+        (all(), vec![0, 1, 2]),
+        (ListMatchesRequest { game: "faraway".to_owned(), ..all() }, vec![0, 1]),
+        (ListMatchesRequest { states: vec![playing], ..all() }, vec![0, 2]),
+        (ListMatchesRequest { states: vec![playing, ended], ..all() }, vec![0, 1, 2]),
+        (ListMatchesRequest { labels: label("cup", "2"), ..all() }, vec![1]),
+        (ListMatchesRequest { labels: label("cup", "3"), ..all() }, vec![]),
+        (ListMatchesRequest { labels: label("cup", "2"), states: vec![playing], ..all() }, vec![]),
+    ];
+    for (asked, wanted) in asked {
+        let listed = client.list_matches(asked.clone()).await.expect("they are listed").into_inner();
+        let mut found: Vec<usize> = listed
+            .matches
+            .iter()
+            .map(|listed| ids.iter().position(|(id, _)| *id == listed.id).expect("one of them"))
+            .collect();
+        found.sort_unstable();
+        assert_eq!((found, listed.next_page_token.as_str()), (wanted, ""), "{asked:?}");
+    }
+    let first = client.list_matches(ListMatchesRequest { page_size: 1, ..all() }).await.expect("a page");
+    let page_token = first.into_inner().next_page_token;
+    for wrong in [
+        ListMatchesRequest { page_token, game: "faraway".to_owned(), ..all() },
+        ListMatchesRequest { page_size: -1, ..all() },
+        ListMatchesRequest { states: vec![9], ..all() },
+    ] {
+        let refused = client.list_matches(wrong).await.expect_err("it cannot be");
+        assert_eq!(reason(&refused), "FIELD_INVALID");
+    }
+}
+
+#[tokio::test]
+async fn a_server_tells_what_it_is() {
+    let server = server(10).await;
+    let mut catalog = CatalogServiceClient::new(server.channel.clone());
+    let told = catalog.get_server(GetServerRequest {}).await.expect("it tells").into_inner();
+    let told = told.server.expect("a server");
+    assert_eq!(told.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!((told.protocols, told.features), (vec!["boardwire.v1".to_owned()], vec![]));
+    let limits = told.limits.expect("limits");
+    let (matches, batches) = (matches::Limits::default(), Limits::default());
+    assert_eq!((limits.matches, limits.message_bytes), (10, 64 << 20));
+    assert_eq!(limits.environments as usize, batches.environments);
+    let idle = limits.match_idle_timeout.map(|time| time.seconds);
+    assert_eq!(idle, i64::try_from(matches.idle.as_secs()).ok());
+}
+
+#[tokio::test]
 async fn a_full_server_says_so_until_a_match_is_closed() {
     let server = server(1).await;
     let mut client = MatchServiceClient::new(server.channel.clone());
@@ -204,8 +275,8 @@ async fn a_full_server_says_so_until_a_match_is_closed() {
         assert_eq!(closed.state(), MatchState::Closed);
     }
     client.create_match(create(&["remote", "random"])).await.expect("there is room again");
-    let invitation = first.invitations[0].invitation.clone();
-    let gone = client.join_match(JoinMatchRequest { invitation, ..JoinMatchRequest::default() });
+    let code = first.invitations[0].code.clone();
+    let gone = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
     assert_eq!(reason(&gone.await.expect_err("it is closed")), "INVITATION_UNKNOWN");
 }
 
@@ -216,7 +287,7 @@ async fn stopping_answers_whoever_waits_and_ends() {
     let created = client.create_match(create(&["remote", "remote"])).await.expect("created").into_inner();
     let mut tokens = Vec::new();
     for invited in created.invitations {
-        let join = JoinMatchRequest { invitation: invited.invitation, ..JoinMatchRequest::default() };
+        let join = JoinMatchRequest { code: invited.code, ..JoinMatchRequest::default() };
         tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
     }
     let match_id = created.r#match.expect("a match").id;

@@ -6,7 +6,7 @@ import { Client, members } from "./client.js";
 import type { Observation__Output as Observation } from "./gen/boardwire/v1/Observation.js";
 
 const USAGE =
-  "usage: agent ADDRESS INVITATION [--policy first|seeded:SEED] [--episodes N] [--transcript] [--proto DIR]";
+  "usage: agent ADDRESS CODE [--policy first|seeded:SEED] [--episodes N] [--transcript] [--proto DIR]";
 
 /** Chooses one of the legal actions. A learned policy would read `observation.view` as well. */
 type Policy = (legal: number[], observation: Observation) => number;
@@ -23,16 +23,16 @@ function seeded(seed: number): Policy {
   };
 }
 
-/** Joins by invitation and plays; logs each own decision, and how each episode ended. */
+/** Joins with the code of an invitation and plays; logs each own decision, and how each episode ended. */
 async function play(
-  client: Client, invitation: string, policy: Policy, episodes: number, log: (line: string) => void,
+  client: Client, code: string, policy: Policy, episodes: number, log: (line: string) => void,
 ): Promise<void> {
   const { match: methods } = client;
   // With a request id of its own, a join whose answer was lost can be repeated.
-  const joined = await client.call(methods.JoinMatch, { invitation, requestId: randomUUID() });
+  const joined = await client.call(methods.JoinMatch, { code, requestId: randomUUID() });
   const { token } = joined;
-  const { id: matchId, game, seats, options } = joined.match!;
-  const { spec } = await client.call(client.catalog.GetGame, { game, seats: seats.length, options });
+  const { id: matchId, game, players, options } = joined.match!;
+  const { spec } = await client.call(client.catalog.GetGame, { game, seats: players.length, options });
 
   let seen = (await client.call(methods.Observe, { matchId, wait: true }, token)).observation!;
   for (let left = episodes; ; ) {
@@ -40,7 +40,7 @@ async function play(
       const { episode, decision } = seen;
       const action = policy(members(seen.mask), seen);
       const answer = await client.call(methods.Act, { matchId, episode, decision, action, wait: true }, token);
-      log(`${episode} ${decision} ${action} ${spec!.actions[action]}`);
+      log(`${episode} ${decision} ${action} ${spec!.actions[action]!.label}`);
       seen = answer.observation!;
     }
     const { scores = [], ranks = [] } = seen.outcome ?? {};
@@ -68,13 +68,13 @@ async function main(): Promise<void> {
       proto: { type: "string" },
     },
   });
-  const [address, invitation] = positionals;
+  const [address, code] = positionals;
   const episodes = Number(values.episodes);
-  if (address === undefined || invitation === undefined || !(episodes >= 1)) throw new Error(USAGE);
+  if (address === undefined || code === undefined || !(episodes >= 1)) throw new Error(USAGE);
   const policy = policyNamed(values.policy!);
   const client = new Client(address, values.proto);
   try {
-    await play(client, invitation, policy, Math.floor(episodes), values.transcript ? console.log : () => {});
+    await play(client, code, policy, Math.floor(episodes), values.transcript ? console.log : () => {});
   } finally {
     client.close();
   }

@@ -92,22 +92,23 @@ async function letOnePlay(agent: Agent, args: string[], signal: AbortSignal): Pr
 export interface Hosted {
   matchId: string;
   hostToken: string;
-  invitations: string[];
+  /** The codes of its invitations, in seat order. */
+  codes: string[];
   options: Record<string, string>;
 }
 
 export async function createMatch(
-  client: Client, game: string, seats: string[], seed: number,
+  client: Client, game: string, players: string[], seed: number,
 ): Promise<Hosted> {
-  const created = await client.call(client.match.CreateMatch, { game, seats, seed });
+  const created = await client.call(client.match.CreateMatch, { game, players, seed });
   const { id: matchId, options } = created.match!;
-  const invitations = created.invitations.map(({ invitation }) => invitation);
-  return { matchId, hostToken: created.hostToken, invitations, options };
+  const codes = created.invitations.map(({ code }) => code);
+  return { matchId, hostToken: created.hostToken, codes, options };
 }
 
 /** The token of a seat. */
-export async function joinMatch(client: Client, invitation: string): Promise<string> {
-  return (await client.call(client.match.JoinMatch, { invitation })).token;
+export async function joinMatch(client: Client, code: string): Promise<string> {
+  return (await client.call(client.match.JoinMatch, { code })).token;
 }
 
 export async function closeMatch(client: Client, { matchId, hostToken }: Hosted): Promise<void> {

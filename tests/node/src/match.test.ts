@@ -59,11 +59,11 @@ test("agents in TypeScript and Python play the golden match of every game", limi
     const orders: Agent[][] = [["typescript", "python"], ["python", "typescript"]];
     for (const order of orders) {
       await t.test(`${game.id}: ${order.join(" against ")}`, async () => {
-        const seats = Array.from({ length: game.minSeats }, () => "remote");
-        const match = await createMatch(client, game.id, seats, SEED);
+        const players = Array.from({ length: game.minSeats }, () => "remote");
+        const match = await createMatch(client, game.id, players, SEED);
         const args = ["--transcript", "--episodes", String(EPISODES)];
-        const printed = await letPlay(match.invitations.map((invitation, seat) => (
-          { agent: order[seat % 2]!, args: [server.address, invitation, ...args] }
+        const printed = await letPlay(match.codes.map((code, seat) => (
+          { agent: order[seat % 2]!, args: [server.address, code, ...args] }
         )));
         await closeMatch(client, match);
         const found = await transcript(client, game, SEED, printed);
@@ -76,11 +76,11 @@ test("agents in TypeScript and Python play the golden match of every game", limi
 
 test("a seeded agent plays alike over TCP and over a Unix socket", limit, async () => {
   const { id, minSeats } = games[0]!;
-  const seats = ["remote", ...Array.from({ length: minSeats - 1 }, () => "random")];
+  const players = ["remote", ...Array.from({ length: minSeats - 1 }, () => "random")];
   const matches = [];
   for (const [address, seed] of [[server.address, 5], [server.socket, 5], [server.socket, 6]] as const) {
-    const match = await createMatch(client, id, seats, SEED);
-    const args = [address, match.invitations[0]!, "--policy", `seeded:${seed}`, "--transcript"];
+    const match = await createMatch(client, id, players, SEED);
+    const args = [address, match.codes[0]!, "--policy", `seeded:${seed}`, "--transcript"];
     matches.push((await letPlay([{ agent: "typescript", args }]))[0]!);
     await closeMatch(client, match);
   }
@@ -92,7 +92,7 @@ test("a seeded agent plays alike over TCP and over a Unix socket", limit, async 
 test("an illegal action is refused and the match goes on", limit, async () => {
   const match = await createMatch(client, games[0]!.id, ["remote", "remote"], SEED);
   const { matchId } = match;
-  const token = await joinMatch(client, match.invitations[0]!);
+  const token = await joinMatch(client, match.codes[0]!);
   const observe = async () => {
     const answer = await client.call(client.match.Observe, { matchId, wait: true }, token);
     return answer.observation!;
@@ -115,15 +115,15 @@ test("a wrong token is refused, and a seat's token does not close a match", limi
   const [match, another] = await Promise.all([0, 1].map(() => (
     createMatch(client, games[0]!.id, ["remote", "remote"], SEED)
   )));
-  const { matchId, invitations: [invitation] } = match!;
-  const token = await joinMatch(client, invitation!);
+  const { matchId, codes: [code] } = match!;
+  const token = await joinMatch(client, code!);
   const observe = (token?: string) => client.call(client.match.Observe, { matchId }, token);
   await assertRefused(observe(), "TOKEN_MISSING");
   await assertRefused(observe("wrong"), "TOKEN_WRONG");
   await assertRefused(observe(another!.hostToken), "TOKEN_WRONG");
   await assertRefused(observe(match!.hostToken), "SEAT_ONLY");
   await assertRefused(client.call(client.match.CloseMatch, { matchId }, token), "HOST_ONLY");
-  await assertRefused(joinMatch(client, invitation!), "INVITATION_USED");
+  await assertRefused(joinMatch(client, code!), "INVITATION_USED");
   await assertRefused(joinMatch(client, "wrong"), "INVITATION_UNKNOWN");
   assert((await observe(token)).observation!.mask.some((byte) => byte !== 0));
   await closeMatch(client, match!);
@@ -132,16 +132,19 @@ test("a wrong token is refused, and a seat's token does not close a match", limi
 
 test("a refusal on a stream is an answer with code and reason, and the stream goes on", limit, async () => {
   for (const game of games) {
-    const seats = ["remote", ...Array.from({ length: game.minSeats - 1 }, () => "random")];
-    const match = await createMatch(client, game.id, seats, SEED);
+    const players = ["remote", ...Array.from({ length: game.minSeats - 1 }, () => "random")];
+    const match = await createMatch(client, game.id, players, SEED);
     const { matchId } = match;
-    const stream = client.stream(client.match.Play, await joinMatch(client, match.invitations[0]!));
+    const stream = client.stream(client.match.Play, await joinMatch(client, match.codes[0]!));
     const answers = stream[Symbol.asyncIterator]();
+    let asked = 0;
     const ask = async (request: PlayRequest): Promise<PlayResponse> => {
-      stream.write(request);
-      return (await answers.next()).value;
+      stream.write({ ...request, tag: ++asked });
+      const answer: PlayResponse = (await answers.next()).value;
+      assert.equal(answer.tag, asked, "an answer repeats the tag of its request");
+      return answer;
     };
-    let seen = (await ask({ observe: { matchId, wait: true } })).observation!;
+    let seen = (await ask({ observe: { matchId, wait: true } })).observe!.observation!;
     const wrong: [string, number, number][] = [
       ["ACTION_ILLEGAL", seen.decision, illegalAction(seen.mask)],
       ["ACTION_OUT_OF_RANGE", seen.decision, 999_999],
@@ -149,17 +152,21 @@ test("a refusal on a stream is an answer with code and reason, and the stream go
     ];
     for (const [reason, decision, action] of wrong) {
       const { error } = await ask({ act: { matchId, episode: seen.episode, decision, action } });
-      assert.equal(error?.reason, reason);
+      assert(error, `not refused: ${reason}`);
       assert.equal(status[error.code], codeOf(reason));
+      assert(error.details.some(({ value }) => value.includes(reason)), `${error.message} is not ${reason}`);
       assert.notEqual(error.message, "");
     }
     while (!seen.terminated) {
       const { episode, decision } = seen;
-      const act = { matchId, episode, decision, action: members(seen.mask)[0]!, wait: true };
-      const { observation, error } = await ask({ act });
-      seen = observation ?? assert.fail(error?.message);
+      const request = { matchId, episode, decision, action: members(seen.mask)[0]!, wait: true };
+      const { act, error } = await ask({ act: request });
+      seen = act?.observation ?? assert.fail(error?.message);
     }
     assert.equal(seen.outcome!.ranks.length, game.minSeats);
+    seen = (await ask({ reset: { matchId, episode: seen.episode, wait: true } })).reset!.observation!;
+    seen = (await ask({ resign: { matchId, episode: seen.episode } })).resign!.observation!;
+    assert.deepEqual(seen.outcome!.forfeits.slice(0, 2), ["FORFEIT_RESIGNED", "FORFEIT_UNSPECIFIED"]);
     stream.end();
     assert((await answers.next()).done, "the server ends the stream with its client");
     await closeMatch(client, match);

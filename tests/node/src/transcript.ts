@@ -16,17 +16,17 @@ import { closeMatch, createMatch, joinMatch, path } from "./house.js";
 export async function transcript(
   client: Client, game: Game, seed: number, printed: string[][],
 ): Promise<string> {
-  const seats = printed.map(() => "remote");
+  const players = printed.map(() => "remote");
   const left = printed.map((lines) => [...lines]);
-  const match = await createMatch(client, game.id, seats, seed);
+  const match = await createMatch(client, game.id, players, seed);
   const { matchId, hostToken } = match;
   const options = Object.entries(match.options).map(([name, value]) => `${name}=${value}`).sort();
   const lines = [
-    `game ${game.id} rules ${game.rulesVersion} seats ${seats.length} seed ${seed}`,
+    `game ${game.id} rules ${game.rulesVersion} seats ${players.length} seed ${seed}`,
     ["options", ...options].join(" "),
     "policy first",
   ];
-  const tokens = await Promise.all(match.invitations.map((invitation) => joinMatch(client, invitation)));
+  const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
   for (let episode = 0; left[0]!.length > 0; episode++) {
     if (episode > 0) await client.call(client.match.Reset, { matchId }, hostToken);
     lines.push(`episode ${episode}`);

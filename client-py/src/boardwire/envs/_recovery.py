@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._errors import BoardwireError
 from .._spec import GameSpec
+from ..errors import BoardwireError
 
 
 def advised(

@@ -77,7 +77,7 @@ class Lens:
         }
 
 
-def lineup(seats: int, agent_seat: int, opponents: str | Sequence[str]) -> list[str]:
+def players(seats: int, agent_seat: int, opponents: str | Sequence[str]) -> list[str]:
     """Who plays at each seat: the agent is `remote`.
 
     Raises:

@@ -12,10 +12,10 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 
 from .._closing import GONE
-from .._errors import BoardwireError
 from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
+from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
@@ -102,7 +102,7 @@ class Table:
         try:
             self._match = self._client.create_match(
                 self.spec.game.id,
-                seats=["remote"] * self.spec.seats,
+                players=["remote"] * self.spec.seats,
                 options=self.spec.options,
                 seed=seed,
                 reward=self._reward,

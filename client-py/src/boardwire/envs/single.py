@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._closing import GONE
-from .._errors import BoardwireError
 from .._match import Match
 from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
+from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent
 from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind, lineup
+from ._spaces import Lens, MaskPlace, ObservationKind, players
 
 
 class BoardwireEnv(gymnasium.Env[Any, np.int64]):
@@ -78,7 +78,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         self.render_mode = render_mode
         self._client = shared_client(address)
         self.game_spec = self._client.game(game, seats=seats, options=options)
-        self._seats = lineup(self.game_spec.seats, agent_seat, opponents)
+        self._players = players(self.game_spec.seats, agent_seat, opponents)
         self._agent_seat = agent_seat
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
@@ -168,7 +168,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     def _begin(self, seed: int) -> Seat:
         self._match = self._client.create_match(
             self.game_spec.game.id,
-            seats=self._seats,
+            players=self._players,
             options=self.game_spec.options,
             seed=seed,
             reward=self._reward,

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from .._batch import Batch
 from .._closing import GONE
-from .._errors import BoardwireError
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
+from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent
 from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind, lineup
+from ._spaces import Lens, MaskPlace, ObservationKind, players
 
 _WIRE: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.NEXT_STEP: "next_step",
@@ -97,7 +97,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
         self._client = shared_client(address)
         self.game_spec = self._client.game(game, seats=seats, options=options)
-        names = lineup(self.game_spec.seats, agent_seat, opponents)
+        names = players(self.game_spec.seats, agent_seat, opponents)
         self._opponents = {seat: name for seat, name in enumerate(names) if seat != agent_seat}
         self._agent_seat = agent_seat
         self._reward: Reward = reward

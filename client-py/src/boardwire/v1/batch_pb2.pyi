@@ -80,18 +80,21 @@ class Batch(google.protobuf.message.Message):
 
     ID_FIELD_NUMBER: builtins.int
     GAME_FIELD_NUMBER: builtins.int
-    SEATS_FIELD_NUMBER: builtins.int
+    LINE_UPS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     ENVIRONMENTS_FIELD_NUMBER: builtins.int
     FIRST_ENVIRONMENT_FIELD_NUMBER: builtins.int
     SEED_FIELD_NUMBER: builtins.int
+    DUPLICATE_DEALS_FIELD_NUMBER: builtins.int
     REWARD_FIELD_NUMBER: builtins.int
     AUTORESET_FIELD_NUMBER: builtins.int
     ILLEGAL_ACTIONS_FIELD_NUMBER: builtins.int
     SKIP_FORCED_FIELD_NUMBER: builtins.int
     COLUMNS_FIELD_NUMBER: builtins.int
+    ACTION_BYTES_FIELD_NUMBER: builtins.int
     VIEW_BYTES_FIELD_NUMBER: builtins.int
     MASK_BYTES_FIELD_NUMBER: builtins.int
+    LEARNERS_FIELD_NUMBER: builtins.int
     SPEC_DIGEST_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The batch's id."""
@@ -100,9 +103,11 @@ class Batch(google.protobuf.message.Message):
     environments: builtins.int
     """How many environments there are."""
     first_environment: builtins.int
-    """The number of its first environment, as seeds count them."""
+    """The number of its first environment, as seeds and line-ups count them."""
     seed: builtins.int
     """The seed from which the seeds of all episodes follow."""
+    duplicate_deals: builtins.bool
+    """Whether environments that differ in their line-ups alone are dealt the same."""
     reward: boardwire.v1.match_pb2.RewardKind.ValueType
     """What seats are rewarded for."""
     autoreset: global___AutoresetMode.ValueType
@@ -111,15 +116,19 @@ class Batch(google.protobuf.message.Message):
     """What happens to illegal actions."""
     skip_forced: builtins.bool
     """Whether the engine plays decisions with a single legal action by itself."""
+    action_bytes: builtins.int
+    """Bytes of one environment's action in `actions`: 1, as long as no action space exceeds 256."""
     view_bytes: builtins.int
     """Bytes of one environment's row in `view`."""
     mask_bytes: builtins.int
     """Bytes of one environment's row in `mask`."""
+    learners: builtins.int
+    """The most learner seats that a line-up has: the rows of an episode in `final_view`."""
     spec_digest: builtins.str
     """The digest of the table's facts, as CatalogService gives it."""
     @property
-    def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who plays at each seat, in seat order, as at its opening."""
+    def line_ups(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LineUp]:
+        """Who plays where, as at its opening."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
@@ -134,24 +143,47 @@ class Batch(google.protobuf.message.Message):
         *,
         id: builtins.str = ...,
         game: builtins.str = ...,
-        seats: collections.abc.Iterable[builtins.str] | None = ...,
+        line_ups: collections.abc.Iterable[global___LineUp] | None = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         environments: builtins.int = ...,
         first_environment: builtins.int = ...,
         seed: builtins.int = ...,
+        duplicate_deals: builtins.bool = ...,
         reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
         autoreset: global___AutoresetMode.ValueType = ...,
         illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType = ...,
         skip_forced: builtins.bool = ...,
         columns: global___BatchColumns | None = ...,
+        action_bytes: builtins.int = ...,
         view_bytes: builtins.int = ...,
         mask_bytes: builtins.int = ...,
+        learners: builtins.int = ...,
         spec_digest: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["columns", b"columns"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["autoreset", b"autoreset", "columns", b"columns", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "mask_bytes", b"mask_bytes", "options", b"options", "reward", b"reward", "seats", b"seats", "seed", b"seed", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "view_bytes", b"view_bytes"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["action_bytes", b"action_bytes", "autoreset", b"autoreset", "columns", b"columns", "duplicate_deals", b"duplicate_deals", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "learners", b"learners", "line_ups", b"line_ups", "mask_bytes", b"mask_bytes", "options", b"options", "reward", b"reward", "seed", b"seed", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "view_bytes", b"view_bytes"]) -> None: ...
 
 global___Batch = Batch
+
+@typing.final
+class LineUp(google.protobuf.message.Message):
+    """Who plays at the seats of an environment."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    PLAYERS_FIELD_NUMBER: builtins.int
+    @property
+    def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """By seat: `learner`, or a bot such as `random`, `greedy` or `greedy:16`. At least one seat is the learner's."""
+
+    def __init__(
+        self,
+        *,
+        players: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["players", b"players"]) -> None: ...
+
+global___LineUp = LineUp
 
 @typing.final
 class BatchColumns(google.protobuf.message.Message):
@@ -188,6 +220,7 @@ class BatchStep(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     FIRST_FIELD_NUMBER: builtins.int
+    SEQUENCE_FIELD_NUMBER: builtins.int
     SEAT_FIELD_NUMBER: builtins.int
     FLAGS_FIELD_NUMBER: builtins.int
     PLY_FIELD_NUMBER: builtins.int
@@ -201,6 +234,8 @@ class BatchStep(google.protobuf.message.Message):
     VIEW_FIELD_NUMBER: builtins.int
     first: builtins.int
     """The environment of the first row."""
+    sequence: builtins.int
+    """The number of this answer: one more than the highest of those that have covered any of its environments, from 1."""
     seat: builtins.bytes
     """uint8[n]: the seat whose decision the row shows, the lowest pending learner; 255 when the episode is over."""
     flags: builtins.bytes
@@ -222,13 +257,16 @@ class BatchStep(google.protobuf.message.Message):
     ranks: builtins.bytes
     """uint8[k, seats]: their places, 1 is first; zero when truncated; on request."""
     final_view: builtins.bytes
-    """uint8[k, learner seats, view_bytes]: what the learner seats, ascending, saw at their ends; on request."""
+    """uint8[k, learners, view_bytes]: what the learner seats, ascending, saw at their ends; zero where a line-up has
+    fewer; on request.
+    """
     view: builtins.bytes
     """uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest learner seat may know."""
     def __init__(
         self,
         *,
         first: builtins.int = ...,
+        sequence: builtins.int = ...,
         seat: builtins.bytes = ...,
         flags: builtins.bytes = ...,
         ply: builtins.bytes = ...,
@@ -241,6 +279,6 @@ class BatchStep(google.protobuf.message.Message):
         final_view: builtins.bytes = ...,
         view: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
 
 global___BatchStep = BatchStep

@@ -14,6 +14,7 @@ import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.message
+import google.rpc.status_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -41,16 +42,18 @@ class OpenBatchRequest(google.protobuf.message.Message):
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
     GAME_FIELD_NUMBER: builtins.int
-    SEATS_FIELD_NUMBER: builtins.int
+    LINE_UPS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     ENVIRONMENTS_FIELD_NUMBER: builtins.int
     FIRST_ENVIRONMENT_FIELD_NUMBER: builtins.int
     SEED_FIELD_NUMBER: builtins.int
+    DUPLICATE_DEALS_FIELD_NUMBER: builtins.int
     REWARD_FIELD_NUMBER: builtins.int
     AUTORESET_FIELD_NUMBER: builtins.int
     ILLEGAL_ACTIONS_FIELD_NUMBER: builtins.int
     SKIP_FORCED_FIELD_NUMBER: builtins.int
     COLUMNS_FIELD_NUMBER: builtins.int
+    MAX_MESSAGE_BYTES_FIELD_NUMBER: builtins.int
     KEEP_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     game: builtins.str
@@ -63,6 +66,10 @@ class OpenBatchRequest(google.protobuf.message.Message):
     """
     seed: builtins.int
     """The seed from which the seeds of all episodes follow; the server draws one when it is left out."""
+    duplicate_deals: builtins.bool
+    """Whether environments are dealt in groups: the line-ups in turn play the same episodes, so that environment number
+    i has the seeds that number `i / line_ups` has otherwise.
+    """
     reward: boardwire.v1.match_pb2.RewardKind.ValueType
     """What seats are rewarded for; ranks when unspecified."""
     autoreset: boardwire.v1.batch_pb2.AutoresetMode.ValueType
@@ -73,6 +80,10 @@ class OpenBatchRequest(google.protobuf.message.Message):
     """Whether the engine plays decisions of the learner's seats with a single legal action by itself. The column `ply` then
     tells each of them how often the others had no choice: the owner holds all of them.
     """
+    max_message_bytes: builtins.int
+    """The largest message that the client takes, in bytes; 4 MiB when left out, as most clients do unless they are told
+    otherwise. A batch whose rows would not fit is refused.
+    """
     keep: builtins.bool
     """Whether the batch outlives the connection it is opened over."""
     request_id: builtins.str
@@ -81,10 +92,8 @@ class OpenBatchRequest(google.protobuf.message.Message):
     it fails with REQUEST_ID_REUSED.
     """
     @property
-    def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who plays at each seat, in seat order: `learner`, or a bot such as `random`, `greedy` or `greedy:16`.
-        At least one seat is the learner's.
-        """
+    def line_ups(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.batch_pb2.LineUp]:
+        """Who plays where: environment number i has line-up `i % line_ups`. All have the same number of seats."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
@@ -98,21 +107,23 @@ class OpenBatchRequest(google.protobuf.message.Message):
         self,
         *,
         game: builtins.str = ...,
-        seats: collections.abc.Iterable[builtins.str] | None = ...,
+        line_ups: collections.abc.Iterable[boardwire.v1.batch_pb2.LineUp] | None = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         environments: builtins.int = ...,
         first_environment: builtins.int = ...,
         seed: builtins.int | None = ...,
+        duplicate_deals: builtins.bool = ...,
         reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
         autoreset: boardwire.v1.batch_pb2.AutoresetMode.ValueType = ...,
         illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType = ...,
         skip_forced: builtins.bool = ...,
         columns: boardwire.v1.batch_pb2.BatchColumns | None = ...,
+        max_message_bytes: builtins.int = ...,
         keep: builtins.bool = ...,
         request_id: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "columns", b"columns", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "autoreset", b"autoreset", "columns", b"columns", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "illegal_actions", b"illegal_actions", "keep", b"keep", "options", b"options", "request_id", b"request_id", "reward", b"reward", "seats", b"seats", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "autoreset", b"autoreset", "columns", b"columns", "duplicate_deals", b"duplicate_deals", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "illegal_actions", b"illegal_actions", "keep", b"keep", "line_ups", b"line_ups", "max_message_bytes", b"max_message_bytes", "options", b"options", "request_id", b"request_id", "reward", b"reward", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___OpenBatchRequest = OpenBatchRequest
@@ -154,15 +165,20 @@ class ResetBatchRequest(google.protobuf.message.Message):
     MASK_FIELD_NUMBER: builtins.int
     SEED_FIELD_NUMBER: builtins.int
     SEEDS_FIELD_NUMBER: builtins.int
+    SEQUENCE_FIELD_NUMBER: builtins.int
     batch_id: builtins.str
     """The batch's id."""
     mask: builtins.bytes
     """Which environments: environment `i` is bit `i % 8` of byte `i / 8`. Empty for all."""
     seed: builtins.int
     """A new batch seed for these environments, which begin their episode 0: as if opened with it."""
+    sequence: builtins.int
+    """The sequence number that the answer is to have, as in StepBatchRequest, for all environments."""
     @property
     def seeds(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seed of this one episode for each of these environments, in ascending order; or empty."""
+        """The seed of this one episode for each of these environments, in ascending order; or empty. Later ones follow from
+        the batch seed.
+        """
 
     def __init__(
         self,
@@ -171,10 +187,14 @@ class ResetBatchRequest(google.protobuf.message.Message):
         mask: builtins.bytes = ...,
         seed: builtins.int | None = ...,
         seeds: collections.abc.Iterable[builtins.int] | None = ...,
+        sequence: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "batch_id", b"batch_id", "mask", b"mask", "seed", b"seed", "seeds", b"seeds"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "_sequence", b"_sequence", "seed", b"seed", "sequence", b"sequence"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "_sequence", b"_sequence", "batch_id", b"batch_id", "mask", b"mask", "seed", b"seed", "seeds", b"seeds", "sequence", b"sequence"]) -> None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_sequence", b"_sequence"]) -> typing.Literal["sequence"] | None: ...
 
 global___ResetBatchRequest = ResetBatchRequest
 
@@ -209,14 +229,20 @@ class StepBatchRequest(google.protobuf.message.Message):
     ACTIONS_FIELD_NUMBER: builtins.int
     FIRST_FIELD_NUMBER: builtins.int
     COUNT_FIELD_NUMBER: builtins.int
+    SEQUENCE_FIELD_NUMBER: builtins.int
     batch_id: builtins.str
     """The batch's id."""
     actions: builtins.bytes
-    """uint8[count]: the index of the action for each environment. No action space exceeds 256."""
+    """uint8[count], `Batch.action_bytes` each: the index of the action for each environment."""
     first: builtins.int
     """The first environment to step."""
     count: builtins.int
     """How many to step; 0 for all from `first`."""
+    sequence: builtins.int
+    """The sequence number that the answer is to have: one more than that of the last answer for these environments. A
+    request that is repeated with the same one is answered as the first was, and nothing is stepped twice; with any
+    other number, or other contents, it fails with SEQUENCE_STALE. When left out, whichever follows.
+    """
     def __init__(
         self,
         *,
@@ -224,8 +250,11 @@ class StepBatchRequest(google.protobuf.message.Message):
         actions: builtins.bytes = ...,
         first: builtins.int = ...,
         count: builtins.int = ...,
+        sequence: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "batch_id", b"batch_id", "count", b"count", "first", b"first"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_sequence", b"_sequence", "sequence", b"sequence"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_sequence", b"_sequence", "actions", b"actions", "batch_id", b"batch_id", "count", b"count", "first", b"first", "sequence", b"sequence"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_sequence", b"_sequence"]) -> typing.Literal["sequence"] | None: ...
 
 global___StepBatchRequest = StepBatchRequest
 
@@ -256,8 +285,11 @@ class RunBatchRequest(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    TAG_FIELD_NUMBER: builtins.int
     STEP_FIELD_NUMBER: builtins.int
     RESET_FIELD_NUMBER: builtins.int
+    tag: builtins.int
+    """The client's own number for it, which the answer repeats."""
     @property
     def step(self) -> global___StepBatchRequest:
         """As StepBatch."""
@@ -269,11 +301,12 @@ class RunBatchRequest(google.protobuf.message.Message):
     def __init__(
         self,
         *,
+        tag: builtins.int = ...,
         step: global___StepBatchRequest | None = ...,
         reset: global___ResetBatchRequest | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["request", b"request", "reset", b"reset", "step", b"step"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["request", b"request", "reset", b"reset", "step", b"step"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["request", b"request", "reset", b"reset", "step", b"step", "tag", b"tag"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["request", b"request"]) -> typing.Literal["step", "reset"] | None: ...
 
 global___RunBatchRequest = RunBatchRequest
@@ -284,24 +317,28 @@ class RunBatchResponse(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    TAG_FIELD_NUMBER: builtins.int
     STEP_FIELD_NUMBER: builtins.int
     ERROR_FIELD_NUMBER: builtins.int
+    tag: builtins.int
+    """The number of the request."""
     @property
     def step(self) -> boardwire.v1.batch_pb2.BatchStep:
-        """The rows that were asked for."""
+        """The rows that were asked for, by a step or a reset."""
 
     @property
-    def error(self) -> global___BatchError:
-        """Why the request was refused; nothing has changed."""
+    def error(self) -> google.rpc.status_pb2.Status:
+        """Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed."""
 
     def __init__(
         self,
         *,
+        tag: builtins.int = ...,
         step: boardwire.v1.batch_pb2.BatchStep | None = ...,
-        error: global___BatchError | None = ...,
+        error: google.rpc.status_pb2.Status | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["answer", b"answer", "error", b"error", "step", b"step"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["answer", b"answer", "error", b"error", "step", b"step"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["answer", b"answer", "error", b"error", "step", b"step", "tag", b"tag"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["answer", b"answer"]) -> typing.Literal["step", "error"] | None: ...
 
 global___RunBatchResponse = RunBatchResponse
@@ -356,12 +393,12 @@ class LoadBatchRequest(google.protobuf.message.Message):
     SNAPSHOT_FIELD_NUMBER: builtins.int
     MASK_FIELD_NUMBER: builtins.int
     batch_id: builtins.str
-    """The batch's id: of the same table, seats and `skip_forced` as the one saved."""
+    """The batch's id: of the same table and `skip_forced` as the one saved."""
     snapshot: builtins.bytes
     """What SaveBatch gave."""
     mask: builtins.bytes
-    """Whose places they take, in ascending order, as in ResetBatchRequest: as many as were saved.
-    Empty for all.
+    """Whose places they take, in ascending order, as in ResetBatchRequest: as many as were saved, each of the same
+    line-up as the one saved. Empty for all.
     """
     def __init__(
         self,
@@ -424,51 +461,3 @@ class CloseBatchResponse(google.protobuf.message.Message):
     ) -> None: ...
 
 global___CloseBatchResponse = CloseBatchResponse
-
-@typing.final
-class BatchError(google.protobuf.message.Message):
-    """Why a request on a stream was refused: what a single call would carry as status and ErrorInfo."""
-
-    DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-    @typing.final
-    class MetadataEntry(google.protobuf.message.Message):
-        DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-        KEY_FIELD_NUMBER: builtins.int
-        VALUE_FIELD_NUMBER: builtins.int
-        key: builtins.str
-        value: builtins.str
-        def __init__(
-            self,
-            *,
-            key: builtins.str = ...,
-            value: builtins.str = ...,
-        ) -> None: ...
-        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
-
-    CODE_FIELD_NUMBER: builtins.int
-    REASON_FIELD_NUMBER: builtins.int
-    MESSAGE_FIELD_NUMBER: builtins.int
-    METADATA_FIELD_NUMBER: builtins.int
-    code: builtins.int
-    """The gRPC status code."""
-    reason: builtins.str
-    """The reason, such as `BATCH_ACTION_ILLEGAL`."""
-    message: builtins.str
-    """What was wrong, where, and what would be right."""
-    @property
-    def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Each value the message mentions."""
-
-    def __init__(
-        self,
-        *,
-        code: builtins.int = ...,
-        reason: builtins.str = ...,
-        message: builtins.str = ...,
-        metadata: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
-    ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["code", b"code", "message", b"message", "metadata", b"metadata", "reason", b"reason"]) -> None: ...
-
-global___BatchError = BatchError

@@ -88,16 +88,16 @@ class BatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ResetBatch(self, request, context):
-        """Begins episodes: in all environments or those of a mask. Not safe to retry, unless with seeds.
+        """Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StepBatch(self, request, context):
-        """Makes one decision in every environment of a run of them. Not safe to retry.
+        """Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
         Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-        environment of which it is true; then no environment has been stepped.
+        environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -121,7 +121,8 @@ class BatchServiceServicer(object):
 
     def LoadBatch(self, request, context):
         """Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-        have. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+        that were altered or are of another table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

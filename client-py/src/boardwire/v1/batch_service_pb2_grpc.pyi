@@ -40,15 +40,15 @@ class BatchServiceStub:
         boardwire.v1.batch_service_pb2.ResetBatchRequest,
         boardwire.v1.batch_service_pb2.ResetBatchResponse,
     ]
-    """Begins episodes: in all environments or those of a mask. Not safe to retry, unless with seeds."""
+    """Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`."""
 
     StepBatch: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.batch_service_pb2.StepBatchRequest,
         boardwire.v1.batch_service_pb2.StepBatchResponse,
     ]
-    """Makes one decision in every environment of a run of them. Not safe to retry.
+    """Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
     Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-    environment of which it is true; then no environment has been stepped.
+    environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
     """
 
     RunBatch: grpc.StreamStreamMultiCallable[
@@ -71,7 +71,8 @@ class BatchServiceStub:
         boardwire.v1.batch_service_pb2.LoadBatchResponse,
     ]
     """Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-    have. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+    have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+    that were altered or are of another table.
     """
 
     CloseBatch: grpc.UnaryUnaryMultiCallable[
@@ -98,15 +99,15 @@ class BatchServiceAsyncStub:
         boardwire.v1.batch_service_pb2.ResetBatchRequest,
         boardwire.v1.batch_service_pb2.ResetBatchResponse,
     ]
-    """Begins episodes: in all environments or those of a mask. Not safe to retry, unless with seeds."""
+    """Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`."""
 
     StepBatch: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.batch_service_pb2.StepBatchRequest,
         boardwire.v1.batch_service_pb2.StepBatchResponse,
     ]
-    """Makes one decision in every environment of a run of them. Not safe to retry.
+    """Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
     Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-    environment of which it is true; then no environment has been stepped.
+    environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
     """
 
     RunBatch: grpc.aio.StreamStreamMultiCallable[
@@ -129,7 +130,8 @@ class BatchServiceAsyncStub:
         boardwire.v1.batch_service_pb2.LoadBatchResponse,
     ]
     """Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-    have. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+    have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+    that were altered or are of another table.
     """
 
     CloseBatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -160,7 +162,7 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.batch_service_pb2.ResetBatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.batch_service_pb2.ResetBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_service_pb2.ResetBatchResponse]]:
-        """Begins episodes: in all environments or those of a mask. Not safe to retry, unless with seeds."""
+        """Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`."""
 
     @abc.abstractmethod
     def StepBatch(
@@ -168,9 +170,9 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.batch_service_pb2.StepBatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.batch_service_pb2.StepBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_service_pb2.StepBatchResponse]]:
-        """Makes one decision in every environment of a run of them. Not safe to retry.
+        """Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
         Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-        environment of which it is true; then no environment has been stepped.
+        environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
         """
 
     @abc.abstractmethod
@@ -199,7 +201,8 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.batch_service_pb2.LoadBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_service_pb2.LoadBatchResponse]]:
         """Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-        have. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+        that were altered or are of another table.
         """
 
     @abc.abstractmethod

@@ -22,45 +22,61 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x62oardwire/v1/catalog.proto\x12\x0c\x62oardwire.v1\"9\n\x10ListGamesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListGamesResponse\x12!\n\x05games\x18\x01 \x03(\x0b\x32\x12.boardwire.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x99\x01\n\x0eGetGameRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\r\n\x05seats\x18\x02 \x01(\r\x12:\n\x07options\x18\x03 \x03(\x0b\x32).boardwire.v1.GetGameRequest.OptionsEntry\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"7\n\x0fGetGameResponse\x12$\n\x04spec\x18\x01 \x01(\x0b\x32\x16.boardwire.v1.GameSpec\"\xcc\x01\n\x04Game\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\r\x12\x11\n\tmin_seats\x18\x04 \x01(\r\x12\x11\n\tmax_seats\x18\x05 \x01(\r\x12%\n\x07options\x18\x06 \x03(\x0b\x32\x14.boardwire.v1.Option\x12\x18\n\x10\x63\x61talogue_digest\x18\x07 \x01(\t\x12,\n\nprovenance\x18\x08 \x03(\x0b\x32\x18.boardwire.v1.Provenance\"\x87\x01\n\x06Option\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x15\n\rdefault_value\x18\x03 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x04 \x03(\t\x12\x10\n\x03min\x18\x05 \x01(\x12H\x00\x88\x01\x01\x12\x10\n\x03max\x18\x06 \x01(\x12H\x01\x88\x01\x01\x42\x06\n\x04_minB\x06\n\x04_max\"-\n\nProvenance\x12\x0f\n\x07section\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\"\x8a\x03\n\x08GameSpec\x12 \n\x04game\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Game\x12\r\n\x05seats\x18\x02 \x01(\r\x12\x34\n\x07options\x18\x03 \x03(\x0b\x32#.boardwire.v1.GameSpec.OptionsEntry\x12\x0f\n\x07\x61\x63tions\x18\x04 \x03(\t\x12#\n\x06\x66ields\x18\x05 \x03(\x0b\x32\x13.boardwire.v1.Field\x12\x12\n\nview_bytes\x18\x06 \x01(\r\x12\x12\n\nmask_bytes\x18\x07 \x01(\r\x12#\n\x06tables\x18\x08 \x03(\x0b\x32\x13.boardwire.v1.Table\x12\x11\n\tmax_plies\x18\t \x01(\r\x12\x11\n\tmin_score\x18\n \x01(\x11\x12\x11\n\tmax_score\x18\x0b \x01(\x11\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x12\x16\n\x0e\x63hance_streams\x18\r \x03(\t\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x01\n\x05\x46ield\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\r\x12\r\n\x05shape\x18\x03 \x03(\r\x12\x0b\n\x03max\x18\x04 \x01(\r\x12%\n\x04kind\x18\x05 \x01(\x0e\x32\x17.boardwire.v1.FieldKind\x12\r\n\x05table\x18\x06 \x01(\t\x12\r\n\x05names\x18\x07 \x03(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\"D\n\x05Table\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\t\x12\x0c\n\x04rows\x18\x03 \x01(\r\x12\x0e\n\x06values\x18\x04 \x03(\x11*\x8f\x01\n\tFieldKind\x12\x1a\n\x16\x46IELD_KIND_UNSPECIFIED\x10\x00\x12\x11\n\rFIELD_KIND_ID\x10\x01\x12\x14\n\x10\x46IELD_KIND_COUNT\x10\x02\x12\x13\n\x0f\x46IELD_KIND_FLAG\x10\x03\x12\x13\n\x0f\x46IELD_KIND_SEAT\x10\x04\x12\x13\n\x0f\x46IELD_KIND_CODE\x10\x05\x32\xa6\x01\n\x0e\x43\x61talogService\x12L\n\tListGames\x12\x1e.boardwire.v1.ListGamesRequest\x1a\x1f.boardwire.v1.ListGamesResponse\x12\x46\n\x07GetGame\x12\x1c.boardwire.v1.GetGameRequest\x1a\x1d.boardwire.v1.GetGameResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x62oardwire/v1/catalog.proto\x12\x0c\x62oardwire.v1\x1a\x1egoogle/protobuf/duration.proto\"\x12\n\x10GetServerRequest\"9\n\x11GetServerResponse\x12$\n\x06server\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Server\"9\n\x10ListGamesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListGamesResponse\x12!\n\x05games\x18\x01 \x03(\x0b\x32\x12.boardwire.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x99\x01\n\x0eGetGameRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\r\n\x05seats\x18\x02 \x01(\r\x12:\n\x07options\x18\x03 \x03(\x0b\x32).boardwire.v1.GetGameRequest.OptionsEntry\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"7\n\x0fGetGameResponse\x12$\n\x04spec\x18\x01 \x01(\x0b\x32\x16.boardwire.v1.GameSpec\"d\n\x06Server\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x11\n\tprotocols\x18\x02 \x03(\t\x12\x10\n\x08\x66\x65\x61tures\x18\x03 \x03(\t\x12$\n\x06limits\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.Limits\"\x99\x02\n\x06Limits\x12\x15\n\rmessage_bytes\x18\x01 \x01(\r\x12\x0f\n\x07matches\x18\x02 \x01(\r\x12\x1a\n\x12matches_per_caller\x18\x03 \x01(\r\x12\x15\n\rwaiting_calls\x18\x04 \x01(\r\x12\x35\n\x12match_idle_timeout\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07\x62\x61tches\x18\x06 \x01(\r\x12\x14\n\x0c\x65nvironments\x18\x07 \x01(\r\x12\x1f\n\x17\x65nvironments_per_caller\x18\x08 \x01(\r\x12\x35\n\x12\x62\x61tch_idle_timeout\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\"\xd0\x01\n\x04Game\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\r\x12\x11\n\tmin_seats\x18\x04 \x01(\r\x12\x11\n\tmax_seats\x18\x05 \x01(\r\x12)\n\x07options\x18\x06 \x03(\x0b\x32\x18.boardwire.v1.GameOption\x12\x18\n\x10\x63\x61talogue_digest\x18\x07 \x01(\t\x12,\n\nprovenance\x18\x08 \x03(\x0b\x32\x18.boardwire.v1.Provenance\"\x8b\x01\n\nGameOption\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\x12\x15\n\rdefault_value\x18\x03 \x01(\t\x12\x0f\n\x07\x63hoices\x18\x04 \x03(\t\x12\x10\n\x03min\x18\x05 \x01(\x12H\x00\x88\x01\x01\x12\x10\n\x03max\x18\x06 \x01(\x12H\x01\x88\x01\x01\x42\x06\n\x04_minB\x06\n\x04_max\"-\n\nProvenance\x12\x0f\n\x07section\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\"\xf8\x03\n\x08GameSpec\x12 \n\x04game\x18\x01 \x01(\x0b\x32\x12.boardwire.v1.Game\x12\r\n\x05seats\x18\x02 \x01(\r\x12\x34\n\x07options\x18\x03 \x03(\x0b\x32#.boardwire.v1.GameSpec.OptionsEntry\x12%\n\x07\x61\x63tions\x18\x04 \x03(\x0b\x32\x14.boardwire.v1.Action\x12\'\n\x06\x66ields\x18\x05 \x03(\x0b\x32\x17.boardwire.v1.ViewField\x12\x12\n\nview_bytes\x18\x06 \x01(\r\x12\x12\n\nmask_bytes\x18\x07 \x01(\r\x12,\n\x06tables\x18\x08 \x03(\x0b\x32\x1c.boardwire.v1.ComponentTable\x12\x11\n\tmax_plies\x18\t \x01(\r\x12\x11\n\tmin_score\x18\n \x01(\x11\x12\x11\n\tmax_score\x18\x0b \x01(\x11\x12\x13\n\x0bspec_digest\x18\x0c \x01(\t\x12\x16\n\x0e\x63hance_streams\x18\r \x03(\t\x12.\n\rpublic_fields\x18\x0e \x03(\x0b\x32\x17.boardwire.v1.ViewField\x12\x19\n\x11public_view_bytes\x18\x0f \x01(\r\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"A\n\x06\x41\x63tion\x12\r\n\x05label\x18\x01 \x01(\t\x12\x0c\n\x04verb\x18\x02 \x01(\t\x12\r\n\x05table\x18\x03 \x01(\t\x12\x0b\n\x03row\x18\x04 \x01(\r\"\xb2\x01\n\tViewField\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\r\x12 \n\x04\x61xes\x18\x03 \x03(\x0b\x32\x12.boardwire.v1.Axis\x12\x0b\n\x03max\x18\x04 \x01(\r\x12%\n\x04kind\x18\x05 \x01(\x0e\x32\x17.boardwire.v1.ValueKind\x12\r\n\x05table\x18\x06 \x01(\t\x12\r\n\x05names\x18\x07 \x03(\t\x12\x13\n\x0b\x64\x65scription\x18\x08 \x01(\t\"\"\n\x04\x41xis\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\r\"c\n\x0e\x43omponentTable\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x07\x63olumns\x18\x02 \x03(\x0b\x32\x14.boardwire.v1.Column\x12\x0c\n\x04rows\x18\x03 \x01(\r\x12\x0e\n\x06values\x18\x04 \x03(\x11\"[\n\x06\x43olumn\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.boardwire.v1.ValueKind\x12\r\n\x05table\x18\x03 \x01(\t\x12\r\n\x05names\x18\x04 \x03(\t*\x93\x01\n\tValueKind\x12\x1a\n\x16VALUE_KIND_UNSPECIFIED\x10\x00\x12\x11\n\rVALUE_KIND_ID\x10\x01\x12\x14\n\x10VALUE_KIND_COUNT\x10\x02\x12\x13\n\x0fVALUE_KIND_FLAG\x10\x03\x12\x13\n\x0fVALUE_KIND_SEAT\x10\x04\x12\x17\n\x13VALUE_KIND_CATEGORY\x10\x05\x32\xf4\x01\n\x0e\x43\x61talogService\x12L\n\tGetServer\x12\x1e.boardwire.v1.GetServerRequest\x1a\x1f.boardwire.v1.GetServerResponse\x12L\n\tListGames\x12\x1e.boardwire.v1.ListGamesRequest\x1a\x1f.boardwire.v1.ListGamesResponse\x12\x46\n\x07GetGame\x12\x1c.boardwire.v1.GetGameRequest\x1a\x1d.boardwire.v1.GetGameResponseBp\n\x10\x63om.boardwire.v1B\x0c\x43\x61talogProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire.v1.catalog_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1B\014CatalogProtoP\001Z\030boardwire/v1;boardwirev1\242\002\003BWR\252\002\014Boardwire.V1\312\002\014Boardwire\\V1\352\002\rBoardwire::V1'
   _globals['_GETGAMEREQUEST_OPTIONSENTRY']._loaded_options = None
   _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_options = b'8\001'
   _globals['_GAMESPEC_OPTIONSENTRY']._loaded_options = None
   _globals['_GAMESPEC_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_FIELDKIND']._serialized_start=1415
-  _globals['_FIELDKIND']._serialized_end=1558
-  _globals['_LISTGAMESREQUEST']._serialized_start=44
-  _globals['_LISTGAMESREQUEST']._serialized_end=101
-  _globals['_LISTGAMESRESPONSE']._serialized_start=103
-  _globals['_LISTGAMESRESPONSE']._serialized_end=182
-  _globals['_GETGAMEREQUEST']._serialized_start=185
-  _globals['_GETGAMEREQUEST']._serialized_end=338
-  _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_start=292
-  _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_end=338
-  _globals['_GETGAMERESPONSE']._serialized_start=340
-  _globals['_GETGAMERESPONSE']._serialized_end=395
-  _globals['_GAME']._serialized_start=398
-  _globals['_GAME']._serialized_end=602
-  _globals['_OPTION']._serialized_start=605
-  _globals['_OPTION']._serialized_end=740
-  _globals['_PROVENANCE']._serialized_start=742
-  _globals['_PROVENANCE']._serialized_end=787
-  _globals['_GAMESPEC']._serialized_start=790
-  _globals['_GAMESPEC']._serialized_end=1184
-  _globals['_GAMESPEC_OPTIONSENTRY']._serialized_start=292
-  _globals['_GAMESPEC_OPTIONSENTRY']._serialized_end=338
-  _globals['_FIELD']._serialized_start=1187
-  _globals['_FIELD']._serialized_end=1342
-  _globals['_TABLE']._serialized_start=1344
-  _globals['_TABLE']._serialized_end=1412
-  _globals['_CATALOGSERVICE']._serialized_start=1561
-  _globals['_CATALOGSERVICE']._serialized_end=1727
+  _globals['_VALUEKIND']._serialized_start=2280
+  _globals['_VALUEKIND']._serialized_end=2427
+  _globals['_GETSERVERREQUEST']._serialized_start=76
+  _globals['_GETSERVERREQUEST']._serialized_end=94
+  _globals['_GETSERVERRESPONSE']._serialized_start=96
+  _globals['_GETSERVERRESPONSE']._serialized_end=153
+  _globals['_LISTGAMESREQUEST']._serialized_start=155
+  _globals['_LISTGAMESREQUEST']._serialized_end=212
+  _globals['_LISTGAMESRESPONSE']._serialized_start=214
+  _globals['_LISTGAMESRESPONSE']._serialized_end=293
+  _globals['_GETGAMEREQUEST']._serialized_start=296
+  _globals['_GETGAMEREQUEST']._serialized_end=449
+  _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_start=403
+  _globals['_GETGAMEREQUEST_OPTIONSENTRY']._serialized_end=449
+  _globals['_GETGAMERESPONSE']._serialized_start=451
+  _globals['_GETGAMERESPONSE']._serialized_end=506
+  _globals['_SERVER']._serialized_start=508
+  _globals['_SERVER']._serialized_end=608
+  _globals['_LIMITS']._serialized_start=611
+  _globals['_LIMITS']._serialized_end=892
+  _globals['_GAME']._serialized_start=895
+  _globals['_GAME']._serialized_end=1103
+  _globals['_GAMEOPTION']._serialized_start=1106
+  _globals['_GAMEOPTION']._serialized_end=1245
+  _globals['_PROVENANCE']._serialized_start=1247
+  _globals['_PROVENANCE']._serialized_end=1292
+  _globals['_GAMESPEC']._serialized_start=1295
+  _globals['_GAMESPEC']._serialized_end=1799
+  _globals['_GAMESPEC_OPTIONSENTRY']._serialized_start=403
+  _globals['_GAMESPEC_OPTIONSENTRY']._serialized_end=449
+  _globals['_ACTION']._serialized_start=1801
+  _globals['_ACTION']._serialized_end=1866
+  _globals['_VIEWFIELD']._serialized_start=1869
+  _globals['_VIEWFIELD']._serialized_end=2047
+  _globals['_AXIS']._serialized_start=2049
+  _globals['_AXIS']._serialized_end=2083
+  _globals['_COMPONENTTABLE']._serialized_start=2085
+  _globals['_COMPONENTTABLE']._serialized_end=2184
+  _globals['_COLUMN']._serialized_start=2186
+  _globals['_COLUMN']._serialized_end=2277
+  _globals['_CATALOGSERVICE']._serialized_start=2430
+  _globals['_CATALOGSERVICE']._serialized_end=2674
 # @@protoc_insertion_point(module_scope)

@@ -6,6 +6,7 @@ What can be played: games, seats, options, actions, view layouts, tables."""
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
@@ -19,41 +20,74 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
-class _FieldKind:
+class _ValueKind:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _FieldKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_FieldKind.ValueType], builtins.type):
+class _ValueKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ValueKind.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
-    FIELD_KIND_UNSPECIFIED: _FieldKind.ValueType  # 0
+    VALUE_KIND_UNSPECIFIED: _ValueKind.ValueType  # 0
     """Never sent."""
-    FIELD_KIND_ID: _FieldKind.ValueType  # 1
+    VALUE_KIND_ID: _ValueKind.ValueType  # 1
     """The row of a table; 0 is none."""
-    FIELD_KIND_COUNT: _FieldKind.ValueType  # 2
+    VALUE_KIND_COUNT: _ValueKind.ValueType  # 2
     """A number of things, or a place on a track."""
-    FIELD_KIND_FLAG: _FieldKind.ValueType  # 3
+    VALUE_KIND_FLAG: _ValueKind.ValueType  # 3
     """0 or 1."""
-    FIELD_KIND_SEAT: _FieldKind.ValueType  # 4
-    """A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on."""
-    FIELD_KIND_CODE: _FieldKind.ValueType  # 5
-    """One of a few named values."""
+    VALUE_KIND_SEAT: _ValueKind.ValueType  # 4
+    """A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on; to the public 1 is seat 0."""
+    VALUE_KIND_CATEGORY: _ValueKind.ValueType  # 5
+    """One of a few named values: value `i` is `names[i]`."""
 
-class FieldKind(_FieldKind, metaclass=_FieldKindEnumTypeWrapper):
-    """What the values of a field mean."""
+class ValueKind(_ValueKind, metaclass=_ValueKindEnumTypeWrapper):
+    """What the values of a field or column mean."""
 
-FIELD_KIND_UNSPECIFIED: FieldKind.ValueType  # 0
+VALUE_KIND_UNSPECIFIED: ValueKind.ValueType  # 0
 """Never sent."""
-FIELD_KIND_ID: FieldKind.ValueType  # 1
+VALUE_KIND_ID: ValueKind.ValueType  # 1
 """The row of a table; 0 is none."""
-FIELD_KIND_COUNT: FieldKind.ValueType  # 2
+VALUE_KIND_COUNT: ValueKind.ValueType  # 2
 """A number of things, or a place on a track."""
-FIELD_KIND_FLAG: FieldKind.ValueType  # 3
+VALUE_KIND_FLAG: ValueKind.ValueType  # 3
 """0 or 1."""
-FIELD_KIND_SEAT: FieldKind.ValueType  # 4
-"""A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on."""
-FIELD_KIND_CODE: FieldKind.ValueType  # 5
-"""One of a few named values."""
-global___FieldKind = FieldKind
+VALUE_KIND_SEAT: ValueKind.ValueType  # 4
+"""A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on; to the public 1 is seat 0."""
+VALUE_KIND_CATEGORY: ValueKind.ValueType  # 5
+"""One of a few named values: value `i` is `names[i]`."""
+global___ValueKind = ValueKind
+
+@typing.final
+class GetServerRequest(google.protobuf.message.Message):
+    """Asks what the server is."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___GetServerRequest = GetServerRequest
+
+@typing.final
+class GetServerResponse(google.protobuf.message.Message):
+    """What the server is."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SERVER_FIELD_NUMBER: builtins.int
+    @property
+    def server(self) -> global___Server:
+        """The description."""
+
+    def __init__(
+        self,
+        *,
+        server: global___Server | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["server", b"server"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["server", b"server"]) -> None: ...
+
+global___GetServerResponse = GetServerResponse
 
 @typing.final
 class ListGamesRequest(google.protobuf.message.Message):
@@ -167,6 +201,98 @@ class GetGameResponse(google.protobuf.message.Message):
 global___GetGameResponse = GetGameResponse
 
 @typing.final
+class Server(google.protobuf.message.Message):
+    """What a server is."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: builtins.int
+    PROTOCOLS_FIELD_NUMBER: builtins.int
+    FEATURES_FIELD_NUMBER: builtins.int
+    LIMITS_FIELD_NUMBER: builtins.int
+    version: builtins.str
+    """The version of its software, such as `0.2.0`."""
+    @property
+    def protocols(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The protocols it speaks, such as `boardwire.v1`."""
+
+    @property
+    def features(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What it can do that not every server of the protocol can, by names that docs/protocol.md lists."""
+
+    @property
+    def limits(self) -> global___Limits:
+        """How much callers may ask for."""
+
+    def __init__(
+        self,
+        *,
+        version: builtins.str = ...,
+        protocols: collections.abc.Iterable[builtins.str] | None = ...,
+        features: collections.abc.Iterable[builtins.str] | None = ...,
+        limits: global___Limits | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["limits", b"limits"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["features", b"features", "limits", b"limits", "protocols", b"protocols", "version", b"version"]) -> None: ...
+
+global___Server = Server
+
+@typing.final
+class Limits(google.protobuf.message.Message):
+    """How much callers may ask of a server."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MESSAGE_BYTES_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    MATCHES_PER_CALLER_FIELD_NUMBER: builtins.int
+    WAITING_CALLS_FIELD_NUMBER: builtins.int
+    MATCH_IDLE_TIMEOUT_FIELD_NUMBER: builtins.int
+    BATCHES_FIELD_NUMBER: builtins.int
+    ENVIRONMENTS_FIELD_NUMBER: builtins.int
+    ENVIRONMENTS_PER_CALLER_FIELD_NUMBER: builtins.int
+    BATCH_IDLE_TIMEOUT_FIELD_NUMBER: builtins.int
+    message_bytes: builtins.int
+    """The largest message that it sends, and that LoadBatch takes: bytes."""
+    matches: builtins.int
+    """The most matches that may be open at once."""
+    matches_per_caller: builtins.int
+    """The most of them that one caller may have created."""
+    waiting_calls: builtins.int
+    """The most calls that one seat may have waiting."""
+    batches: builtins.int
+    """The most batches that may be open at once."""
+    environments: builtins.int
+    """The most environments that all of them may have."""
+    environments_per_caller: builtins.int
+    """The most environments that those of one caller may have."""
+    @property
+    def match_idle_timeout(self) -> google.protobuf.duration_pb2.Duration:
+        """How long a match stays that nobody uses."""
+
+    @property
+    def batch_idle_timeout(self) -> google.protobuf.duration_pb2.Duration:
+        """How long a batch stays that nobody uses."""
+
+    def __init__(
+        self,
+        *,
+        message_bytes: builtins.int = ...,
+        matches: builtins.int = ...,
+        matches_per_caller: builtins.int = ...,
+        waiting_calls: builtins.int = ...,
+        match_idle_timeout: google.protobuf.duration_pb2.Duration | None = ...,
+        batches: builtins.int = ...,
+        environments: builtins.int = ...,
+        environments_per_caller: builtins.int = ...,
+        batch_idle_timeout: google.protobuf.duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["batch_idle_timeout", b"batch_idle_timeout", "match_idle_timeout", b"match_idle_timeout"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["batch_idle_timeout", b"batch_idle_timeout", "batches", b"batches", "environments", b"environments", "environments_per_caller", b"environments_per_caller", "match_idle_timeout", b"match_idle_timeout", "matches", b"matches", "matches_per_caller", b"matches_per_caller", "message_bytes", b"message_bytes", "waiting_calls", b"waiting_calls"]) -> None: ...
+
+global___Limits = Limits
+
+@typing.final
 class Game(google.protobuf.message.Message):
     """What is known of a game before seats and options are chosen."""
 
@@ -193,7 +319,7 @@ class Game(google.protobuf.message.Message):
     catalogue_digest: builtins.str
     """The BLAKE3 digest of the component catalogue it is played with: 64 hexadecimal digits."""
     @property
-    def options(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Option]:
+    def options(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameOption]:
         """The options of a match."""
 
     @property
@@ -208,7 +334,7 @@ class Game(google.protobuf.message.Message):
         rules_version: builtins.int = ...,
         min_seats: builtins.int = ...,
         max_seats: builtins.int = ...,
-        options: collections.abc.Iterable[global___Option] | None = ...,
+        options: collections.abc.Iterable[global___GameOption] | None = ...,
         catalogue_digest: builtins.str = ...,
         provenance: collections.abc.Iterable[global___Provenance] | None = ...,
     ) -> None: ...
@@ -217,7 +343,7 @@ class Game(google.protobuf.message.Message):
 global___Game = Game
 
 @typing.final
-class Option(google.protobuf.message.Message):
+class GameOption(google.protobuf.message.Message):
     """An option of a match."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -259,7 +385,7 @@ class Option(google.protobuf.message.Message):
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_min", b"_min"]) -> typing.Literal["min"] | None: ...
 
-global___Option = Option
+global___GameOption = GameOption
 
 @typing.final
 class Provenance(google.protobuf.message.Message):
@@ -318,10 +444,12 @@ class GameSpec(google.protobuf.message.Message):
     MAX_SCORE_FIELD_NUMBER: builtins.int
     SPEC_DIGEST_FIELD_NUMBER: builtins.int
     CHANCE_STREAMS_FIELD_NUMBER: builtins.int
+    PUBLIC_FIELDS_FIELD_NUMBER: builtins.int
+    PUBLIC_VIEW_BYTES_FIELD_NUMBER: builtins.int
     seats: builtins.int
     """How many seats."""
     view_bytes: builtins.int
-    """Bytes of a view."""
+    """Bytes of a seat's view."""
     mask_bytes: builtins.int
     """Bytes of a legal mask: ceil(actions / 8). Action `i` is bit `i % 8` of byte `i / 8`."""
     max_plies: builtins.int
@@ -332,6 +460,8 @@ class GameSpec(google.protobuf.message.Message):
     """No final score is above this."""
     spec_digest: builtins.str
     """The BLAKE3 digest of all facts here: 64 hexadecimal digits. A changed game has a changed digest."""
+    public_view_bytes: builtins.int
+    """Bytes of the public's view."""
     @property
     def game(self) -> global___Game:
         """The game."""
@@ -341,20 +471,24 @@ class GameSpec(google.protobuf.message.Message):
         """Every option with its value."""
 
     @property
-    def actions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The label of every action, in index order: action `i` is `actions[i]`."""
+    def actions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Action]:
+        """Every action, in index order: action `i` is `actions[i]`."""
 
     @property
-    def fields(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Field]:
-        """The fields of a view, in the order of their bytes."""
+    def fields(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ViewField]:
+        """The fields of a seat's view, in the order of their bytes."""
 
     @property
-    def tables(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Table]:
+    def tables(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ComponentTable]:
         """The component catalogue as integer matrices."""
 
     @property
     def chance_streams(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """What each stream of chance is for, in stream order."""
+
+    @property
+    def public_fields(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ViewField]:
+        """The fields of the public's view: what everybody at the table may know."""
 
     def __init__(
         self,
@@ -362,31 +496,63 @@ class GameSpec(google.protobuf.message.Message):
         game: global___Game | None = ...,
         seats: builtins.int = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
-        actions: collections.abc.Iterable[builtins.str] | None = ...,
-        fields: collections.abc.Iterable[global___Field] | None = ...,
+        actions: collections.abc.Iterable[global___Action] | None = ...,
+        fields: collections.abc.Iterable[global___ViewField] | None = ...,
         view_bytes: builtins.int = ...,
         mask_bytes: builtins.int = ...,
-        tables: collections.abc.Iterable[global___Table] | None = ...,
+        tables: collections.abc.Iterable[global___ComponentTable] | None = ...,
         max_plies: builtins.int = ...,
         min_score: builtins.int = ...,
         max_score: builtins.int = ...,
         spec_digest: builtins.str = ...,
         chance_streams: collections.abc.Iterable[builtins.str] | None = ...,
+        public_fields: collections.abc.Iterable[global___ViewField] | None = ...,
+        public_view_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["game", b"game"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "chance_streams", b"chance_streams", "fields", b"fields", "game", b"game", "mask_bytes", b"mask_bytes", "max_plies", b"max_plies", "max_score", b"max_score", "min_score", b"min_score", "options", b"options", "seats", b"seats", "spec_digest", b"spec_digest", "tables", b"tables", "view_bytes", b"view_bytes"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "chance_streams", b"chance_streams", "fields", b"fields", "game", b"game", "mask_bytes", b"mask_bytes", "max_plies", b"max_plies", "max_score", b"max_score", "min_score", b"min_score", "options", b"options", "public_fields", b"public_fields", "public_view_bytes", b"public_view_bytes", "seats", b"seats", "spec_digest", b"spec_digest", "tables", b"tables", "view_bytes", b"view_bytes"]) -> None: ...
 
 global___GameSpec = GameSpec
 
 @typing.final
-class Field(google.protobuf.message.Message):
+class Action(google.protobuf.message.Message):
+    """One action: what people read, and what it does to which row of which table."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LABEL_FIELD_NUMBER: builtins.int
+    VERB_FIELD_NUMBER: builtins.int
+    TABLE_FIELD_NUMBER: builtins.int
+    ROW_FIELD_NUMBER: builtins.int
+    label: builtins.str
+    """The words for it; no other action of the game has the same."""
+    verb: builtins.str
+    """What it does, such as `draft`."""
+    table: builtins.str
+    """The table of the component that it does it to; empty if it is none."""
+    row: builtins.int
+    """The row of that table; without one, the number of the thing."""
+    def __init__(
+        self,
+        *,
+        label: builtins.str = ...,
+        verb: builtins.str = ...,
+        table: builtins.str = ...,
+        row: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["label", b"label", "row", b"row", "table", b"table", "verb", b"verb"]) -> None: ...
+
+global___Action = Action
+
+@typing.final
+class ViewField(google.protobuf.message.Message):
     """One named field of a view."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     NAME_FIELD_NUMBER: builtins.int
     OFFSET_FIELD_NUMBER: builtins.int
-    SHAPE_FIELD_NUMBER: builtins.int
+    AXES_FIELD_NUMBER: builtins.int
     MAX_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     TABLE_FIELD_NUMBER: builtins.int
@@ -398,38 +564,60 @@ class Field(google.protobuf.message.Message):
     """The byte at which it begins."""
     max: builtins.int
     """The largest value. Above 255 a value takes two bytes, low byte first; otherwise one."""
-    kind: global___FieldKind.ValueType
+    kind: global___ValueKind.ValueType
     """What the values mean."""
     table: builtins.str
-    """The table whose rows the values name, for FIELD_KIND_ID."""
+    """The table whose rows the values name, for VALUE_KIND_ID."""
     description: builtins.str
     """One sentence for people."""
     @property
-    def shape(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The sizes, slowest first; empty for a single value."""
+    def axes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Axis]:
+        """Its dimensions, slowest first; none for a single value."""
 
     @property
     def names(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The name of each value, for FIELD_KIND_CODE."""
+        """The name of each value, for VALUE_KIND_CATEGORY."""
 
     def __init__(
         self,
         *,
         name: builtins.str = ...,
         offset: builtins.int = ...,
-        shape: collections.abc.Iterable[builtins.int] | None = ...,
+        axes: collections.abc.Iterable[global___Axis] | None = ...,
         max: builtins.int = ...,
-        kind: global___FieldKind.ValueType = ...,
+        kind: global___ValueKind.ValueType = ...,
         table: builtins.str = ...,
         names: collections.abc.Iterable[builtins.str] | None = ...,
         description: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["description", b"description", "kind", b"kind", "max", b"max", "name", b"name", "names", b"names", "offset", b"offset", "shape", b"shape", "table", b"table"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["axes", b"axes", "description", b"description", "kind", b"kind", "max", b"max", "name", b"name", "names", b"names", "offset", b"offset", "table", b"table"]) -> None: ...
 
-global___Field = Field
+global___ViewField = ViewField
 
 @typing.final
-class Table(google.protobuf.message.Message):
+class Axis(google.protobuf.message.Message):
+    """One dimension of a field."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    SIZE_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """What is counted along it, such as `seat` or `round`."""
+    size: builtins.int
+    """How many there are."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        size: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "size", b"size"]) -> None: ...
+
+global___Axis = Axis
+
+@typing.final
+class ComponentTable(google.protobuf.message.Message):
     """A part of the catalogue as a matrix: row `i` describes id `i`."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -439,11 +627,11 @@ class Table(google.protobuf.message.Message):
     ROWS_FIELD_NUMBER: builtins.int
     VALUES_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The table's name, which fields refer to."""
+    """The table's name, which fields, actions and columns refer to."""
     rows: builtins.int
     """The number of rows, row 0 (none: all zero) included."""
     @property
-    def columns(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+    def columns(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Column]:
         """What each column holds."""
 
     @property
@@ -454,10 +642,42 @@ class Table(google.protobuf.message.Message):
         self,
         *,
         name: builtins.str = ...,
-        columns: collections.abc.Iterable[builtins.str] | None = ...,
+        columns: collections.abc.Iterable[global___Column] | None = ...,
         rows: builtins.int = ...,
         values: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["columns", b"columns", "name", b"name", "rows", b"rows", "values", b"values"]) -> None: ...
 
-global___Table = Table
+global___ComponentTable = ComponentTable
+
+@typing.final
+class Column(google.protobuf.message.Message):
+    """One column of a table."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    TABLE_FIELD_NUMBER: builtins.int
+    NAMES_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """What it holds, such as `duration`."""
+    kind: global___ValueKind.ValueType
+    """What the values mean."""
+    table: builtins.str
+    """The table whose rows the values name, for VALUE_KIND_ID."""
+    @property
+    def names(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The name of each value, for VALUE_KIND_CATEGORY."""
+
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        kind: global___ValueKind.ValueType = ...,
+        table: builtins.str = ...,
+        names: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["kind", b"kind", "name", b"name", "names", b"names", "table", b"table"]) -> None: ...
+
+global___Column = Column

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class CatalogServiceStub(object):
-    """Serves the descriptions of the games. They do not change while the server runs: fetch them once.
+    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
     """
 
     def __init__(self, channel):
@@ -35,6 +35,11 @@ class CatalogServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
+        self.GetServer = channel.unary_unary(
+                '/boardwire.v1.CatalogService/GetServer',
+                request_serializer=boardwire_dot_v1_dot_catalog__pb2.GetServerRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_catalog__pb2.GetServerResponse.FromString,
+                _registered_method=True)
         self.ListGames = channel.unary_unary(
                 '/boardwire.v1.CatalogService/ListGames',
                 request_serializer=boardwire_dot_v1_dot_catalog__pb2.ListGamesRequest.SerializeToString,
@@ -48,8 +53,15 @@ class CatalogServiceStub(object):
 
 
 class CatalogServiceServicer(object):
-    """Serves the descriptions of the games. They do not change while the server runs: fetch them once.
+    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
     """
+
+    def GetServer(self, request, context):
+        """Gets what the server is, and how much callers may ask of it. Safe to retry.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def ListGames(self, request, context):
         """Lists the games served, in the order of their ids in the catalogue. Safe to retry.
@@ -69,6 +81,11 @@ class CatalogServiceServicer(object):
 
 def add_CatalogServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'GetServer': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetServer,
+                    request_deserializer=boardwire_dot_v1_dot_catalog__pb2.GetServerRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_catalog__pb2.GetServerResponse.SerializeToString,
+            ),
             'ListGames': grpc.unary_unary_rpc_method_handler(
                     servicer.ListGames,
                     request_deserializer=boardwire_dot_v1_dot_catalog__pb2.ListGamesRequest.FromString,
@@ -88,8 +105,35 @@ def add_CatalogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogService(object):
-    """Serves the descriptions of the games. They do not change while the server runs: fetch them once.
+    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
     """
+
+    @staticmethod
+    def GetServer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.CatalogService/GetServer',
+            boardwire_dot_v1_dot_catalog__pb2.GetServerRequest.SerializeToString,
+            boardwire_dot_v1_dot_catalog__pb2.GetServerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def ListGames(request,

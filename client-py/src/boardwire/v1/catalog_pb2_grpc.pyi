@@ -18,9 +18,15 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class CatalogServiceStub:
-    """Serves the descriptions of the games. They do not change while the server runs: fetch them once."""
+    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
+    GetServer: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.catalog_pb2.GetServerRequest,
+        boardwire.v1.catalog_pb2.GetServerResponse,
+    ]
+    """Gets what the server is, and how much callers may ask of it. Safe to retry."""
+
     ListGames: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.catalog_pb2.ListGamesRequest,
         boardwire.v1.catalog_pb2.ListGamesResponse,
@@ -36,7 +42,13 @@ class CatalogServiceStub:
     """
 
 class CatalogServiceAsyncStub:
-    """Serves the descriptions of the games. They do not change while the server runs: fetch them once."""
+    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once."""
+
+    GetServer: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.catalog_pb2.GetServerRequest,
+        boardwire.v1.catalog_pb2.GetServerResponse,
+    ]
+    """Gets what the server is, and how much callers may ask of it. Safe to retry."""
 
     ListGames: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.catalog_pb2.ListGamesRequest,
@@ -53,7 +65,15 @@ class CatalogServiceAsyncStub:
     """
 
 class CatalogServiceServicer(metaclass=abc.ABCMeta):
-    """Serves the descriptions of the games. They do not change while the server runs: fetch them once."""
+    """Serves the descriptions of the server and its games. They do not change while it runs: fetch them once."""
+
+    @abc.abstractmethod
+    def GetServer(
+        self,
+        request: boardwire.v1.catalog_pb2.GetServerRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire.v1.catalog_pb2.GetServerResponse, collections.abc.Awaitable[boardwire.v1.catalog_pb2.GetServerResponse]]:
+        """Gets what the server is, and how much callers may ask of it. Safe to retry."""
 
     @abc.abstractmethod
     def ListGames(

@@ -9,6 +9,7 @@ import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import sys
 import typing
 
@@ -109,6 +110,38 @@ ILLEGAL_ACTION_POLICY_FORFEIT: IllegalActionPolicy.ValueType  # 4
 """The episode ends: the seat is last, the others share the first place."""
 global___IllegalActionPolicy = IllegalActionPolicy
 
+class _CloseReason:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _CloseReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_CloseReason.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CLOSE_REASON_UNSPECIFIED: _CloseReason.ValueType  # 0
+    """It has not."""
+    CLOSE_REASON_HOST: _CloseReason.ValueType  # 1
+    """Its host closed it."""
+    CLOSE_REASON_IDLE: _CloseReason.ValueType  # 2
+    """Nobody used it for too long."""
+    CLOSE_REASON_BOT_FAILED: _CloseReason.ValueType  # 3
+    """A bot of it failed."""
+    CLOSE_REASON_SHUTTING_DOWN: _CloseReason.ValueType  # 4
+    """The server is shutting down."""
+
+class CloseReason(_CloseReason, metaclass=_CloseReasonEnumTypeWrapper):
+    """Why a match has been closed."""
+
+CLOSE_REASON_UNSPECIFIED: CloseReason.ValueType  # 0
+"""It has not."""
+CLOSE_REASON_HOST: CloseReason.ValueType  # 1
+"""Its host closed it."""
+CLOSE_REASON_IDLE: CloseReason.ValueType  # 2
+"""Nobody used it for too long."""
+CLOSE_REASON_BOT_FAILED: CloseReason.ValueType  # 3
+"""A bot of it failed."""
+CLOSE_REASON_SHUTTING_DOWN: CloseReason.ValueType  # 4
+"""The server is shutting down."""
+global___CloseReason = CloseReason
+
 class _MatchState:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -159,39 +192,70 @@ class Match(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
+    @typing.final
+    class LabelsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     ID_FIELD_NUMBER: builtins.int
     GAME_FIELD_NUMBER: builtins.int
-    SEATS_FIELD_NUMBER: builtins.int
-    JOINED_FIELD_NUMBER: builtins.int
+    PLAYERS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     REWARD_FIELD_NUMBER: builtins.int
     SKIP_FORCED_FIELD_NUMBER: builtins.int
     ILLEGAL_ACTIONS_FIELD_NUMBER: builtins.int
-    SPEC_DIGEST_FIELD_NUMBER: builtins.int
-    STATE_FIELD_NUMBER: builtins.int
-    EPISODE_FIELD_NUMBER: builtins.int
-    PLY_FIELD_NUMBER: builtins.int
-    SEED_COMMITMENT_FIELD_NUMBER: builtins.int
-    SEED_FIELD_NUMBER: builtins.int
-    SEED_SOURCE_FIELD_NUMBER: builtins.int
     SEAT_MAY_SEED_FIELD_NUMBER: builtins.int
     PRIVATE_FIELD_NUMBER: builtins.int
+    LABELS_FIELD_NUMBER: builtins.int
+    SPEC_DIGEST_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    CLOSE_REASON_FIELD_NUMBER: builtins.int
+    JOINED_FIELD_NUMBER: builtins.int
+    WAITING_FOR_FIELD_NUMBER: builtins.int
+    EPISODE_FIELD_NUMBER: builtins.int
+    PLY_FIELD_NUMBER: builtins.int
+    CREATE_TIME_FIELD_NUMBER: builtins.int
+    LAST_ACTION_TIME_FIELD_NUMBER: builtins.int
+    SEED_COMMITMENT_FIELD_NUMBER: builtins.int
+    SEED_SOURCE_FIELD_NUMBER: builtins.int
+    SEED_OPENING_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
     game: builtins.str
     """The game's id."""
-    joined: builtins.int
-    """The seats, as a set of bits, that are bots or have been joined."""
     reward: global___RewardKind.ValueType
     """What a seat is rewarded for."""
     skip_forced: builtins.bool
     """Whether the engine plays decisions of the remote seat with a single legal action by itself."""
     illegal_actions: global___IllegalActionPolicy.ValueType
     """What happens to illegal actions."""
+    seat_may_seed: builtins.bool
+    """Whether the only remote seat may give the seed of an episode that it asks for."""
+    private: builtins.bool
+    """Whether the match is shown to its host and its seats alone."""
     spec_digest: builtins.str
     """The digest of the table's facts, as CatalogService gives it."""
     state: global___MatchState.ValueType
     """How the match stands."""
+    close_reason: global___CloseReason.ValueType
+    """Why it has been closed; unspecified as long as it is open."""
+    joined: builtins.int
+    """The seats, as a set of bits, that are bots or have been joined."""
+    waiting_for: builtins.int
+    """The seats, as a set of bits, that the match waits for: those that owe a decision while it is played, the remote
+    ones that have not asked for the next episode once one is over.
+    """
     episode: builtins.int
     """The present episode, counted from 0."""
     ply: builtins.int
@@ -202,22 +266,30 @@ class Match(google.protobuf.message.Message):
     """
     seed_source: global___SeedSource.ValueType
     """Where the present episode's seed comes from."""
-    seat_may_seed: builtins.bool
-    """Whether the only remote seat may give the seed of an episode that it asks for."""
-    private: builtins.bool
-    """Whether the match is shown to its host and its seats alone."""
     @property
-    def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who sits at each seat, in seat order, as at its creation."""
+    def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Who plays at each seat, in seat order, as at its creation: `remote`, or the name of a bot."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Every option with its value."""
 
     @property
-    def seed(self) -> global___Seed:
-        """The seed behind the commitment, once it may be known: drawn seeds when their episode is over, to the host and
-        the seats as long as the match is open; given ones, from which later seeds follow, when the match is closed.
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """What its host has labelled it with."""
+
+    @property
+    def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the match was created."""
+
+    @property
+    def last_action_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the last action was applied, or the present episode dealt if none has been."""
+
+    @property
+    def seed_opening(self) -> global___SeedOpening:
+        """What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
+        the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
         """
 
     def __init__(
@@ -225,31 +297,36 @@ class Match(google.protobuf.message.Message):
         *,
         id: builtins.str = ...,
         game: builtins.str = ...,
-        seats: collections.abc.Iterable[builtins.str] | None = ...,
-        joined: builtins.int = ...,
+        players: collections.abc.Iterable[builtins.str] | None = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         reward: global___RewardKind.ValueType = ...,
         skip_forced: builtins.bool = ...,
         illegal_actions: global___IllegalActionPolicy.ValueType = ...,
-        spec_digest: builtins.str = ...,
-        state: global___MatchState.ValueType = ...,
-        episode: builtins.int = ...,
-        ply: builtins.int = ...,
-        seed_commitment: builtins.bytes = ...,
-        seed: global___Seed | None = ...,
-        seed_source: global___SeedSource.ValueType = ...,
         seat_may_seed: builtins.bool = ...,
         private: builtins.bool = ...,
+        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        spec_digest: builtins.str = ...,
+        state: global___MatchState.ValueType = ...,
+        close_reason: global___CloseReason.ValueType = ...,
+        joined: builtins.int = ...,
+        waiting_for: builtins.int = ...,
+        episode: builtins.int = ...,
+        ply: builtins.int = ...,
+        create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        last_action_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        seed_commitment: builtins.bytes = ...,
+        seed_source: global___SeedSource.ValueType = ...,
+        seed_opening: global___SeedOpening | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "options", b"options", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seats", b"seats", "seed", b"seed", "seed_commitment", b"seed_commitment", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
+    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match
 
 @typing.final
-class Seed(google.protobuf.message.Message):
-    """A seed and the salt of its commitment."""
+class SeedOpening(google.protobuf.message.Message):
+    """What opens the commitment to an episode's key."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -273,7 +350,7 @@ class Seed(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "key", b"key", "salt", b"salt", "seed", b"seed"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
-global___Seed = Seed
+global___SeedOpening = SeedOpening
 
 @typing.final
 class Invitation(google.protobuf.message.Message):
@@ -282,17 +359,17 @@ class Invitation(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: builtins.int
-    INVITATION_FIELD_NUMBER: builtins.int
+    CODE_FIELD_NUMBER: builtins.int
     seat: builtins.int
     """The seat, counted from 0."""
-    invitation: builtins.str
-    """The invitation, for JoinMatch."""
+    code: builtins.str
+    """The secret that JoinMatch takes."""
     def __init__(
         self,
         *,
         seat: builtins.int = ...,
-        invitation: builtins.str = ...,
+        code: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["invitation", b"invitation", "seat", b"seat"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["code", b"code", "seat", b"seat"]) -> None: ...
 
 global___Invitation = Invitation

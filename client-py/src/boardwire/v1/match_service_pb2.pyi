@@ -14,6 +14,7 @@ import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.message
+import google.rpc.status_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -40,8 +41,24 @@ class CreateMatchRequest(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
+    @typing.final
+    class LabelsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     GAME_FIELD_NUMBER: builtins.int
-    SEATS_FIELD_NUMBER: builtins.int
+    PLAYERS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     SEED_FIELD_NUMBER: builtins.int
     REWARD_FIELD_NUMBER: builtins.int
@@ -50,6 +67,7 @@ class CreateMatchRequest(google.protobuf.message.Message):
     REQUEST_ID_FIELD_NUMBER: builtins.int
     SEAT_MAY_SEED_FIELD_NUMBER: builtins.int
     PRIVATE_FIELD_NUMBER: builtins.int
+    LABELS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id."""
     seed: builtins.int
@@ -75,18 +93,24 @@ class CreateMatchRequest(google.protobuf.message.Message):
     private: builtins.bool
     """Whether the match is listed for nobody, and shown to its host and its seats alone."""
     @property
-    def seats(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who sits at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`."""
+    def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Options by name; those left out have their defaults."""
 
+    @property
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
+        of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
+        """
+
     def __init__(
         self,
         *,
         game: builtins.str = ...,
-        seats: collections.abc.Iterable[builtins.str] | None = ...,
+        players: collections.abc.Iterable[builtins.str] | None = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         seed: builtins.int | None = ...,
         reward: boardwire.v1.match_pb2.RewardKind.ValueType = ...,
@@ -95,9 +119,10 @@ class CreateMatchRequest(google.protobuf.message.Message):
         request_id: builtins.str = ...,
         seat_may_seed: builtins.bool = ...,
         private: builtins.bool = ...,
+        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "options", b"options", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seats", b"seats", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___CreateMatchRequest = CreateMatchRequest
@@ -178,19 +203,51 @@ class ListMatchesRequest(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    @typing.final
+    class LabelsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    STATES_FIELD_NUMBER: builtins.int
+    LABELS_FIELD_NUMBER: builtins.int
     page_size: builtins.int
     """The most matches to answer with, at most 1000; 0 leaves it to the server."""
     page_token: builtins.str
-    """The `next_page_token` of the page before; empty for the first."""
+    """The `next_page_token` of the page before, of a request with the same filters; empty for the first."""
+    game: builtins.str
+    """Only matches of this game; of all when empty."""
+    @property
+    def states(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[boardwire.v1.match_pb2.MatchState.ValueType]:
+        """Only matches that stand so; all when empty."""
+
+    @property
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Only matches with all of these labels."""
+
     def __init__(
         self,
         *,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
+        game: builtins.str = ...,
+        states: collections.abc.Iterable[boardwire.v1.match_pb2.MatchState.ValueType] | None = ...,
+        labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["page_size", b"page_size", "page_token", b"page_token"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["game", b"game", "labels", b"labels", "page_size", b"page_size", "page_token", b"page_token", "states", b"states"]) -> None: ...
 
 global___ListMatchesRequest = ListMatchesRequest
 
@@ -224,19 +281,19 @@ class JoinMatchRequest(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    INVITATION_FIELD_NUMBER: builtins.int
+    CODE_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
-    invitation: builtins.str
-    """The invitation."""
+    code: builtins.str
+    """The code of the invitation."""
     request_id: builtins.str
     """A fresh random UUID, or empty; a repeated request with the same one is answered as the first was."""
     def __init__(
         self,
         *,
-        invitation: builtins.str = ...,
+        code: builtins.str = ...,
         request_id: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["invitation", b"invitation", "request_id", b"request_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["code", b"code", "request_id", b"request_id"]) -> None: ...
 
 global___JoinMatchRequest = JoinMatchRequest
 
@@ -448,14 +505,78 @@ class ResetResponse(google.protobuf.message.Message):
 global___ResetResponse = ResetResponse
 
 @typing.final
+class ResignRequest(google.protobuf.message.Message):
+    """Gives up an episode."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    EPISODE_FIELD_NUMBER: builtins.int
+    SEAT_FIELD_NUMBER: builtins.int
+    EXTRAS_FIELD_NUMBER: builtins.int
+    match_id: builtins.str
+    """The match's id."""
+    episode: builtins.int
+    """The episode that is given up; when left out, whichever is present, which is then not safe to retry. One that
+    has been left, or is over without a forfeit of the seat, is refused.
+    """
+    seat: builtins.int
+    """The remote seat that loses the episode, where the host says so; left out by a seat."""
+    @property
+    def extras(self) -> boardwire.v1.observation_pb2.Extras:
+        """What to add."""
+
+    def __init__(
+        self,
+        *,
+        match_id: builtins.str = ...,
+        episode: builtins.int | None = ...,
+        seat: builtins.int | None = ...,
+        extras: boardwire.v1.observation_pb2.Extras | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_episode", b"_episode", "_seat", b"_seat", "episode", b"episode", "extras", b"extras", "seat", b"seat"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_episode", b"_episode", "_seat", b"_seat", "episode", b"episode", "extras", b"extras", "match_id", b"match_id", "seat", b"seat"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_episode", b"_episode"]) -> typing.Literal["episode"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_seat", b"_seat"]) -> typing.Literal["seat"] | None: ...
+
+global___ResignRequest = ResignRequest
+
+@typing.final
+class ResignResponse(google.protobuf.message.Message):
+    """The end of the episode."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OBSERVATION_FIELD_NUMBER: builtins.int
+    @property
+    def observation(self) -> boardwire.v1.observation_pb2.Observation:
+        """What the seat sees; absent for the host."""
+
+    def __init__(
+        self,
+        *,
+        observation: boardwire.v1.observation_pb2.Observation | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["observation", b"observation"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["observation", b"observation"]) -> None: ...
+
+global___ResignResponse = ResignResponse
+
+@typing.final
 class PlayRequest(google.protobuf.message.Message):
     """One request on a stream."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    TAG_FIELD_NUMBER: builtins.int
     OBSERVE_FIELD_NUMBER: builtins.int
     ACT_FIELD_NUMBER: builtins.int
     RESET_FIELD_NUMBER: builtins.int
+    RESIGN_FIELD_NUMBER: builtins.int
+    tag: builtins.int
+    """The client's own number for it, which the answer repeats."""
     @property
     def observe(self) -> global___ObserveRequest:
         """As Observe."""
@@ -468,16 +589,22 @@ class PlayRequest(google.protobuf.message.Message):
     def reset(self) -> global___ResetRequest:
         """As Reset."""
 
+    @property
+    def resign(self) -> global___ResignRequest:
+        """As Resign."""
+
     def __init__(
         self,
         *,
+        tag: builtins.int = ...,
         observe: global___ObserveRequest | None = ...,
         act: global___ActRequest | None = ...,
         reset: global___ResetRequest | None = ...,
+        resign: global___ResignRequest | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["act", b"act", "observe", b"observe", "request", b"request", "reset", b"reset"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["act", b"act", "observe", b"observe", "request", b"request", "reset", b"reset"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["request", b"request"]) -> typing.Literal["observe", "act", "reset"] | None: ...
+    def HasField(self, field_name: typing.Literal["act", b"act", "observe", b"observe", "request", b"request", "reset", b"reset", "resign", b"resign"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["act", b"act", "observe", b"observe", "request", b"request", "reset", b"reset", "resign", b"resign", "tag", b"tag"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["request", b"request"]) -> typing.Literal["observe", "act", "reset", "resign"] | None: ...
 
 global___PlayRequest = PlayRequest
 
@@ -487,25 +614,47 @@ class PlayResponse(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    OBSERVATION_FIELD_NUMBER: builtins.int
+    TAG_FIELD_NUMBER: builtins.int
+    OBSERVE_FIELD_NUMBER: builtins.int
+    ACT_FIELD_NUMBER: builtins.int
+    RESET_FIELD_NUMBER: builtins.int
+    RESIGN_FIELD_NUMBER: builtins.int
     ERROR_FIELD_NUMBER: builtins.int
+    tag: builtins.int
+    """The number of the request."""
     @property
-    def observation(self) -> boardwire.v1.observation_pb2.Observation:
-        """What the seat sees."""
+    def observe(self) -> global___ObserveResponse:
+        """The answer to `observe`."""
 
     @property
-    def error(self) -> global___PlayError:
-        """Why the request was refused; nothing has changed."""
+    def act(self) -> global___ActResponse:
+        """The answer to `act`."""
+
+    @property
+    def reset(self) -> global___ResetResponse:
+        """The answer to `reset`."""
+
+    @property
+    def resign(self) -> global___ResignResponse:
+        """The answer to `resign`."""
+
+    @property
+    def error(self) -> google.rpc.status_pb2.Status:
+        """Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed."""
 
     def __init__(
         self,
         *,
-        observation: boardwire.v1.observation_pb2.Observation | None = ...,
-        error: global___PlayError | None = ...,
+        tag: builtins.int = ...,
+        observe: global___ObserveResponse | None = ...,
+        act: global___ActResponse | None = ...,
+        reset: global___ResetResponse | None = ...,
+        resign: global___ResignResponse | None = ...,
+        error: google.rpc.status_pb2.Status | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["answer", b"answer", "error", b"error", "observation", b"observation"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["answer", b"answer", "error", b"error", "observation", b"observation"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["answer", b"answer"]) -> typing.Literal["observation", "error"] | None: ...
+    def HasField(self, field_name: typing.Literal["act", b"act", "answer", b"answer", "error", b"error", "observe", b"observe", "reset", b"reset", "resign", b"resign"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["act", b"act", "answer", b"answer", "error", b"error", "observe", b"observe", "reset", b"reset", "resign", b"resign", "tag", b"tag"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["answer", b"answer"]) -> typing.Literal["observe", "act", "reset", "resign", "error"] | None: ...
 
 global___PlayResponse = PlayResponse
 
@@ -547,51 +696,3 @@ class CloseMatchResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["match", b"match"]) -> None: ...
 
 global___CloseMatchResponse = CloseMatchResponse
-
-@typing.final
-class PlayError(google.protobuf.message.Message):
-    """Why a request on a stream was refused: what a single call would carry as status and ErrorInfo."""
-
-    DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-    @typing.final
-    class MetadataEntry(google.protobuf.message.Message):
-        DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-        KEY_FIELD_NUMBER: builtins.int
-        VALUE_FIELD_NUMBER: builtins.int
-        key: builtins.str
-        value: builtins.str
-        def __init__(
-            self,
-            *,
-            key: builtins.str = ...,
-            value: builtins.str = ...,
-        ) -> None: ...
-        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
-
-    CODE_FIELD_NUMBER: builtins.int
-    REASON_FIELD_NUMBER: builtins.int
-    MESSAGE_FIELD_NUMBER: builtins.int
-    METADATA_FIELD_NUMBER: builtins.int
-    code: builtins.int
-    """The gRPC status code."""
-    reason: builtins.str
-    """The reason, such as `ACTION_ILLEGAL`."""
-    message: builtins.str
-    """What was wrong, where, and what would be right."""
-    @property
-    def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """Each value the message mentions."""
-
-    def __init__(
-        self,
-        *,
-        code: builtins.int = ...,
-        reason: builtins.str = ...,
-        message: builtins.str = ...,
-        metadata: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
-    ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["code", b"code", "message", b"message", "metadata", b"metadata", "reason", b"reason"]) -> None: ...
-
-global___PlayError = PlayError

@@ -71,6 +71,11 @@ class MatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.ResetRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResetResponse.FromString,
                 _registered_method=True)
+        self.Resign = channel.unary_unary(
+                '/boardwire.v1.MatchService/Resign',
+                request_serializer=boardwire_dot_v1_dot_match__service__pb2.ResignRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResignResponse.FromString,
+                _registered_method=True)
         self.Play = channel.stream_stream(
                 '/boardwire.v1.MatchService/Play',
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
@@ -141,9 +146,18 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Resign(self, request, context):
+        """Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+        seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Play(self, request_iterator, context):
-        """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
+        """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
         The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+        What waits holds up what follows: to resign while waiting for others takes a single call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -193,6 +207,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.Reset,
                     request_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResetRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_match__service__pb2.ResetResponse.SerializeToString,
+            ),
+            'Resign': grpc.unary_unary_rpc_method_handler(
+                    servicer.Resign,
+                    request_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResignRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_match__service__pb2.ResignResponse.SerializeToString,
             ),
             'Play': grpc.stream_stream_rpc_method_handler(
                     servicer.Play,
@@ -396,6 +415,33 @@ class MatchService(object):
             '/boardwire.v1.MatchService/Reset',
             boardwire_dot_v1_dot_match__service__pb2.ResetRequest.SerializeToString,
             boardwire_dot_v1_dot_match__service__pb2.ResetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Resign(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.MatchService/Resign',
+            boardwire_dot_v1_dot_match__service__pb2.ResignRequest.SerializeToString,
+            boardwire_dot_v1_dot_match__service__pb2.ResignResponse.FromString,
             options,
             channel_credentials,
             insecure,

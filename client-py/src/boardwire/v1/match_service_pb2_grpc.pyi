@@ -76,12 +76,21 @@ class MatchServiceStub:
     was created with `seat_may_seed`. Safe to retry with `episode`.
     """
 
+    Resign: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.ResignRequest,
+        boardwire.v1.match_service_pb2.ResignResponse,
+    ]
+    """Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+    seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+    """
+
     Play: grpc.StreamStreamMultiCallable[
         boardwire.v1.match_service_pb2.PlayRequest,
         boardwire.v1.match_service_pb2.PlayResponse,
     ]
-    """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
+    """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
     The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+    What waits holds up what follows: to resign while waiting for others takes a single call.
     """
 
     CloseMatch: grpc.UnaryUnaryMultiCallable[
@@ -144,12 +153,21 @@ class MatchServiceAsyncStub:
     was created with `seat_may_seed`. Safe to retry with `episode`.
     """
 
+    Resign: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.ResignRequest,
+        boardwire.v1.match_service_pb2.ResignResponse,
+    ]
+    """Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+    seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+    """
+
     Play: grpc.aio.StreamStreamMultiCallable[
         boardwire.v1.match_service_pb2.PlayRequest,
         boardwire.v1.match_service_pb2.PlayResponse,
     ]
-    """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
+    """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
     The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+    What waits holds up what follows: to resign while waiting for others takes a single call.
     """
 
     CloseMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -227,13 +245,24 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
+    def Resign(
+        self,
+        request: boardwire.v1.match_service_pb2.ResignRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire.v1.match_service_pb2.ResignResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResignResponse]]:
+        """Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+        seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+        """
+
+    @abc.abstractmethod
     def Play(
         self,
         request_iterator: _MaybeAsyncIterator[boardwire.v1.match_service_pb2.PlayRequest],
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.PlayResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.PlayResponse]]:
-        """Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
+        """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
         The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+        What waits holds up what follows: to resign while waiting for others takes a single call.
         """
 
     @abc.abstractmethod

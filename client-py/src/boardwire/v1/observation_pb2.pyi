@@ -7,10 +7,49 @@ import builtins
 import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import sys
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _Forfeit:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ForfeitEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Forfeit.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    FORFEIT_UNSPECIFIED: _Forfeit.ValueType  # 0
+    """It did not."""
+    FORFEIT_ILLEGAL_ACTION: _Forfeit.ValueType  # 1
+    """It chose an illegal action, where that forfeits."""
+    FORFEIT_TIME: _Forfeit.ValueType  # 2
+    """It did not choose in the time it had."""
+    FORFEIT_RESIGNED: _Forfeit.ValueType  # 3
+    """It resigned."""
+    FORFEIT_HOST: _Forfeit.ValueType  # 4
+    """The host ended the episode against it."""
+
+class Forfeit(_Forfeit, metaclass=_ForfeitEnumTypeWrapper):
+    """Why a seat forfeited an episode."""
+
+FORFEIT_UNSPECIFIED: Forfeit.ValueType  # 0
+"""It did not."""
+FORFEIT_ILLEGAL_ACTION: Forfeit.ValueType  # 1
+"""It chose an illegal action, where that forfeits."""
+FORFEIT_TIME: Forfeit.ValueType  # 2
+"""It did not choose in the time it had."""
+FORFEIT_RESIGNED: Forfeit.ValueType  # 3
+"""It resigned."""
+FORFEIT_HOST: Forfeit.ValueType  # 4
+"""The host ended the episode against it."""
+global___Forfeit = Forfeit
 
 @typing.final
 class Extras(google.protobuf.message.Message):
@@ -20,17 +59,21 @@ class Extras(google.protobuf.message.Message):
 
     TEXT_FIELD_NUMBER: builtins.int
     EXPLANATION_FIELD_NUMBER: builtins.int
+    ACTIONS_FIELD_NUMBER: builtins.int
     text: builtins.bool
     """The position as text."""
     explanation: builtins.bool
     """Where the points of every seat came from, once the episode is over."""
+    actions: builtins.bool
+    """The legal actions with their labels."""
     def __init__(
         self,
         *,
         text: builtins.bool = ...,
         explanation: builtins.bool = ...,
+        actions: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["explanation", b"explanation", "text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "explanation", b"explanation", "text", b"text"]) -> None: ...
 
 global___Extras = Extras
 
@@ -52,10 +95,13 @@ class Observation(google.protobuf.message.Message):
     SUBSTITUTED_FIELD_NUMBER: builtins.int
     OUTCOME_FIELD_NUMBER: builtins.int
     TEXT_FIELD_NUMBER: builtins.int
+    ACTIONS_FIELD_NUMBER: builtins.int
     episode: builtins.int
     """The episode, counted from 0."""
     ply: builtins.int
-    """How many actions have been applied in it, by all seats."""
+    """How many actions have been applied in it, by all seats. Simultaneous choices come in any order: never let
+    anything depend on it that is to repeat.
+    """
     decision: builtins.int
     """How many decisions this seat has made in it; an Act answers with this number."""
     view: builtins.bytes
@@ -80,6 +126,10 @@ class Observation(google.protobuf.message.Message):
     def outcome(self) -> global___Outcome:
         """How it ended, once it has."""
 
+    @property
+    def actions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LegalAction]:
+        """The legal actions in the order of their indices, on request."""
+
     def __init__(
         self,
         *,
@@ -95,11 +145,34 @@ class Observation(google.protobuf.message.Message):
         substituted: builtins.bool = ...,
         outcome: global___Outcome | None = ...,
         text: builtins.str = ...,
+        actions: collections.abc.Iterable[global___LegalAction] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["outcome", b"outcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["decision", b"decision", "episode", b"episode", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "truncated", b"truncated", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "decision", b"decision", "episode", b"episode", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "truncated", b"truncated", "view", b"view"]) -> None: ...
 
 global___Observation = Observation
+
+@typing.final
+class LegalAction(google.protobuf.message.Message):
+    """An action that the seat may choose now."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    INDEX_FIELD_NUMBER: builtins.int
+    LABEL_FIELD_NUMBER: builtins.int
+    index: builtins.int
+    """Its index, for Act."""
+    label: builtins.str
+    """What it does, in words; the same as in GameSpec.actions."""
+    def __init__(
+        self,
+        *,
+        index: builtins.int = ...,
+        label: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["index", b"index", "label", b"label"]) -> None: ...
+
+global___LegalAction = LegalAction
 
 @typing.final
 class Outcome(google.protobuf.message.Message):
@@ -109,10 +182,8 @@ class Outcome(google.protobuf.message.Message):
 
     SCORES_FIELD_NUMBER: builtins.int
     RANKS_FIELD_NUMBER: builtins.int
-    FORFEITED_BY_FIELD_NUMBER: builtins.int
+    FORFEITS_FIELD_NUMBER: builtins.int
     EXPLANATIONS_FIELD_NUMBER: builtins.int
-    forfeited_by: builtins.int
-    """The seat that forfeited the episode by an illegal action, if one did."""
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The final score of each seat; empty when the episode was truncated or forfeited."""
@@ -124,6 +195,10 @@ class Outcome(google.protobuf.message.Message):
         """
 
     @property
+    def forfeits(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[global___Forfeit.ValueType]:
+        """For each seat whether it forfeited the episode, and why; empty when none did."""
+
+    @property
     def explanations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Explanation]:
         """Where the points of each seat came from, on request."""
 
@@ -132,12 +207,10 @@ class Outcome(google.protobuf.message.Message):
         *,
         scores: collections.abc.Iterable[builtins.int] | None = ...,
         ranks: collections.abc.Iterable[builtins.int] | None = ...,
-        forfeited_by: builtins.int | None = ...,
+        forfeits: collections.abc.Iterable[global___Forfeit.ValueType] | None = ...,
         explanations: collections.abc.Iterable[global___Explanation] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_forfeited_by", b"_forfeited_by", "forfeited_by", b"forfeited_by"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_forfeited_by", b"_forfeited_by", "explanations", b"explanations", "forfeited_by", b"forfeited_by", "ranks", b"ranks", "scores", b"scores"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["_forfeited_by", b"_forfeited_by"]) -> typing.Literal["forfeited_by"] | None: ...
+    def ClearField(self, field_name: typing.Literal["explanations", b"explanations", "forfeits", b"forfeits", "ranks", b"ranks", "scores", b"scores"]) -> None: ...
 
 global___Outcome = Outcome
 

@@ -8,60 +8,79 @@ pub struct Match {
     /// The game's id.
     #[prost(string, tag = "2")]
     pub game: ::prost::alloc::string::String,
-    /// Who sits at each seat, in seat order, as at its creation.
+    /// Who plays at each seat, in seat order, as at its creation: `remote`, or the name of a bot.
     #[prost(string, repeated, tag = "3")]
-    pub seats: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The seats, as a set of bits, that are bots or have been joined.
-    #[prost(uint32, tag = "4")]
-    pub joined: u32,
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Every option with its value.
-    #[prost(btree_map = "string, string", tag = "5")]
+    #[prost(btree_map = "string, string", tag = "4")]
     pub options: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
     /// What a seat is rewarded for.
-    #[prost(enumeration = "RewardKind", tag = "6")]
+    #[prost(enumeration = "RewardKind", tag = "5")]
     pub reward: i32,
     /// Whether the engine plays decisions of the remote seat with a single legal action by itself.
-    #[prost(bool, tag = "7")]
+    #[prost(bool, tag = "6")]
     pub skip_forced: bool,
     /// What happens to illegal actions.
-    #[prost(enumeration = "IllegalActionPolicy", tag = "8")]
+    #[prost(enumeration = "IllegalActionPolicy", tag = "7")]
     pub illegal_actions: i32,
-    /// The digest of the table's facts, as CatalogService gives it.
-    #[prost(string, tag = "9")]
-    pub spec_digest: ::prost::alloc::string::String,
-    /// How the match stands.
-    #[prost(enumeration = "MatchState", tag = "10")]
-    pub state: i32,
-    /// The present episode, counted from 0.
-    #[prost(uint32, tag = "11")]
-    pub episode: u32,
-    /// How many actions have been applied in it.
-    #[prost(uint32, tag = "12")]
-    pub ply: u32,
-    /// The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
-    /// (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
-    #[prost(bytes = "bytes", tag = "13")]
-    pub seed_commitment: ::prost::bytes::Bytes,
-    /// The seed behind the commitment, once it may be known: drawn seeds when their episode is over, to the host and
-    /// the seats as long as the match is open; given ones, from which later seeds follow, when the match is closed.
-    #[prost(message, optional, tag = "14")]
-    pub seed: ::core::option::Option<Seed>,
-    /// Where the present episode's seed comes from.
-    #[prost(enumeration = "SeedSource", tag = "15")]
-    pub seed_source: i32,
     /// Whether the only remote seat may give the seed of an episode that it asks for.
-    #[prost(bool, tag = "16")]
+    #[prost(bool, tag = "8")]
     pub seat_may_seed: bool,
     /// Whether the match is shown to its host and its seats alone.
-    #[prost(bool, tag = "17")]
+    #[prost(bool, tag = "9")]
     pub private: bool,
+    /// What its host has labelled it with.
+    #[prost(btree_map = "string, string", tag = "10")]
+    pub labels: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// The digest of the table's facts, as CatalogService gives it.
+    #[prost(string, tag = "11")]
+    pub spec_digest: ::prost::alloc::string::String,
+    /// How the match stands.
+    #[prost(enumeration = "MatchState", tag = "12")]
+    pub state: i32,
+    /// Why it has been closed; unspecified as long as it is open.
+    #[prost(enumeration = "CloseReason", tag = "13")]
+    pub close_reason: i32,
+    /// The seats, as a set of bits, that are bots or have been joined.
+    #[prost(uint32, tag = "14")]
+    pub joined: u32,
+    /// The seats, as a set of bits, that the match waits for: those that owe a decision while it is played, the remote
+    /// ones that have not asked for the next episode once one is over.
+    #[prost(uint32, tag = "15")]
+    pub waiting_for: u32,
+    /// The present episode, counted from 0.
+    #[prost(uint32, tag = "16")]
+    pub episode: u32,
+    /// How many actions have been applied in it.
+    #[prost(uint32, tag = "17")]
+    pub ply: u32,
+    /// When the match was created.
+    #[prost(message, optional, tag = "18")]
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// When the last action was applied, or the present episode dealt if none has been.
+    #[prost(message, optional, tag = "19")]
+    pub last_action_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+    /// (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
+    #[prost(bytes = "bytes", tag = "20")]
+    pub seed_commitment: ::prost::bytes::Bytes,
+    /// Where the present episode's seed comes from.
+    #[prost(enumeration = "SeedSource", tag = "21")]
+    pub seed_source: i32,
+    /// What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
+    /// the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
+    #[prost(message, optional, tag = "22")]
+    pub seed_opening: ::core::option::Option<SeedOpening>,
 }
-/// A seed and the salt of its commitment.
+/// What opens the commitment to an episode's key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Seed {
+pub struct SeedOpening {
     /// The seed, if it was given or follows from one that was.
     #[prost(fixed64, optional, tag = "1")]
     pub seed: ::core::option::Option<u64>,
@@ -78,9 +97,9 @@ pub struct Invitation {
     /// The seat, counted from 0.
     #[prost(uint32, tag = "1")]
     pub seat: u32,
-    /// The invitation, for JoinMatch.
+    /// The secret that JoinMatch takes.
     #[prost(string, tag = "2")]
-    pub invitation: ::prost::alloc::string::String,
+    pub code: ::prost::alloc::string::String,
 }
 /// Where a seed comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -198,6 +217,47 @@ impl IllegalActionPolicy {
         }
     }
 }
+/// Why a match has been closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CloseReason {
+    /// It has not.
+    Unspecified = 0,
+    /// Its host closed it.
+    Host = 1,
+    /// Nobody used it for too long.
+    Idle = 2,
+    /// A bot of it failed.
+    BotFailed = 3,
+    /// The server is shutting down.
+    ShuttingDown = 4,
+}
+impl CloseReason {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CLOSE_REASON_UNSPECIFIED",
+            Self::Host => "CLOSE_REASON_HOST",
+            Self::Idle => "CLOSE_REASON_IDLE",
+            Self::BotFailed => "CLOSE_REASON_BOT_FAILED",
+            Self::ShuttingDown => "CLOSE_REASON_SHUTTING_DOWN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CLOSE_REASON_UNSPECIFIED" => Some(Self::Unspecified),
+            "CLOSE_REASON_HOST" => Some(Self::Host),
+            "CLOSE_REASON_IDLE" => Some(Self::Idle),
+            "CLOSE_REASON_BOT_FAILED" => Some(Self::BotFailed),
+            "CLOSE_REASON_SHUTTING_DOWN" => Some(Self::ShuttingDown),
+            _ => None,
+        }
+    }
+}
 /// How a match stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -244,9 +304,9 @@ pub struct Batch {
     /// The game's id.
     #[prost(string, tag = "2")]
     pub game: ::prost::alloc::string::String,
-    /// Who plays at each seat, in seat order, as at its opening.
-    #[prost(string, repeated, tag = "3")]
-    pub seats: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Who plays where, as at its opening.
+    #[prost(message, repeated, tag = "3")]
+    pub line_ups: ::prost::alloc::vec::Vec<LineUp>,
     /// Every option with its value.
     #[prost(btree_map = "string, string", tag = "4")]
     pub options: ::prost::alloc::collections::BTreeMap<
@@ -256,36 +316,52 @@ pub struct Batch {
     /// How many environments there are.
     #[prost(uint32, tag = "5")]
     pub environments: u32,
-    /// The number of its first environment, as seeds count them.
+    /// The number of its first environment, as seeds and line-ups count them.
     #[prost(uint64, tag = "6")]
     pub first_environment: u64,
     /// The seed from which the seeds of all episodes follow.
     #[prost(fixed64, tag = "7")]
     pub seed: u64,
+    /// Whether environments that differ in their line-ups alone are dealt the same.
+    #[prost(bool, tag = "8")]
+    pub duplicate_deals: bool,
     /// What seats are rewarded for.
-    #[prost(enumeration = "RewardKind", tag = "8")]
+    #[prost(enumeration = "RewardKind", tag = "9")]
     pub reward: i32,
     /// What becomes of an environment whose episode has ended.
-    #[prost(enumeration = "AutoresetMode", tag = "9")]
+    #[prost(enumeration = "AutoresetMode", tag = "10")]
     pub autoreset: i32,
     /// What happens to illegal actions.
-    #[prost(enumeration = "IllegalActionPolicy", tag = "10")]
+    #[prost(enumeration = "IllegalActionPolicy", tag = "11")]
     pub illegal_actions: i32,
     /// Whether the engine plays decisions with a single legal action by itself.
-    #[prost(bool, tag = "11")]
+    #[prost(bool, tag = "12")]
     pub skip_forced: bool,
     /// The columns that steps carry on request.
-    #[prost(message, optional, tag = "12")]
+    #[prost(message, optional, tag = "13")]
     pub columns: ::core::option::Option<BatchColumns>,
+    /// Bytes of one environment's action in `actions`: 1, as long as no action space exceeds 256.
+    #[prost(uint32, tag = "14")]
+    pub action_bytes: u32,
     /// Bytes of one environment's row in `view`.
-    #[prost(uint32, tag = "13")]
+    #[prost(uint32, tag = "15")]
     pub view_bytes: u32,
     /// Bytes of one environment's row in `mask`.
-    #[prost(uint32, tag = "14")]
+    #[prost(uint32, tag = "16")]
     pub mask_bytes: u32,
+    /// The most learner seats that a line-up has: the rows of an episode in `final_view`.
+    #[prost(uint32, tag = "17")]
+    pub learners: u32,
     /// The digest of the table's facts, as CatalogService gives it.
-    #[prost(string, tag = "15")]
+    #[prost(string, tag = "18")]
     pub spec_digest: ::prost::alloc::string::String,
+}
+/// Who plays at the seats of an environment.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LineUp {
+    /// By seat: `learner`, or a bot such as `random`, `greedy` or `greedy:16`. At least one seat is the learner's.
+    #[prost(string, repeated, tag = "1")]
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Columns that are sent on request only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -307,39 +383,43 @@ pub struct BatchStep {
     /// The environment of the first row.
     #[prost(uint32, tag = "1")]
     pub first: u32,
+    /// The number of this answer: one more than the highest of those that have covered any of its environments, from 1.
+    #[prost(uint64, tag = "2")]
+    pub sequence: u64,
     /// uint8\[n\]: the seat whose decision the row shows, the lowest pending learner; 255 when the episode is over.
-    #[prost(bytes = "bytes", tag = "2")]
+    #[prost(bytes = "bytes", tag = "3")]
     pub seat: ::prost::bytes::Bytes,
     /// uint8\[n\], a sum of: 1 terminated, 2 truncated, 4 another action was played for the illegal one given,
     /// 8 forfeited (with 1). With AUTORESET_MODE_SAME_STEP they tell of the episode that ended.
-    #[prost(bytes = "bytes", tag = "3")]
+    #[prost(bytes = "bytes", tag = "4")]
     pub flags: ::prost::bytes::Bytes,
     /// uint32\[n\]: how many actions have been applied in the episode shown.
-    #[prost(bytes = "bytes", tag = "4")]
+    #[prost(bytes = "bytes", tag = "5")]
     pub ply: ::prost::bytes::Bytes,
     /// float32\[n, seats\]: the reward of every seat, absolute seat order; zero unless an episode ended in this step.
-    #[prost(bytes = "bytes", tag = "5")]
+    #[prost(bytes = "bytes", tag = "6")]
     pub reward: ::prost::bytes::Bytes,
     /// uint8\[n, mask_bytes\]: the legal actions, action `i` as bit `i % 8` of byte `i / 8`; all zero when over.
-    #[prost(bytes = "bytes", tag = "6")]
+    #[prost(bytes = "bytes", tag = "7")]
     pub mask: ::prost::bytes::Bytes,
     /// uint32\[n\]: the number of the episode shown, from 0; on request.
-    #[prost(bytes = "bytes", tag = "7")]
+    #[prost(bytes = "bytes", tag = "8")]
     pub episode: ::prost::bytes::Bytes,
     /// uint32\[k\]: the environments whose episodes ended in this step, ascending.
-    #[prost(bytes = "bytes", tag = "8")]
+    #[prost(bytes = "bytes", tag = "9")]
     pub ended: ::prost::bytes::Bytes,
     /// int32\[k, seats\]: their final scores; zero when truncated or forfeited; on request.
-    #[prost(bytes = "bytes", tag = "9")]
+    #[prost(bytes = "bytes", tag = "10")]
     pub scores: ::prost::bytes::Bytes,
     /// uint8\[k, seats\]: their places, 1 is first; zero when truncated; on request.
-    #[prost(bytes = "bytes", tag = "10")]
-    pub ranks: ::prost::bytes::Bytes,
-    /// uint8\[k, learner seats, view_bytes\]: what the learner seats, ascending, saw at their ends; on request.
     #[prost(bytes = "bytes", tag = "11")]
+    pub ranks: ::prost::bytes::Bytes,
+    /// uint8\[k, learners, view_bytes\]: what the learner seats, ascending, saw at their ends; zero where a line-up has
+    /// fewer; on request.
+    #[prost(bytes = "bytes", tag = "12")]
     pub final_view: ::prost::bytes::Bytes,
     /// uint8\[n, view_bytes\]: what the row's seat may know; when over, what the lowest learner seat may know.
-    #[prost(bytes = "bytes", tag = "12")]
+    #[prost(bytes = "bytes", tag = "15")]
     pub view: ::prost::bytes::Bytes,
 }
 /// What becomes of an environment whose episode has ended, as in Gymnasium.
@@ -387,10 +467,9 @@ pub struct OpenBatchRequest {
     /// The game's id.
     #[prost(string, tag = "1")]
     pub game: ::prost::alloc::string::String,
-    /// Who plays at each seat, in seat order: `learner`, or a bot such as `random`, `greedy` or `greedy:16`.
-    /// At least one seat is the learner's.
-    #[prost(string, repeated, tag = "2")]
-    pub seats: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Who plays where: environment number i has line-up `i % line_ups`. All have the same number of seats.
+    #[prost(message, repeated, tag = "2")]
+    pub line_ups: ::prost::alloc::vec::Vec<LineUp>,
     /// Options by name; those left out have their defaults.
     #[prost(btree_map = "string, string", tag = "3")]
     pub options: ::prost::alloc::collections::BTreeMap<
@@ -407,29 +486,37 @@ pub struct OpenBatchRequest {
     /// The seed from which the seeds of all episodes follow; the server draws one when it is left out.
     #[prost(fixed64, optional, tag = "6")]
     pub seed: ::core::option::Option<u64>,
+    /// Whether environments are dealt in groups: the line-ups in turn play the same episodes, so that environment number
+    /// i has the seeds that number `i / line_ups` has otherwise.
+    #[prost(bool, tag = "7")]
+    pub duplicate_deals: bool,
     /// What seats are rewarded for; ranks when unspecified.
-    #[prost(enumeration = "RewardKind", tag = "7")]
+    #[prost(enumeration = "RewardKind", tag = "8")]
     pub reward: i32,
     /// What becomes of an environment whose episode has ended; the next step resets it when unspecified.
-    #[prost(enumeration = "AutoresetMode", tag = "8")]
+    #[prost(enumeration = "AutoresetMode", tag = "9")]
     pub autoreset: i32,
     /// What happens to illegal actions; they are rejected when unspecified.
-    #[prost(enumeration = "IllegalActionPolicy", tag = "9")]
+    #[prost(enumeration = "IllegalActionPolicy", tag = "10")]
     pub illegal_actions: i32,
     /// Whether the engine plays decisions of the learner's seats with a single legal action by itself. The column `ply` then
     /// tells each of them how often the others had no choice: the owner holds all of them.
-    #[prost(bool, tag = "10")]
+    #[prost(bool, tag = "11")]
     pub skip_forced: bool,
     /// The columns to add to every step.
-    #[prost(message, optional, tag = "11")]
+    #[prost(message, optional, tag = "12")]
     pub columns: ::core::option::Option<BatchColumns>,
+    /// The largest message that the client takes, in bytes; 4 MiB when left out, as most clients do unless they are told
+    /// otherwise. A batch whose rows would not fit is refused.
+    #[prost(uint32, tag = "13")]
+    pub max_message_bytes: u32,
     /// Whether the batch outlives the connection it is opened over.
-    #[prost(bool, tag = "12")]
+    #[prost(bool, tag = "14")]
     pub keep: bool,
     /// A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
     /// answered as the first was, and the lease then ends with the connection of the repeated one; with other contents
     /// it fails with REQUEST_ID_REUSED.
-    #[prost(string, tag = "13")]
+    #[prost(string, tag = "15")]
     pub request_id: ::prost::alloc::string::String,
 }
 /// A new batch.
@@ -455,9 +542,13 @@ pub struct ResetBatchRequest {
     /// A new batch seed for these environments, which begin their episode 0: as if opened with it.
     #[prost(fixed64, optional, tag = "3")]
     pub seed: ::core::option::Option<u64>,
-    /// The seed of this one episode for each of these environments, in ascending order; or empty.
+    /// The seed of this one episode for each of these environments, in ascending order; or empty. Later ones follow from
+    /// the batch seed.
     #[prost(fixed64, repeated, tag = "4")]
     pub seeds: ::prost::alloc::vec::Vec<u64>,
+    /// The sequence number that the answer is to have, as in StepBatchRequest, for all environments.
+    #[prost(uint64, optional, tag = "5")]
+    pub sequence: ::core::option::Option<u64>,
 }
 /// The decisions shown after a reset.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -472,7 +563,7 @@ pub struct StepBatchRequest {
     /// The batch's id.
     #[prost(string, tag = "1")]
     pub batch_id: ::prost::alloc::string::String,
-    /// uint8\[count\]: the index of the action for each environment. No action space exceeds 256.
+    /// uint8\[count\], `Batch.action_bytes` each: the index of the action for each environment.
     #[prost(bytes = "bytes", tag = "2")]
     pub actions: ::prost::bytes::Bytes,
     /// The first environment to step.
@@ -481,6 +572,11 @@ pub struct StepBatchRequest {
     /// How many to step; 0 for all from `first`.
     #[prost(uint32, tag = "4")]
     pub count: u32,
+    /// The sequence number that the answer is to have: one more than that of the last answer for these environments. A
+    /// request that is repeated with the same one is answered as the first was, and nothing is stepped twice; with any
+    /// other number, or other contents, it fails with SEQUENCE_STALE. When left out, whichever follows.
+    #[prost(uint64, optional, tag = "5")]
+    pub sequence: ::core::option::Option<u64>,
 }
 /// The decisions shown after a step.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -492,8 +588,11 @@ pub struct StepBatchResponse {
 /// One request on a stream. All of a stream's requests are for batches of the token that opened it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RunBatchRequest {
+    /// The client's own number for it, which the answer repeats.
+    #[prost(uint32, tag = "1")]
+    pub tag: u32,
     /// What to do.
-    #[prost(oneof = "run_batch_request::Request", tags = "1, 2")]
+    #[prost(oneof = "run_batch_request::Request", tags = "2, 3")]
     pub request: ::core::option::Option<run_batch_request::Request>,
 }
 /// Nested message and enum types in `RunBatchRequest`.
@@ -502,18 +601,21 @@ pub mod run_batch_request {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Request {
         /// As StepBatch.
-        #[prost(message, tag = "1")]
+        #[prost(message, tag = "2")]
         Step(super::StepBatchRequest),
         /// As ResetBatch.
-        #[prost(message, tag = "2")]
+        #[prost(message, tag = "3")]
         Reset(super::ResetBatchRequest),
     }
 }
 /// The answer to one request on a stream.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunBatchResponse {
+    /// The number of the request.
+    #[prost(uint32, tag = "1")]
+    pub tag: u32,
     /// How it went.
-    #[prost(oneof = "run_batch_response::Answer", tags = "1, 2")]
+    #[prost(oneof = "run_batch_response::Answer", tags = "2, 15")]
     pub answer: ::core::option::Option<run_batch_response::Answer>,
 }
 /// Nested message and enum types in `RunBatchResponse`.
@@ -521,12 +623,12 @@ pub mod run_batch_response {
     /// How it went.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Answer {
-        /// The rows that were asked for.
-        #[prost(message, tag = "1")]
-        Step(super::BatchStep),
-        /// Why the request was refused; nothing has changed.
+        /// The rows that were asked for, by a step or a reset.
         #[prost(message, tag = "2")]
-        Error(super::BatchError),
+        Step(super::BatchStep),
+        /// Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed.
+        #[prost(message, tag = "15")]
+        Error(::tonic_types::pb::Status),
     }
 }
 /// Asks for a snapshot.
@@ -549,14 +651,14 @@ pub struct SaveBatchResponse {
 /// Brings saved environments back.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LoadBatchRequest {
-    /// The batch's id: of the same table, seats and `skip_forced` as the one saved.
+    /// The batch's id: of the same table and `skip_forced` as the one saved.
     #[prost(string, tag = "1")]
     pub batch_id: ::prost::alloc::string::String,
     /// What SaveBatch gave.
     #[prost(bytes = "bytes", tag = "2")]
     pub snapshot: ::prost::bytes::Bytes,
-    /// Whose places they take, in ascending order, as in ResetBatchRequest: as many as were saved.
-    /// Empty for all.
+    /// Whose places they take, in ascending order, as in ResetBatchRequest: as many as were saved, each of the same
+    /// line-up as the one saved. Empty for all.
     #[prost(bytes = "bytes", tag = "3")]
     pub mask: ::prost::bytes::Bytes,
 }
@@ -577,25 +679,6 @@ pub struct CloseBatchRequest {
 /// The batch is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CloseBatchResponse {}
-/// Why a request on a stream was refused: what a single call would carry as status and ErrorInfo.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct BatchError {
-    /// The gRPC status code.
-    #[prost(uint32, tag = "1")]
-    pub code: u32,
-    /// The reason, such as `BATCH_ACTION_ILLEGAL`.
-    #[prost(string, tag = "2")]
-    pub reason: ::prost::alloc::string::String,
-    /// What was wrong, where, and what would be right.
-    #[prost(string, tag = "3")]
-    pub message: ::prost::alloc::string::String,
-    /// Each value the message mentions.
-    #[prost(btree_map = "string, string", tag = "4")]
-    pub metadata: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        ::prost::alloc::string::String,
-    >,
-}
 /// Generated client implementations.
 pub mod batch_service_client {
     #![allow(
@@ -716,7 +799,7 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "OpenBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Begins episodes: in all environments or those of a mask. Not safe to retry, unless with seeds.
+        /// Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`.
         pub async fn reset_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetBatchRequest>,
@@ -741,9 +824,9 @@ pub mod batch_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.BatchService", "ResetBatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes one decision in every environment of a run of them. Not safe to retry.
+        /// Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
         /// Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-        /// environment of which it is true; then no environment has been stepped.
+        /// environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
         pub async fn step_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::StepBatchRequest>,
@@ -821,7 +904,8 @@ pub mod batch_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-        /// have. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        /// have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+        /// that were altered or are of another table.
         pub async fn load_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::LoadBatchRequest>,
@@ -896,7 +980,7 @@ pub mod batch_service_server {
             tonic::Response<super::OpenBatchResponse>,
             tonic::Status,
         >;
-        /// Begins episodes: in all environments or those of a mask. Not safe to retry, unless with seeds.
+        /// Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`.
         async fn reset_batch(
             &self,
             request: tonic::Request<super::ResetBatchRequest>,
@@ -904,9 +988,9 @@ pub mod batch_service_server {
             tonic::Response<super::ResetBatchResponse>,
             tonic::Status,
         >;
-        /// Makes one decision in every environment of a run of them. Not safe to retry.
+        /// Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
         /// Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
-        /// environment of which it is true; then no environment has been stepped.
+        /// environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
         async fn step_batch(
             &self,
             request: tonic::Request<super::StepBatchRequest>,
@@ -936,7 +1020,8 @@ pub mod batch_service_server {
             tonic::Status,
         >;
         /// Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
-        /// have. Safe to retry. Fails with SNAPSHOT_INVALID for bytes that were altered or are of another table.
+        /// have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+        /// that were altered or are of another table.
         async fn load_batch(
             &self,
             request: tonic::Request<super::LoadBatchRequest>,
@@ -1389,12 +1474,22 @@ pub mod batch_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+/// Asks what the server is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetServerRequest {}
+/// What the server is.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetServerResponse {
+    /// The description.
+    #[prost(message, optional, tag = "1")]
+    pub server: ::core::option::Option<Server>,
+}
 /// Asks for a page of the games served.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListGamesRequest {
     /// The most games to answer with; 0 leaves it to the server.
-    #[prost(uint32, tag = "1")]
-    pub page_size: u32,
+    #[prost(int32, tag = "1")]
+    pub page_size: i32,
     /// The `next_page_token` of the page before; empty for the first.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
@@ -1432,6 +1527,53 @@ pub struct GetGameResponse {
     #[prost(message, optional, tag = "1")]
     pub spec: ::core::option::Option<GameSpec>,
 }
+/// What a server is.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Server {
+    /// The version of its software, such as `0.2.0`.
+    #[prost(string, tag = "1")]
+    pub version: ::prost::alloc::string::String,
+    /// The protocols it speaks, such as `boardwire.v1`.
+    #[prost(string, repeated, tag = "2")]
+    pub protocols: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What it can do that not every server of the protocol can, by names that docs/protocol.md lists.
+    #[prost(string, repeated, tag = "3")]
+    pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// How much callers may ask for.
+    #[prost(message, optional, tag = "4")]
+    pub limits: ::core::option::Option<Limits>,
+}
+/// How much callers may ask of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Limits {
+    /// The largest message that it sends, and that LoadBatch takes: bytes.
+    #[prost(uint32, tag = "1")]
+    pub message_bytes: u32,
+    /// The most matches that may be open at once.
+    #[prost(uint32, tag = "2")]
+    pub matches: u32,
+    /// The most of them that one caller may have created.
+    #[prost(uint32, tag = "3")]
+    pub matches_per_caller: u32,
+    /// The most calls that one seat may have waiting.
+    #[prost(uint32, tag = "4")]
+    pub waiting_calls: u32,
+    /// How long a match stays that nobody uses.
+    #[prost(message, optional, tag = "5")]
+    pub match_idle_timeout: ::core::option::Option<::prost_types::Duration>,
+    /// The most batches that may be open at once.
+    #[prost(uint32, tag = "6")]
+    pub batches: u32,
+    /// The most environments that all of them may have.
+    #[prost(uint32, tag = "7")]
+    pub environments: u32,
+    /// The most environments that those of one caller may have.
+    #[prost(uint32, tag = "8")]
+    pub environments_per_caller: u32,
+    /// How long a batch stays that nobody uses.
+    #[prost(message, optional, tag = "9")]
+    pub batch_idle_timeout: ::core::option::Option<::prost_types::Duration>,
+}
 /// What is known of a game before seats and options are chosen.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Game {
@@ -1452,7 +1594,7 @@ pub struct Game {
     pub max_seats: u32,
     /// The options of a match.
     #[prost(message, repeated, tag = "6")]
-    pub options: ::prost::alloc::vec::Vec<Option>,
+    pub options: ::prost::alloc::vec::Vec<GameOption>,
     /// The BLAKE3 digest of the component catalogue it is played with: 64 hexadecimal digits.
     #[prost(string, tag = "7")]
     pub catalogue_digest: ::prost::alloc::string::String,
@@ -1462,7 +1604,7 @@ pub struct Game {
 }
 /// An option of a match.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Option {
+pub struct GameOption {
     /// Its name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
@@ -1507,13 +1649,13 @@ pub struct GameSpec {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// The label of every action, in index order: action `i` is `actions\[i\]`.
-    #[prost(string, repeated, tag = "4")]
-    pub actions: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The fields of a view, in the order of their bytes.
+    /// Every action, in index order: action `i` is `actions\[i\]`.
+    #[prost(message, repeated, tag = "4")]
+    pub actions: ::prost::alloc::vec::Vec<Action>,
+    /// The fields of a seat's view, in the order of their bytes.
     #[prost(message, repeated, tag = "5")]
-    pub fields: ::prost::alloc::vec::Vec<Field>,
-    /// Bytes of a view.
+    pub fields: ::prost::alloc::vec::Vec<ViewField>,
+    /// Bytes of a seat's view.
     #[prost(uint32, tag = "6")]
     pub view_bytes: u32,
     /// Bytes of a legal mask: ceil(actions / 8). Action `i` is bit `i % 8` of byte `i / 8`.
@@ -1521,7 +1663,7 @@ pub struct GameSpec {
     pub mask_bytes: u32,
     /// The component catalogue as integer matrices.
     #[prost(message, repeated, tag = "8")]
-    pub tables: ::prost::alloc::vec::Vec<Table>,
+    pub tables: ::prost::alloc::vec::Vec<ComponentTable>,
     /// No episode has more plies than this; one that would is truncated.
     #[prost(uint32, tag = "9")]
     pub max_plies: u32,
@@ -1537,44 +1679,76 @@ pub struct GameSpec {
     /// What each stream of chance is for, in stream order.
     #[prost(string, repeated, tag = "13")]
     pub chance_streams: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The fields of the public's view: what everybody at the table may know.
+    #[prost(message, repeated, tag = "14")]
+    pub public_fields: ::prost::alloc::vec::Vec<ViewField>,
+    /// Bytes of the public's view.
+    #[prost(uint32, tag = "15")]
+    pub public_view_bytes: u32,
+}
+/// One action: what people read, and what it does to which row of which table.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Action {
+    /// The words for it; no other action of the game has the same.
+    #[prost(string, tag = "1")]
+    pub label: ::prost::alloc::string::String,
+    /// What it does, such as `draft`.
+    #[prost(string, tag = "2")]
+    pub verb: ::prost::alloc::string::String,
+    /// The table of the component that it does it to; empty if it is none.
+    #[prost(string, tag = "3")]
+    pub table: ::prost::alloc::string::String,
+    /// The row of that table; without one, the number of the thing.
+    #[prost(uint32, tag = "4")]
+    pub row: u32,
 }
 /// One named field of a view.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Field {
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ViewField {
     /// The name, such as `lines`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// The byte at which it begins.
     #[prost(uint32, tag = "2")]
     pub offset: u32,
-    /// The sizes, slowest first; empty for a single value.
-    #[prost(uint32, repeated, tag = "3")]
-    pub shape: ::prost::alloc::vec::Vec<u32>,
+    /// Its dimensions, slowest first; none for a single value.
+    #[prost(message, repeated, tag = "3")]
+    pub axes: ::prost::alloc::vec::Vec<Axis>,
     /// The largest value. Above 255 a value takes two bytes, low byte first; otherwise one.
     #[prost(uint32, tag = "4")]
     pub max: u32,
     /// What the values mean.
-    #[prost(enumeration = "FieldKind", tag = "5")]
+    #[prost(enumeration = "ValueKind", tag = "5")]
     pub kind: i32,
-    /// The table whose rows the values name, for FIELD_KIND_ID.
+    /// The table whose rows the values name, for VALUE_KIND_ID.
     #[prost(string, tag = "6")]
     pub table: ::prost::alloc::string::String,
-    /// The name of each value, for FIELD_KIND_CODE.
+    /// The name of each value, for VALUE_KIND_CATEGORY.
     #[prost(string, repeated, tag = "7")]
     pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// One sentence for people.
     #[prost(string, tag = "8")]
     pub description: ::prost::alloc::string::String,
 }
-/// A part of the catalogue as a matrix: row `i` describes id `i`.
+/// One dimension of a field.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Table {
-    /// The table's name, which fields refer to.
+pub struct Axis {
+    /// What is counted along it, such as `seat` or `round`.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// How many there are.
+    #[prost(uint32, tag = "2")]
+    pub size: u32,
+}
+/// A part of the catalogue as a matrix: row `i` describes id `i`.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ComponentTable {
+    /// The table's name, which fields, actions and columns refer to.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// What each column holds.
-    #[prost(string, repeated, tag = "2")]
-    pub columns: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(message, repeated, tag = "2")]
+    pub columns: ::prost::alloc::vec::Vec<Column>,
     /// The number of rows, row 0 (none: all zero) included.
     #[prost(uint32, tag = "3")]
     pub rows: u32,
@@ -1582,10 +1756,26 @@ pub struct Table {
     #[prost(sint32, repeated, tag = "4")]
     pub values: ::prost::alloc::vec::Vec<i32>,
 }
-/// What the values of a field mean.
+/// One column of a table.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Column {
+    /// What it holds, such as `duration`.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What the values mean.
+    #[prost(enumeration = "ValueKind", tag = "2")]
+    pub kind: i32,
+    /// The table whose rows the values name, for VALUE_KIND_ID.
+    #[prost(string, tag = "3")]
+    pub table: ::prost::alloc::string::String,
+    /// The name of each value, for VALUE_KIND_CATEGORY.
+    #[prost(string, repeated, tag = "4")]
+    pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// What the values of a field or column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
-pub enum FieldKind {
+pub enum ValueKind {
     /// Never sent.
     Unspecified = 0,
     /// The row of a table; 0 is none.
@@ -1594,35 +1784,35 @@ pub enum FieldKind {
     Count = 2,
     /// 0 or 1.
     Flag = 3,
-    /// A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on.
+    /// A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on; to the public 1 is seat 0.
     Seat = 4,
-    /// One of a few named values.
-    Code = 5,
+    /// One of a few named values: value `i` is `names\[i\]`.
+    Category = 5,
 }
-impl FieldKind {
+impl ValueKind {
     /// String value of the enum field names used in the ProtoBuf definition.
     ///
     /// The values are not transformed in any way and thus are considered stable
     /// (if the ProtoBuf definition does not change) and safe for programmatic use.
     pub fn as_str_name(&self) -> &'static str {
         match self {
-            Self::Unspecified => "FIELD_KIND_UNSPECIFIED",
-            Self::Id => "FIELD_KIND_ID",
-            Self::Count => "FIELD_KIND_COUNT",
-            Self::Flag => "FIELD_KIND_FLAG",
-            Self::Seat => "FIELD_KIND_SEAT",
-            Self::Code => "FIELD_KIND_CODE",
+            Self::Unspecified => "VALUE_KIND_UNSPECIFIED",
+            Self::Id => "VALUE_KIND_ID",
+            Self::Count => "VALUE_KIND_COUNT",
+            Self::Flag => "VALUE_KIND_FLAG",
+            Self::Seat => "VALUE_KIND_SEAT",
+            Self::Category => "VALUE_KIND_CATEGORY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
-            "FIELD_KIND_UNSPECIFIED" => Some(Self::Unspecified),
-            "FIELD_KIND_ID" => Some(Self::Id),
-            "FIELD_KIND_COUNT" => Some(Self::Count),
-            "FIELD_KIND_FLAG" => Some(Self::Flag),
-            "FIELD_KIND_SEAT" => Some(Self::Seat),
-            "FIELD_KIND_CODE" => Some(Self::Code),
+            "VALUE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "VALUE_KIND_ID" => Some(Self::Id),
+            "VALUE_KIND_COUNT" => Some(Self::Count),
+            "VALUE_KIND_FLAG" => Some(Self::Flag),
+            "VALUE_KIND_SEAT" => Some(Self::Seat),
+            "VALUE_KIND_CATEGORY" => Some(Self::Category),
             _ => None,
         }
     }
@@ -1638,7 +1828,7 @@ pub mod catalog_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Serves the descriptions of the games. They do not change while the server runs: fetch them once.
+    /// Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
     #[derive(Debug, Clone)]
     pub struct CatalogServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1719,6 +1909,31 @@ pub mod catalog_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
+        /// Gets what the server is, and how much callers may ask of it. Safe to retry.
+        pub async fn get_server(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetServerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetServerResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.CatalogService/GetServer",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.CatalogService", "GetServer"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Lists the games served, in the order of their ids in the catalogue. Safe to retry.
         pub async fn list_games(
             &mut self,
@@ -1785,6 +2000,14 @@ pub mod catalog_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with CatalogServiceServer.
     #[async_trait]
     pub trait CatalogService: std::marker::Send + std::marker::Sync + 'static {
+        /// Gets what the server is, and how much callers may ask of it. Safe to retry.
+        async fn get_server(
+            &self,
+            request: tonic::Request<super::GetServerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetServerResponse>,
+            tonic::Status,
+        >;
         /// Lists the games served, in the order of their ids in the catalogue. Safe to retry.
         async fn list_games(
             &self,
@@ -1800,7 +2023,7 @@ pub mod catalog_service_server {
             request: tonic::Request<super::GetGameRequest>,
         ) -> std::result::Result<tonic::Response<super::GetGameResponse>, tonic::Status>;
     }
-    /// Serves the descriptions of the games. They do not change while the server runs: fetch them once.
+    /// Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
     #[derive(Debug)]
     pub struct CatalogServiceServer<T> {
         inner: Arc<T>,
@@ -1877,6 +2100,51 @@ pub mod catalog_service_server {
         }
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
+                "/boardwire.v1.CatalogService/GetServer" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetServerSvc<T: CatalogService>(pub Arc<T>);
+                    impl<
+                        T: CatalogService,
+                    > tonic::server::UnaryService<super::GetServerRequest>
+                    for GetServerSvc<T> {
+                        type Response = super::GetServerResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetServerRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as CatalogService>::get_server(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetServerSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/boardwire.v1.CatalogService/ListGames" => {
                     #[allow(non_camel_case_types)]
                     struct ListGamesSvc<T: CatalogService>(pub Arc<T>);
@@ -2016,6 +2284,9 @@ pub struct Extras {
     /// Where the points of every seat came from, once the episode is over.
     #[prost(bool, tag = "2")]
     pub explanation: bool,
+    /// The legal actions with their labels.
+    #[prost(bool, tag = "3")]
+    pub actions: bool,
 }
 /// What one seat sees. The same in every answer.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2023,7 +2294,8 @@ pub struct Observation {
     /// The episode, counted from 0.
     #[prost(uint32, tag = "1")]
     pub episode: u32,
-    /// How many actions have been applied in it, by all seats.
+    /// How many actions have been applied in it, by all seats. Simultaneous choices come in any order: never let
+    /// anything depend on it that is to repeat.
     #[prost(uint32, tag = "2")]
     pub ply: u32,
     /// How many decisions this seat has made in it; an Act answers with this number.
@@ -2040,8 +2312,8 @@ pub struct Observation {
     pub pending: u32,
     /// The reward since this seat's last decision. Not part of the rules, and made from whole scores at the
     /// end of an episode alone.
-    #[prost(double, tag = "7")]
-    pub reward: f64,
+    #[prost(float, tag = "7")]
+    pub reward: f32,
     /// Whether the episode has ended by the rules, or by a forfeit.
     #[prost(bool, tag = "8")]
     pub terminated: bool,
@@ -2057,6 +2329,19 @@ pub struct Observation {
     /// The position as text, on request.
     #[prost(string, tag = "12")]
     pub text: ::prost::alloc::string::String,
+    /// The legal actions in the order of their indices, on request.
+    #[prost(message, repeated, tag = "13")]
+    pub actions: ::prost::alloc::vec::Vec<LegalAction>,
+}
+/// An action that the seat may choose now.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LegalAction {
+    /// Its index, for Act.
+    #[prost(uint32, tag = "1")]
+    pub index: u32,
+    /// What it does, in words; the same as in GameSpec.actions.
+    #[prost(string, tag = "2")]
+    pub label: ::prost::alloc::string::String,
 }
 /// How an episode ended.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2068,9 +2353,9 @@ pub struct Outcome {
     /// episode was truncated.
     #[prost(uint32, repeated, tag = "2")]
     pub ranks: ::prost::alloc::vec::Vec<u32>,
-    /// The seat that forfeited the episode by an illegal action, if one did.
-    #[prost(uint32, optional, tag = "3")]
-    pub forfeited_by: ::core::option::Option<u32>,
+    /// For each seat whether it forfeited the episode, and why; empty when none did.
+    #[prost(enumeration = "Forfeit", repeated, tag = "3")]
+    pub forfeits: ::prost::alloc::vec::Vec<i32>,
     /// Where the points of each seat came from, on request.
     #[prost(message, repeated, tag = "4")]
     pub explanations: ::prost::alloc::vec::Vec<Explanation>,
@@ -2092,15 +2377,56 @@ pub struct ScoreLine {
     #[prost(sint32, tag = "2")]
     pub points: i32,
 }
+/// Why a seat forfeited an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Forfeit {
+    /// It did not.
+    Unspecified = 0,
+    /// It chose an illegal action, where that forfeits.
+    IllegalAction = 1,
+    /// It did not choose in the time it had.
+    Time = 2,
+    /// It resigned.
+    Resigned = 3,
+    /// The host ended the episode against it.
+    Host = 4,
+}
+impl Forfeit {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "FORFEIT_UNSPECIFIED",
+            Self::IllegalAction => "FORFEIT_ILLEGAL_ACTION",
+            Self::Time => "FORFEIT_TIME",
+            Self::Resigned => "FORFEIT_RESIGNED",
+            Self::Host => "FORFEIT_HOST",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "FORFEIT_UNSPECIFIED" => Some(Self::Unspecified),
+            "FORFEIT_ILLEGAL_ACTION" => Some(Self::IllegalAction),
+            "FORFEIT_TIME" => Some(Self::Time),
+            "FORFEIT_RESIGNED" => Some(Self::Resigned),
+            "FORFEIT_HOST" => Some(Self::Host),
+            _ => None,
+        }
+    }
+}
 /// Asks for a new match.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CreateMatchRequest {
     /// The game's id.
     #[prost(string, tag = "1")]
     pub game: ::prost::alloc::string::String,
-    /// Who sits at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+    /// Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
     #[prost(string, repeated, tag = "2")]
-    pub seats: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Options by name; those left out have their defaults.
     #[prost(btree_map = "string, string", tag = "3")]
     pub options: ::prost::alloc::collections::BTreeMap<
@@ -2132,6 +2458,13 @@ pub struct CreateMatchRequest {
     /// Whether the match is listed for nobody, and shown to its host and its seats alone.
     #[prost(bool, tag = "10")]
     pub private: bool,
+    /// Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
+    /// of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
+    #[prost(btree_map = "string, string", tag = "11")]
+    pub labels: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// A new match, with what lets its seats in.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2161,14 +2494,26 @@ pub struct GetMatchResponse {
     pub r#match: ::core::option::Option<Match>,
 }
 /// Asks for a page of the matches.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListMatchesRequest {
     /// The most matches to answer with, at most 1000; 0 leaves it to the server.
-    #[prost(uint32, tag = "1")]
-    pub page_size: u32,
-    /// The `next_page_token` of the page before; empty for the first.
+    #[prost(int32, tag = "1")]
+    pub page_size: i32,
+    /// The `next_page_token` of the page before, of a request with the same filters; empty for the first.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
+    /// Only matches of this game; of all when empty.
+    #[prost(string, tag = "3")]
+    pub game: ::prost::alloc::string::String,
+    /// Only matches that stand so; all when empty.
+    #[prost(enumeration = "MatchState", repeated, tag = "4")]
+    pub states: ::prost::alloc::vec::Vec<i32>,
+    /// Only matches with all of these labels.
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub labels: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// A page of the matches, in the order of their ids.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2183,9 +2528,9 @@ pub struct ListMatchesResponse {
 /// Asks to be let in.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JoinMatchRequest {
-    /// The invitation.
+    /// The code of the invitation.
     #[prost(string, tag = "1")]
-    pub invitation: ::prost::alloc::string::String,
+    pub code: ::prost::alloc::string::String,
     /// A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
     #[prost(string, tag = "2")]
     pub request_id: ::prost::alloc::string::String,
@@ -2280,11 +2625,38 @@ pub struct ResetResponse {
     #[prost(message, optional, tag = "1")]
     pub observation: ::core::option::Option<Observation>,
 }
+/// Gives up an episode.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResignRequest {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The episode that is given up; when left out, whichever is present, which is then not safe to retry. One that
+    /// has been left, or is over without a forfeit of the seat, is refused.
+    #[prost(uint32, optional, tag = "2")]
+    pub episode: ::core::option::Option<u32>,
+    /// The remote seat that loses the episode, where the host says so; left out by a seat.
+    #[prost(uint32, optional, tag = "3")]
+    pub seat: ::core::option::Option<u32>,
+    /// What to add.
+    #[prost(message, optional, tag = "4")]
+    pub extras: ::core::option::Option<Extras>,
+}
+/// The end of the episode.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ResignResponse {
+    /// What the seat sees; absent for the host.
+    #[prost(message, optional, tag = "1")]
+    pub observation: ::core::option::Option<Observation>,
+}
 /// One request on a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayRequest {
+    /// The client's own number for it, which the answer repeats.
+    #[prost(uint32, tag = "1")]
+    pub tag: u32,
     /// What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
-    #[prost(oneof = "play_request::Request", tags = "1, 2, 3")]
+    #[prost(oneof = "play_request::Request", tags = "2, 3, 4, 5")]
     pub request: ::core::option::Option<play_request::Request>,
 }
 /// Nested message and enum types in `PlayRequest`.
@@ -2293,34 +2665,49 @@ pub mod play_request {
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Request {
         /// As Observe.
-        #[prost(message, tag = "1")]
+        #[prost(message, tag = "2")]
         Observe(super::ObserveRequest),
         /// As Act.
-        #[prost(message, tag = "2")]
+        #[prost(message, tag = "3")]
         Act(super::ActRequest),
         /// As Reset.
-        #[prost(message, tag = "3")]
+        #[prost(message, tag = "4")]
         Reset(super::ResetRequest),
+        /// As Resign.
+        #[prost(message, tag = "5")]
+        Resign(super::ResignRequest),
     }
 }
 /// The answer to one request on a stream.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayResponse {
-    /// How it went.
-    #[prost(oneof = "play_response::Answer", tags = "1, 2")]
+    /// The number of the request.
+    #[prost(uint32, tag = "1")]
+    pub tag: u32,
+    /// How it went: as the single call would have been answered.
+    #[prost(oneof = "play_response::Answer", tags = "2, 3, 4, 5, 15")]
     pub answer: ::core::option::Option<play_response::Answer>,
 }
 /// Nested message and enum types in `PlayResponse`.
 pub mod play_response {
-    /// How it went.
+    /// How it went: as the single call would have been answered.
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Answer {
-        /// What the seat sees.
-        #[prost(message, tag = "1")]
-        Observation(super::Observation),
-        /// Why the request was refused; nothing has changed.
+        /// The answer to `observe`.
         #[prost(message, tag = "2")]
-        Error(super::PlayError),
+        Observe(super::ObserveResponse),
+        /// The answer to `act`.
+        #[prost(message, tag = "3")]
+        Act(super::ActResponse),
+        /// The answer to `reset`.
+        #[prost(message, tag = "4")]
+        Reset(super::ResetResponse),
+        /// The answer to `resign`.
+        #[prost(message, tag = "5")]
+        Resign(super::ResignResponse),
+        /// Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed.
+        #[prost(message, tag = "15")]
+        Error(::tonic_types::pb::Status),
     }
 }
 /// Asks to end a match.
@@ -2336,25 +2723,6 @@ pub struct CloseMatchResponse {
     /// The match.
     #[prost(message, optional, tag = "1")]
     pub r#match: ::core::option::Option<Match>,
-}
-/// Why a request on a stream was refused: what a single call would carry as status and ErrorInfo.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct PlayError {
-    /// The gRPC status code.
-    #[prost(uint32, tag = "1")]
-    pub code: u32,
-    /// The reason, such as `ACTION_ILLEGAL`.
-    #[prost(string, tag = "2")]
-    pub reason: ::prost::alloc::string::String,
-    /// What was wrong, where, and what would be right.
-    #[prost(string, tag = "3")]
-    pub message: ::prost::alloc::string::String,
-    /// Each value the message mentions.
-    #[prost(btree_map = "string, string", tag = "4")]
-    pub metadata: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        ::prost::alloc::string::String,
-    >,
 }
 /// Generated client implementations.
 pub mod match_service_client {
@@ -2622,8 +2990,32 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Reset"));
             self.inner.unary(req, path, codec).await
         }
-        /// Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
+        /// Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+        /// seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+        pub async fn resign(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ResignRequest>,
+        ) -> std::result::Result<tonic::Response<super::ResignResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.MatchService/Resign",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.MatchService", "Resign"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
         /// The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+        /// What waits holds up what follows: to resign while waiting for others takes a single call.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,
@@ -2739,14 +3131,21 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::ResetRequest>,
         ) -> std::result::Result<tonic::Response<super::ResetResponse>, tonic::Status>;
+        /// Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+        /// seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+        async fn resign(
+            &self,
+            request: tonic::Request<super::ResignRequest>,
+        ) -> std::result::Result<tonic::Response<super::ResignResponse>, tonic::Status>;
         /// Server streaming response type for the Play method.
         type PlayStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::PlayResponse, tonic::Status>,
             >
             + std::marker::Send
             + 'static;
-        /// Observes, acts and resets on one stream: a request each, answered in order. Faster than single calls.
+        /// Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
         /// The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+        /// What waits holds up what follows: to resign while waiting for others takes a single call.
         async fn play(
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,
@@ -3135,6 +3534,51 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ResetSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.MatchService/Resign" => {
+                    #[allow(non_camel_case_types)]
+                    struct ResignSvc<T: MatchService>(pub Arc<T>);
+                    impl<
+                        T: MatchService,
+                    > tonic::server::UnaryService<super::ResignRequest>
+                    for ResignSvc<T> {
+                        type Response = super::ResignResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ResignRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MatchService>::resign(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ResignSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

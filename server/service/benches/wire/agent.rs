@@ -56,7 +56,7 @@ fn with_token<T>(message: T, token: &MetadataValue<Ascii>) -> Request<T> {
 
 impl Line {
     async fn ask(&mut self, request: play_request::Request) -> anyhow::Result<Observation> {
-        use play_request::Request::{Act, Observe, Reset};
+        use play_request::Request::{Act, Observe, Reset, Resign};
         let seen = match (self, request) {
             (Self::Unary(client, token), Act(act)) => {
                 client.act(with_token(act, token)).await?.into_inner().observation
@@ -67,10 +67,13 @@ impl Line {
             (Self::Unary(client, token), Reset(reset)) => {
                 client.reset(with_token(reset, token)).await?.into_inner().observation
             }
+            (_, Resign(_)) => bail!("nobody resigns here"),
             (Self::Stream(ask, answers), request) => {
-                ask.send(PlayRequest { request: Some(request) }).await?;
+                ask.send(PlayRequest { tag: 0, request: Some(request) }).await?;
                 match answers.message().await?.and_then(|answer| answer.answer) {
-                    Some(play_response::Answer::Observation(seen)) => Some(seen),
+                    Some(play_response::Answer::Observe(seen)) => seen.observation,
+                    Some(play_response::Answer::Act(seen)) => seen.observation,
+                    Some(play_response::Answer::Reset(seen)) => seen.observation,
                     other => bail!("refused on the stream: {other:?}"),
                 }
             }
@@ -95,13 +98,13 @@ impl Agent {
         let mut client = MatchServiceClient::new(channel);
         let create = CreateMatchRequest {
             game: "faraway".to_owned(),
-            seats: ["remote", "random"].map(str::to_owned).to_vec(),
+            players: ["remote", "random"].map(str::to_owned).to_vec(),
             seed: Some(SEED),
             ..CreateMatchRequest::default()
         };
         let created = client.create_match(create).await?.into_inner();
-        let invitation = created.invitations.first().context("an invitation")?.invitation.clone();
-        let join = JoinMatchRequest { invitation, ..JoinMatchRequest::default() };
+        let code = created.invitations.first().context("an invitation")?.code.clone();
+        let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
         let joined = client.join_match(join).await?.into_inner();
         let match_id = created.r#match.as_ref().context("a match")?.id.clone();
         let token = format!("Bearer {}", joined.token).parse()?;

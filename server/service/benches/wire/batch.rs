@@ -138,7 +138,7 @@ fn answer(
         Some(run_batch_request::Request::Reset(reset)) => find(tapes, &reset.batch_id)?.next(0, 0),
         None => return Err(Status::invalid_argument("nothing asked")),
     };
-    Ok(RunBatchResponse { answer: Some(run_batch_response::Answer::Step(step)) })
+    Ok(RunBatchResponse { tag: asked.tag, answer: Some(run_batch_response::Answer::Step(step)) })
 }
 
 #[tonic::async_trait]

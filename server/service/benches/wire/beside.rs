@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
-use boardwire_api::v1::{CreateMatchRequest, OpenBatchRequest, ResetBatchRequest, StepBatchRequest};
+use boardwire_api::v1::{CreateMatchRequest, LineUp, OpenBatchRequest, ResetBatchRequest, StepBatchRequest};
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 use tonic::Request;
@@ -162,7 +162,7 @@ async fn batch(address: &str) -> anyhow::Result<()> {
         BatchServiceClient::new(connect(address).await?).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let open = OpenBatchRequest {
         game: "faraway".to_owned(),
-        seats: ["learner", "greedy"].map(str::to_owned).to_vec(),
+        line_ups: vec![LineUp { players: ["learner", "greedy"].map(str::to_owned).to_vec() }],
         environments: ENVIRONMENTS,
         ..OpenBatchRequest::default()
     };
@@ -190,8 +190,11 @@ async fn thinkers(address: &str) -> anyhow::Result<()> {
     let mut client = MatchServiceClient::new(connect(address).await?);
     for _ in 0..MATCHES {
         let seats = THINKERS.map(str::to_owned).to_vec();
-        let create =
-            CreateMatchRequest { game: "faraway".to_owned(), seats, ..CreateMatchRequest::default() };
+        let create = CreateMatchRequest {
+            game: "faraway".to_owned(),
+            players: seats,
+            ..CreateMatchRequest::default()
+        };
         client.create_match(create).await?;
     }
     println!("loaded");

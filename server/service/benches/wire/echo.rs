@@ -13,7 +13,7 @@ use boardwire_api::v1::{
     ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
     GetMatchRequest, GetMatchResponse, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
     ListMatchesResponse, Observation, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
-    ResetRequest, ResetResponse, play_request, play_response,
+    ResetRequest, ResetResponse, ResignRequest, ResignResponse, play_request, play_response,
 };
 use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 use boardwire_server::run::runtime;
@@ -91,11 +91,13 @@ impl Tape {
     }
 
     fn answer(&self, asked: &PlayRequest) -> PlayResponse {
-        let seen = match asked.request {
-            Some(play_request::Request::Observe(_)) => self.first(),
-            _ => self.next(),
+        let answer = match asked.request {
+            Some(play_request::Request::Observe(_)) => {
+                play_response::Answer::Observe(ObserveResponse { observation: Some(self.first()) })
+            }
+            _ => play_response::Answer::Act(ActResponse { observation: Some(self.next()) }),
         };
-        PlayResponse { answer: Some(play_response::Answer::Observation(seen)) }
+        PlayResponse { tag: asked.tag, answer: Some(answer) }
     }
 }
 
@@ -142,6 +144,10 @@ impl MatchService for Echo {
     }
 
     async fn list_matches(&self, _: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
+        unserved()
+    }
+
+    async fn resign(&self, _: Request<ResignRequest>) -> Answer<ResignResponse> {
         unserved()
     }
 

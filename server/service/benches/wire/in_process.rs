@@ -7,8 +7,9 @@ use anyhow::Context as _;
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::arbiter::Player;
-use boardwire_server::batch::{Autoreset, Batch, Opening, Plan};
+use boardwire_server::batch::{Autoreset, Batch, LineUp, Opening, Plan, Reset};
 use boardwire_server::pool::Pool;
+use boardwire_server::run::MAX_MESSAGE_BYTES;
 use boardwire_server::tables::{Table, Tables};
 
 use crate::batch::legal_action;
@@ -40,12 +41,12 @@ pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
 /// Decisions a second of every sample, the time of the steps alone.
 fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let plan = Plan::of(vec![Player::Remote; 2]).context("learners")?;
-    let plan = Plan { autoreset: Autoreset::SameStep, ..plan };
-    let opening = Opening { plan, environments, first: 0, seed: 7 };
+    let line_up = LineUp::of(vec![Player::Remote; 2]).context("learners")?;
+    let plan = Plan { autoreset: Autoreset::SameStep, ..Plan::of(vec![line_up]) };
+    let opening = Opening { plan, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
     let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, pool))?;
     let mut rng = RngStream::new(0, BOT_STREAM);
-    let mut shown = runtime.block_on(batch.reset(&[], None, &[]))?;
+    let mut shown = runtime.block_on(batch.reset(Reset::default(), None))?;
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
         while stepping < SAMPLE {
@@ -53,7 +54,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();
-            shown = runtime.block_on(batch.step(0, 0, actions.into()))?;
+            shown = runtime.block_on(batch.step(0, 0, actions.into(), None))?;
             stepping += start.elapsed();
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())

@@ -1,6 +1,7 @@
 //! How the present episode of a match stands, and what moves it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::SystemTime;
 
 use boardwire_bots::{Bot, Choice};
 use boardwire_kernel::{BOT_STREAM, Key, Rejection, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
@@ -15,10 +16,32 @@ use crate::tables::Table;
 pub(super) struct Standing {
     pub(super) play: Box<dyn Play>,
     pub(super) places: Vec<Place>,
-    pub(super) forfeited: Option<Seat>,
+    pub(super) forfeited: Option<Forfeited>,
     pub(super) episode: u32,
     seeds: Seeds,
     opened: Opened,
+    /// When the last action was applied, or the episode dealt.
+    acted: SystemTime,
+}
+
+/// How an episode was forfeited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forfeited {
+    /// Who lost it.
+    pub seat: Seat,
+    /// Why.
+    pub why: Forfeit,
+}
+
+/// Why a seat forfeited an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forfeit {
+    /// It chose an illegal action.
+    IllegalAction,
+    /// It resigned.
+    Resigned,
+    /// The host ended the episode against it.
+    Host,
 }
 
 /// What a seat has done in the present episode.
@@ -68,6 +91,7 @@ impl Standing {
             episode: 0,
             seeds,
             opened: Opened::new(key, source),
+            acted: SystemTime::now(),
         }
     }
 
@@ -85,6 +109,7 @@ impl Standing {
         self.forfeited = None;
         self.episode += 1;
         self.opened = Opened::new(key, source);
+        self.acted = SystemTime::now();
     }
 
     pub(super) fn episode(&self) -> u32 {
@@ -93,6 +118,10 @@ impl Standing {
 
     pub(super) fn ply(&self) -> u32 {
         self.play.ply()
+    }
+
+    pub(super) fn acted(&self) -> SystemTime {
+        self.acted
     }
 
     pub(super) fn pending(&self) -> SeatSet {
@@ -138,11 +167,35 @@ impl Standing {
             return Err(ServiceError::EpisodeOver { episode: self.episode });
         }
         let substituted = self.apply(table, settings, seat, given.action)?;
+        self.acted = SystemTime::now();
         let place = &mut self.places[seat.index()];
         place.decision += 1;
         place.last = Some(given);
         place.substituted = substituted;
         Ok(())
+    }
+
+    /// Ends the episode against a seat; one that it has forfeited already stays as it is.
+    pub(super) fn forfeit(&mut self, episode: u32, forfeited: Forfeited) -> Result<(), ServiceError> {
+        self.not_to_come(episode)?;
+        if episode == self.episode && self.forfeited.is_some_and(|known| known.seat == forfeited.seat) {
+            return Ok(());
+        }
+        if episode < self.episode || self.is_over() {
+            return Err(ServiceError::EpisodeOver { episode });
+        }
+        self.forfeited = Some(forfeited);
+        self.acted = SystemTime::now();
+        Ok(())
+    }
+
+    /// Refuses an episode that has not come yet.
+    pub(super) fn not_to_come(&self, episode: u32) -> Result<(), ServiceError> {
+        if episode <= self.episode {
+            return Ok(());
+        }
+        let (expected, value) = (format!("{} or less", self.episode), episode.to_string());
+        Err(ServiceError::BadField { field: "episode", value, expected })
     }
 
     /// Applies an action as the match treats it; whether another was played for it.
@@ -169,7 +222,7 @@ impl Standing {
                 Some(drawn)
             }
             (Rejection::Illegal { .. }, IllegalActions::Forfeit) => {
-                self.forfeited = Some(seat);
+                self.forfeited = Some(Forfeited { seat, why: Forfeit::IllegalAction });
                 return Ok(false);
             }
             _ => None,
@@ -246,6 +299,7 @@ impl Standing {
 
     fn play_for(&mut self, seat: Seat, action: u8) -> Result<(), BotFault> {
         let played = self.play.apply(seat, action.into());
+        self.acted = SystemTime::now();
         played.map_err(|refused| BotFault { seat, what: format!("action {action}: {refused}") })
     }
 
@@ -261,6 +315,7 @@ impl Standing {
             seeds: Seeds::begin(settings.seed).0,
             // What hides the key must show the same for another; so it is no part of what is drawn anew.
             opened: self.opened,
+            acted: self.acted,
         }
     }
 }

@@ -4,7 +4,7 @@ use boardwire_kernel::{ActionSet, GameInfo, ScoreLine, Seat, SeatSet};
 use bytes::Bytes;
 
 use super::Settings;
-use super::episode::Standing;
+use super::episode::{Forfeited, Standing};
 use crate::reward::{RewardKind, forfeit_ranks};
 use crate::tables::Table;
 
@@ -15,6 +15,8 @@ pub struct Extras {
     pub text: bool,
     /// Where everybody's points came from, once the episode is over.
     pub explanation: bool,
+    /// The legal actions as a set.
+    pub actions: bool,
 }
 
 /// What one seat sees.
@@ -33,7 +35,7 @@ pub struct Observation {
     /// The seats that owe a decision.
     pub pending: SeatSet,
     /// The reward since its last decision.
-    pub reward: f64,
+    pub reward: f32,
     /// Whether the episode has ended by the rules or by a forfeit.
     pub terminated: bool,
     /// Whether it was cut at its greatest length.
@@ -44,6 +46,8 @@ pub struct Observation {
     pub ending: Option<Ending>,
     /// The position as text.
     pub text: Option<String>,
+    /// Its legal actions, as a set.
+    pub actions: Option<ActionSet>,
 }
 
 /// How an episode ended.
@@ -53,8 +57,8 @@ pub struct Ending {
     pub scores: Vec<i32>,
     /// Places by seat; none when it was truncated.
     pub ranks: Vec<u8>,
-    /// The seat that forfeited it.
-    pub forfeited_by: Option<Seat>,
+    /// Who forfeited it, and why.
+    pub forfeited: Option<Forfeited>,
     /// Where the points of each seat came from.
     pub explanations: Vec<Vec<ScoreLine>>,
 }
@@ -94,15 +98,16 @@ impl Standing {
             substituted: place.substituted,
             ending,
             text: extras.text.then(|| self.play.text(seat.into())),
+            actions: extras.actions.then_some(legal),
         }
     }
 
     /// How the episode ended, if it has.
     fn ending(&self, seats: u8, extras: Extras) -> Option<Ending> {
-        let nothing = Ending { scores: vec![], ranks: vec![], forfeited_by: None, explanations: vec![] };
-        if let Some(loser) = self.forfeited {
-            let ranks = forfeit_ranks(loser, seats)[..usize::from(seats)].to_vec();
-            return Some(Ending { ranks, forfeited_by: Some(loser), ..nothing });
+        let nothing = Ending { scores: vec![], ranks: vec![], forfeited: None, explanations: vec![] };
+        if let Some(forfeited) = self.forfeited {
+            let ranks = forfeit_ranks(forfeited.seat, seats)[..usize::from(seats)].to_vec();
+            return Some(Ending { ranks, forfeited: Some(forfeited), ..nothing });
         }
         if self.play.is_truncated() {
             return Some(nothing);
@@ -112,16 +117,16 @@ impl Standing {
         Some(Ending {
             scores: outcome.scores().to_vec(),
             ranks: outcome.ranks().to_vec(),
-            forfeited_by: None,
+            forfeited: None,
             explanations: if extras.explanation { explain() } else { Vec::new() },
         })
     }
 }
 
 /// The reward of `seat`. A truncated episode rewards nobody.
-fn reward(ending: &Ending, kind: RewardKind, seat: Seat, info: &GameInfo) -> f64 {
-    match ending.forfeited_by {
-        Some(loser) => kind.of_forfeit(seat, loser, info),
+fn reward(ending: &Ending, kind: RewardKind, seat: Seat, info: &GameInfo) -> f32 {
+    match ending.forfeited {
+        Some(Forfeited { seat: loser, .. }) => kind.of_forfeit(seat, loser, info),
         None if ending.ranks.is_empty() => 0.0,
         None => kind.of(seat, &ending.scores, &ending.ranks),
     }

@@ -1,5 +1,7 @@
 //! What a match is created with.
 
+use std::collections::BTreeMap;
+
 use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 
@@ -55,15 +57,25 @@ pub struct Settings {
     pub seat_may_seed: bool,
     /// Whether the match is shown to its host and its seats alone.
     pub private: bool,
+    /// What its host has labelled it with.
+    pub labels: BTreeMap<String, String>,
 }
 
+/// The most labels a match may have.
+const MOST_LABELS: usize = 16;
+/// The most bytes of a label's name.
+const MOST_NAME_BYTES: usize = 63;
+/// The most bytes of a label's value.
+const MOST_VALUE_BYTES: usize = 128;
+
 impl Settings {
-    /// Refuses what would tell a seat what it may not know.
+    /// Refuses labels out of bounds, and what would tell a seat what it may not know.
     ///
     /// # Errors
-    /// Forced choices skipped where several agents play: a ply that nobody chose tells the others that a hidden hand
-    /// left one choice.
+    /// Too many labels, or too long ones. Forced choices skipped where several agents play: a ply that nobody chose
+    /// tells the others that a hidden hand left one choice.
     pub fn check(&self) -> Result<(), ServiceError> {
+        check_labels(&self.labels)?;
         if self.skip_forced && self.remote().len() > 1 {
             return Err(ServiceError::BadField {
                 field: "skip_forced",
@@ -76,13 +88,33 @@ impl Settings {
     }
 
     /// All seats, ascending.
-    pub(super) fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
+    pub(crate) fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
         Seat::all(u8::try_from(self.players.len()).expect("the table has been set up with so many seats"))
     }
 
     /// The seats at which agents play.
-    pub(super) fn remote(&self) -> SeatSet {
+    pub(crate) fn remote(&self) -> SeatSet {
         let seats = self.seats().zip(&self.players);
         seats.filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect()
     }
+}
+
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), ServiceError> {
+    let refuse =
+        |value: String, expected: String| Err(ServiceError::BadField { field: "labels", value, expected });
+    if labels.len() > MOST_LABELS {
+        return refuse(format!("{} labels", labels.len()), format!("at most {MOST_LABELS} labels"));
+    }
+    for (name, value) in labels {
+        let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
+        if !(1..=MOST_NAME_BYTES).contains(&name.len()) || !name.bytes().all(known) {
+            let expected = format!("named by 1 to {MOST_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`");
+            return refuse(name.clone(), expected);
+        }
+        if value.len() > MOST_VALUE_BYTES {
+            let expected = format!("of values of at most {MOST_VALUE_BYTES} bytes");
+            return refuse(format!("{name} of {} bytes", value.len()), expected);
+        }
+    }
+    Ok(())
 }

@@ -1,23 +1,51 @@
 //! What may be known of a match without playing in it.
 
-use boardwire_kernel::{Seat, SeatSet};
+use std::time::SystemTime;
 
-use super::{Arbiter, Opened, SeedSource, Ticket};
+use boardwire_kernel::{Digest, Seat, SeatSet};
+
+use super::{Arbiter, CloseReason, Inner, Opened, SeedSource, Ticket};
+
+/// How a match stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Some seat owes a decision.
+    Playing,
+    /// The present episode has ended.
+    Over,
+    /// It has ended for good.
+    Closed(CloseReason),
+}
+
+/// Where the present episode stands: for whoever runs the server, since the digest depends on everything hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The episode.
+    pub episode: u32,
+    /// How many actions have been applied in it.
+    pub ply: u32,
+    /// The digest of its state.
+    pub digest: Digest,
+}
 
 /// What may be known of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
+    /// How it stands.
+    pub phase: Phase,
     /// The seats that are bots or have been joined.
     pub joined: SeatSet,
-    /// Whether the present episode is over.
-    pub over: bool,
-    /// Whether the match has been closed.
-    pub closed: bool,
+    /// The seats that owe a decision, or that have not asked for the next episode.
+    pub waiting_for: SeatSet,
     /// The present episode.
     pub episode: u32,
     /// How many actions have been applied in it.
     pub ply: u32,
-    /// The commitment to its key.
+    /// When the match was created.
+    pub created: SystemTime,
+    /// When the last action was applied, or the present episode dealt if none has been.
+    pub last_action: SystemTime,
+    /// The commitment to the episode's key.
     pub commitment: [u8; 32],
     /// Where its seed comes from.
     pub source: SeedSource,
@@ -26,25 +54,56 @@ pub struct Summary {
 }
 
 impl Arbiter {
+    /// How the match stands.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.lock().phase()
+    }
+
+    /// Where the present episode stands.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        let Inner { standing, .. } = &*self.lock();
+        Position { episode: standing.episode(), ply: standing.ply(), digest: standing.play.digest() }
+    }
+
     /// What may be known of the match.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let inner = self.lock();
-        let closed = inner.ended.is_some();
+        let phase = inner.phase();
         let joined = |(seat, ticket): (Seat, &Ticket)| {
             (ticket.invitation.is_empty() || ticket.token.is_some()).then_some(seat)
         };
         let standing = &inner.standing;
         let (opened, episode) = (standing.opened(), standing.episode());
         Summary {
+            phase,
             joined: self.settings.seats().zip(&inner.tickets).filter_map(joined).collect(),
-            over: standing.is_over(),
-            closed,
+            waiting_for: match phase {
+                Phase::Playing => standing.pending(),
+                Phase::Over => {
+                    self.settings.remote().iter().filter(|seat| !inner.votes.contains(*seat)).collect()
+                }
+                Phase::Closed(_) => SeatSet::EMPTY,
+            },
             episode,
             ply: standing.ply(),
+            created: self.created,
+            last_action: standing.acted(),
             commitment: opened.commitment(&self.id, episode, &self.table.digest),
             source: opened.source,
-            revealed: standing.revealed(closed),
+            revealed: standing.revealed(matches!(phase, Phase::Closed(_))),
+        }
+    }
+}
+
+impl Inner {
+    fn phase(&self) -> Phase {
+        match self.closed {
+            Some(reason) => Phase::Closed(reason),
+            None if self.standing.is_over() => Phase::Over,
+            None => Phase::Playing,
         }
     }
 }

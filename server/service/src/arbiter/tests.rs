@@ -1,6 +1,8 @@
 mod bots;
+mod resigning;
 mod secrecy;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use boardwire_bots::Bot;
@@ -29,6 +31,7 @@ fn settings(players: &[Player]) -> Settings {
         illegal_actions: IllegalActions::Reject,
         seat_may_seed: false,
         private: false,
+        labels: BTreeMap::new(),
     }
 }
 
@@ -72,8 +75,7 @@ fn answer(seen: &Observation, action: u32) -> Decision {
 /// Plays the first legal action for every remote seat until the episode is over.
 async fn play_out(arbiter: &Arc<Arbiter>) {
     loop {
-        let summary = arbiter.summary();
-        if summary.over {
+        if arbiter.phase() == Phase::Over {
             return;
         }
         for seat in arbiter.settings.remote().iter() {
@@ -170,7 +172,8 @@ async fn illegal_actions_are_treated_as_the_match_was_created() {
     assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
     assert!((end.reward + 1.0).abs() < 1e-9);
     let ending = end.ending.clone().expect("it is over");
-    assert_eq!((ending.ranks, ending.forfeited_by), (vec![2, 1], Some(seat)));
+    let forfeited = Some(Forfeited { seat, why: Forfeit::IllegalAction });
+    assert_eq!((ending.ranks, ending.forfeited), (vec![2, 1], forfeited));
     assert_eq!(forfeit.act(seat, answer(&end, 0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
 }
 
@@ -287,7 +290,7 @@ async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     play_out(&given).await;
     assert_eq!(given.summary().source, SeedSource::Given(7));
     assert_eq!(given.summary().revealed, None, "later seeds follow from a given one");
-    given.close();
+    given.close(CloseReason::Host);
     let opened = given.summary().revealed.expect("a closed match shows its seed");
     assert_eq!((opened.source, opened.key), (SeedSource::Given(7), 7.into()));
     let digest = given.table.digest;
@@ -332,7 +335,7 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
         async move { arbiter.observe(zero, true, Extras::default()).await }
     });
     let mut other = look(&arbiter, one).await;
-    while !arbiter.summary().over && !look(&arbiter, zero).await.pending.contains(zero) {
+    while arbiter.phase() == Phase::Playing && !look(&arbiter, zero).await.pending.contains(zero) {
         arbiter.act(one, answer(&other, legal(&other)[0])).await.expect("it is legal");
         other = look(&arbiter, one).await;
     }
@@ -343,7 +346,7 @@ async fn whoever_waits_is_woken_by_another_seat_and_by_the_end() {
         arbiter.act(one, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
     }
     let waiting = arbiter.observe(one, true, Extras::default());
-    let (ended, ()) = tokio::join!(waiting, async { arbiter.close() });
+    let (ended, ()) = tokio::join!(waiting, async { arbiter.close(CloseReason::Host) });
     assert!(matches!(ended, Ok(_) | Err(ServiceError::MatchClosed { .. })));
     assert!(matches!(look_refused(&arbiter, one).await, ServiceError::MatchClosed { .. }));
 }
@@ -359,7 +362,9 @@ async fn bots_play_a_match_without_agents_to_its_end() {
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
         let over = arbiter.until(Role::Host, |inner| Ok(inner.standing.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
-        let end = arbiter.observe(Seat::new(0), true, Extras { text: true, explanation: true }).await;
+        let end = arbiter
+            .observe(Seat::new(0), true, Extras { text: true, explanation: true, actions: false })
+            .await;
         let end = end.expect("the match is open");
         assert!(end.terminated, "{game}");
         let ending = end.ending.expect("it is over");

@@ -63,7 +63,7 @@ impl Arbiter {
     /// Plays what bots have chosen, unless the episode they thought about has been left.
     fn play_round(self: &Arc<Self>, number: u64, choices: Vec<Choice>) {
         let mut inner = self.lock();
-        if self.round.load(Ordering::Relaxed) != number || inner.ended.is_some() {
+        if self.round.load(Ordering::Relaxed) != number || inner.closed.is_some() {
             return;
         }
         if let Err(fault) = inner.standing.play_round(choices) {
@@ -80,7 +80,7 @@ impl Arbiter {
     /// Ends the match: the bots of this round will not choose.
     fn lose_round(&self, number: u64, seat: Option<Seat>) {
         let mut inner = self.lock();
-        if self.round.load(Ordering::Relaxed) != number || inner.ended.is_some() {
+        if self.round.load(Ordering::Relaxed) != number || inner.closed.is_some() {
             return;
         }
         let seat = seat.unwrap_or(Seat::new(0));

@@ -30,7 +30,7 @@ impl Arbiter {
             changed.as_mut().enable();
             {
                 let mut inner = self.lock();
-                inner.open()?;
+                self.refuse_closed(&inner)?;
                 if let Some(answer) = ready(&mut inner)? {
                     drop(inner);
                     return Ok(answer);

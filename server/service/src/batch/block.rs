@@ -132,11 +132,7 @@ impl<G: Estimate> Environments<G> {
                 Some(End::Forfeited(loser)) => plan.reward.of_forfeit(seat, *loser, info),
                 Some(End::Truncated) | None => 0.0,
             };
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "rewards are small fractions or whole scores"
-            )]
-            out.copy_from_slice(&(reward as f32).to_le_bytes());
+            out.copy_from_slice(&reward.to_le_bytes());
         }
         let environment = u32::try_from(environment).unwrap_or(u32::MAX);
         ends.environments.extend_from_slice(&environment.to_le_bytes());
@@ -145,10 +141,11 @@ impl<G: Estimate> Environments<G> {
             ends.ranks.extend_from_slice(ranks);
         }
         if plan.columns.final_views {
-            for seat in plan.learners.iter() {
-                let from = ends.views.len();
-                ends.views.resize(from + info.layout.bytes(), 0);
-                self.all[at].view(seat, &mut ends.views[from..]);
+            let (from, bytes) = (ends.views.len(), info.layout.bytes());
+            ends.views.resize(from + plan.learners() * bytes, 0);
+            let learners = self.all[at].line_up(plan).learners;
+            for (seat, out) in learners.iter().zip(ends.views[from..].chunks_exact_mut(bytes)) {
+                self.all[at].view(seat, out);
             }
         }
         flags(end.as_ref())
@@ -161,7 +158,8 @@ impl<G: Estimate> Environments<G> {
         rows.put_ply(row, environment.ply());
         rows.put_episode(row, environment.index());
         due.legal.write_bits(rows.mask(row));
-        environment.view(due.seat.unwrap_or(self.plan.first_learner), rows.view(row));
+        let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_learner);
+        environment.view(shown, rows.view(row));
     }
 
     /// Begins what is to be done in the present row; gives its flags, and whether bots may have to play.
@@ -178,7 +176,7 @@ impl<G: Estimate> Environments<G> {
                 let substituted = if let Some(seat) = seat {
                     self.all[at].decide(plan, seat, legal, actions[span.row + row])
                 } else {
-                    self.all[at].begin(plan, Begin::Next);
+                    self.all[at].begin(plan, Begin::default());
                     false
                 };
                 (if substituted { flag::SUBSTITUTED } else { 0 }, true)
@@ -213,7 +211,7 @@ impl<G: Estimate> Environments<G> {
                 let reward = out.rows.reward(row);
                 out.flags |= self.report(at, reward, &mut out.ends, span.environment + row);
                 if self.plan.autoreset == Autoreset::SameStep {
-                    self.all[at].begin(&self.plan, Begin::Next);
+                    self.all[at].begin(&self.plan, Begin::default());
                     out.stage = Stage::Restarted;
                 }
             } else if let Todo::Step(_) = todo {
@@ -269,11 +267,11 @@ impl<G: Estimate> Block for Environments<G> {
     }
 
     fn save(&self, at: usize) -> Saved {
-        self.all[at].save()
+        self.all[at].save(&self.plan)
     }
 
     fn load(&mut self, at: usize, saved: &Saved, only_look: bool) -> Result<(), String> {
-        let restored = Environment::restore(&self.game, &self.plan, saved)?;
+        let restored = self.all[at].restored(&self.game, &self.plan, saved)?;
         if !only_look {
             (self.all[at], self.dues[at]) = restored;
         }

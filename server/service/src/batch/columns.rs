@@ -126,6 +126,7 @@ impl Ends {
 #[expect(missing_docs, reason = "the columns are documented in the protocol")]
 pub struct Step {
     pub first: u32,
+    pub sequence: u64,
     pub seat: Bytes,
     pub flags: Bytes,
     pub ply: Bytes,
@@ -159,7 +160,7 @@ impl Buffers {
     }
 
     /// The columns of written rows, which share their buffer.
-    pub(super) fn finish(&self, rows: Rows, first: u32, ends: Ends) -> Step {
+    pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
         let (widths, n) = (rows.widths, rows.seat.len());
         let mut buffer = rows.seat;
         for column in [rows.flags, rows.ply, rows.reward, rows.mask, rows.episode, rows.view] {
@@ -179,6 +180,7 @@ impl Buffers {
         let episode = rest.split_to(widths.episode * n);
         Step {
             first,
+            sequence,
             seat,
             flags,
             ply,

@@ -8,7 +8,7 @@ use boardwire_kernel::{
 };
 
 use super::snapshot::Saved;
-use super::{Begin, Plan};
+use super::{Begin, LineUp, Plan};
 use crate::arbiter::IllegalActions;
 use crate::pool::Slice;
 
@@ -33,9 +33,11 @@ pub(super) enum End {
 
 pub(super) struct Environment<G: Estimate> {
     episode: Episode<G>,
-    /// The batch's seed and the environment's number: what later episodes' seeds follow from.
+    /// Its line-up, as the plan counts them.
+    line_up: usize,
+    /// The batch's seed and the environment's stream of it: what later episodes' seeds follow from.
     seed: u64,
-    number: u64,
+    stream: u64,
     /// The number of the present episode.
     index: u32,
     /// Whether it has been neither reset nor stepped.
@@ -50,25 +52,32 @@ pub(super) struct Environment<G: Estimate> {
 }
 
 /// The seed of an environment's episode: words `2 index` and `2 index + 1` of the environment's stream.
-fn episode_seed(seed: u64, number: u64, index: u32) -> u64 {
-    RngStream::resume(seed.into(), number, 2 * u64::from(index)).seed()
+fn episode_seed(seed: u64, stream: u64, index: u32) -> u64 {
+    RngStream::resume(seed.into(), stream, 2 * u64::from(index)).seed()
 }
 
 impl<G: Estimate> Environment<G> {
     /// At the deal of episode 0.
     pub(super) fn open(game: &Arc<G>, plan: &Plan, seed: u64, number: u64) -> Self {
-        let own = episode_seed(seed, number, 0);
+        let (line_up, stream) = (plan.line_up_of(number), plan.seeds_of(number));
+        let own = episode_seed(seed, stream, 0);
         Self {
             episode: Episode::seeded(Arc::clone(game), own),
+            line_up,
             seed,
-            number,
+            stream,
             index: 0,
             fresh: true,
             forfeited: None,
-            rng: plan.bots.iter().map(|&(seat, _)| bot_rng(own, seat)).collect(),
+            rng: plan.line_ups[line_up].bots.iter().map(|&(seat, _)| bot_rng(own, seat)).collect(),
             substitutes: [0; MAX_SEATS],
             round: None,
         }
+    }
+
+    /// Who plays at its seats.
+    pub(super) fn line_up<'a>(&self, plan: &'a Plan) -> &'a LineUp {
+        &plan.line_ups[self.line_up]
     }
 
     /// The same environment; no bot may be thinking.
@@ -79,25 +88,19 @@ impl<G: Estimate> Environment<G> {
     /// Deals an episode.
     pub(super) fn begin(&mut self, plan: &Plan, how: Begin) {
         let fresh = std::mem::replace(&mut self.fresh, false);
-        let seed = match how {
-            Begin::Next if fresh => return,
-            Begin::Next => {
-                self.index += 1;
-                episode_seed(self.seed, self.number, self.index)
-            }
-            Begin::Keyed(seed) => {
-                (self.seed, self.index) = (seed, 0);
-                episode_seed(seed, self.number, 0)
-            }
-            Begin::Seeded(seed) => {
-                self.index += u32::from(!fresh);
-                seed
-            }
-        };
+        if fresh && how == Begin::default() {
+            return;
+        }
+        match how.key {
+            Some(seed) => (self.seed, self.index) = (seed, 0),
+            None => self.index += u32::from(!fresh),
+        }
+        let seed = how.own.unwrap_or_else(|| episode_seed(self.seed, self.stream, self.index));
         self.episode.restart(seed);
         self.forfeited = None;
         self.substitutes = [0; MAX_SEATS];
-        for (rng, &(seat, _)) in self.rng.iter_mut().zip(&plan.bots) {
+        let bots = &self.line_up(plan).bots;
+        for (rng, &(seat, _)) in self.rng.iter_mut().zip(bots) {
             *rng = bot_rng(seed, seat);
         }
     }
@@ -149,7 +152,7 @@ impl<G: Estimate> Environment<G> {
                 continue;
             }
             let pending = self.pending();
-            if !plan.bots.is_empty() && self.play_bots(plan, pending) {
+            if !self.rng.is_empty() && self.play_bots(plan, pending) {
                 continue;
             }
             let forced = if plan.skip_forced { self.forced(plan) } else { None };
@@ -160,7 +163,8 @@ impl<G: Estimate> Environment<G> {
 
     /// Lets the bots among `pending` choose, or begin to think; whether there are any.
     fn play_bots(&mut self, plan: &Plan, pending: SeatSet) -> bool {
-        let mut due = plan.bots.iter().zip(&mut self.rng).filter(|((seat, _), _)| pending.contains(*seat));
+        let bots = &self.line_up(plan).bots;
+        let mut due = bots.iter().zip(&mut self.rng).filter(|((seat, _), _)| pending.contains(*seat));
         let Some(((seat, bot), rng)) = due.next() else { return false };
         let legal = self.episode.game().legal(self.episode.state(), *seat);
         // Bots that look at nothing but their legal actions may go one after the other.
@@ -180,14 +184,15 @@ impl<G: Estimate> Environment<G> {
         choices.sort_unstable_by_key(|choice| choice.seat);
         for Choice { seat, action, rng } in choices {
             self.play(seat, action);
-            let at = plan.bots.iter().position(|(bot, _)| *bot == seat).expect("a bot sits there");
+            let at =
+                self.line_up(plan).bots.iter().position(|(bot, _)| *bot == seat).expect("a bot sits there");
             self.rng[at] = rng;
         }
     }
 
     /// A learner's choice without an alternative.
     fn forced(&self, plan: &Plan) -> Option<(Seat, u8)> {
-        plan.learners.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
+        self.line_up(plan).learners.iter().find_map(|seat| Some((seat, self.episode.forced(seat)?)))
     }
 
     fn pending(&self) -> SeatSet {
@@ -225,10 +230,11 @@ impl<G: Estimate> Environment<G> {
         self.episode.game().view(self.episode.state(), seat.into(), out);
     }
 
-    pub(super) fn save(&self) -> Saved {
+    pub(super) fn save(&self, plan: &Plan) -> Saved {
         Saved {
+            players: self.line_up(plan).names(),
             seed: self.seed,
-            number: self.number,
+            stream: self.stream,
             index: self.index,
             fresh: self.fresh,
             forfeited: self.forfeited.map(Seat::number),
@@ -238,22 +244,29 @@ impl<G: Estimate> Environment<G> {
         }
     }
 
-    /// Goes on from what was saved in a batch of the same plan.
-    pub(super) fn restore(game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<(Self, Due), String> {
+    /// What goes on in the place of this one from what was saved, which is of the same line-up.
+    pub(super) fn restored(&self, game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<(Self, Due), String> {
+        let LineUp { bots, .. } = self.line_up(plan);
+        let players = self.line_up(plan).names();
+        if saved.players != players {
+            let [saved, own] = [&saved.players, &players].map(|names| names.join(", "));
+            return Err(format!("it was played by {saved}, its place is for {own}"));
+        }
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
         let own = episode.chance().key().ok_or("an episode without a seed")?;
-        if saved.rng.len() != plan.bots.len() {
-            return Err(format!("the rng of {} bots, not {}", saved.rng.len(), plan.bots.len()));
+        if saved.rng.len() != bots.len() {
+            return Err(format!("the rng of {} bots, not {}", saved.rng.len(), bots.len()));
         }
         let forfeited = match saved.forfeited {
             Some(seat) if seat >= game.info().seats => return Err(format!("forfeited by seat {seat}")),
             seat => seat.map(Seat::new),
         };
-        let rng = plan.bots.iter().zip(&saved.rng);
+        let rng = bots.iter().zip(&saved.rng);
         let environment = Self {
             episode,
+            line_up: self.line_up,
             seed: saved.seed,
-            number: saved.number,
+            stream: saved.stream,
             index: saved.index,
             fresh: saved.fresh,
             forfeited,

@@ -2,6 +2,7 @@
 
 use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
+use bytes::Bytes;
 
 use crate::arbiter::{IllegalActions, Player};
 use crate::reward::RewardKind;
@@ -41,10 +42,10 @@ pub struct Columns {
     pub episodes: bool,
 }
 
-/// How all environments of a batch are played.
+/// Who plays at the seats of an environment.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// Who plays at each seat; remote seats are the learner's.
+pub struct LineUp {
+    /// By seat; remote seats are the learner's.
     pub players: Vec<Player>,
     /// The seats that bots play, ascending.
     pub bots: Vec<(Seat, Bot)>,
@@ -52,6 +53,36 @@ pub struct Plan {
     pub learners: SeatSet,
     /// The lowest of them.
     pub first_learner: Seat,
+}
+
+impl LineUp {
+    /// The line-up of these players; none without a learner.
+    #[must_use]
+    pub fn of(players: Vec<Player>) -> Option<Self> {
+        let seats = || Seat::all(8).zip(&players);
+        let bots = seats().filter_map(|(seat, player)| match player {
+            Player::Remote => None,
+            Player::Bot(bot) => Some((seat, *bot)),
+        });
+        let bots: Vec<_> = bots.collect();
+        let learners: SeatSet =
+            seats().filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect();
+        Some(Self { first_learner: learners.lowest()?, learners, bots, players })
+    }
+
+    /// The players by their names.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.players.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// How all environments of a batch are played.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Who plays where: environment number i has line-up `i % line_ups`. There is at least one.
+    pub line_ups: Vec<LineUp>,
+    /// Whether the line-ups in turn play the same episodes.
+    pub duplicate_deals: bool,
     /// What seats are rewarded for.
     pub reward: RewardKind,
     /// What becomes of an environment whose episode has ended.
@@ -65,44 +96,59 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for these players, with defaults for the rest; none without a learner.
+    /// The plan in which every environment has one of these line-ups in turn, with defaults for the rest.
     #[must_use]
-    pub fn of(players: Vec<Player>) -> Option<Self> {
-        let seats = || Seat::all(8).zip(&players);
-        let bots = seats().filter_map(|(seat, player)| match player {
-            Player::Remote => None,
-            Player::Bot(bot) => Some((seat, *bot)),
-        });
-        let bots: Vec<_> = bots.collect();
-        let learners: SeatSet =
-            seats().filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect();
-        Some(Self {
-            first_learner: learners.lowest()?,
-            learners,
-            bots,
-            players,
+    pub fn of(line_ups: Vec<LineUp>) -> Self {
+        Self {
+            line_ups,
+            duplicate_deals: false,
             reward: RewardKind::default(),
             autoreset: Autoreset::default(),
             illegal_actions: IllegalActions::default(),
             skip_forced: false,
             columns: Columns::default(),
-        })
+        }
+    }
+
+    /// The line-up of the environment with this number.
+    pub(super) fn line_up_of(&self, number: u64) -> usize {
+        usize::try_from(number % self.line_ups.len() as u64).expect("there are few line-ups")
+    }
+
+    /// The stream that the seeds of the environment with this number come from.
+    pub(super) fn seeds_of(&self, number: u64) -> u64 {
+        if self.duplicate_deals { number / self.line_ups.len() as u64 } else { number }
+    }
+
+    /// The most learner seats that a line-up has.
+    #[must_use]
+    pub fn learners(&self) -> usize {
+        self.line_ups.iter().map(|line_up| line_up.learners.len() as usize).max().unwrap_or(0)
     }
 
     /// Whether no bot takes its time.
     #[must_use]
     pub fn has_quick_bots(&self) -> bool {
-        self.bots.iter().all(|(_, bot)| bot.is_quick())
+        self.line_ups.iter().flat_map(|line_up| &line_up.bots).all(|(_, bot)| bot.is_quick())
     }
 }
 
-/// Which episode an environment begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
-    /// The next; episode 0 if it has been neither reset nor stepped.
-    Next,
-    /// Episode 0 of this batch seed.
-    Keyed(u64),
-    /// The next, with this seed of its own.
-    Seeded(u64),
+/// Which episode an environment begins: by default the next, or episode 0 if it has been neither reset nor stepped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Begin {
+    /// The batch seed of which it begins episode 0; later ones follow from it.
+    pub key: Option<u64>,
+    /// The seed of this one episode.
+    pub own: Option<u64>,
+}
+
+/// Which environments are to begin an episode, and with which seeds; all begin their next by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reset {
+    /// Environment i is bit `i % 8` of byte `i / 8`; empty for all.
+    pub mask: Bytes,
+    /// A new batch seed, of which they begin episode 0.
+    pub seed: Option<u64>,
+    /// The seed of this one episode for each of them, ascending; or none.
+    pub seeds: Vec<u64>,
 }

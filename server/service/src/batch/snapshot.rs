@@ -4,7 +4,7 @@ use boardwire_kernel::{Digest, MAX_SEATS};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Moves when the bytes after it mean something else.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// Version and authentication code, before the rest.
 const HEAD: usize = 33;
 
@@ -23,8 +23,10 @@ impl SnapshotKey {
 /// One environment as a value.
 #[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Saved {
+    /// Who played at its seats.
+    pub(super) players: Vec<String>,
     pub(super) seed: u64,
-    pub(super) number: u64,
+    pub(super) stream: u64,
     pub(super) index: u32,
     pub(super) fresh: bool,
     pub(super) forfeited: Option<u8>,
@@ -34,9 +36,19 @@ pub struct Saved {
 }
 
 /// Writes environments of a batch of this `kind`: version, authentication code, kind, environments.
-pub(super) fn seal(key: &SnapshotKey, kind: &Digest, saved: &[Saved]) -> Vec<u8> {
-    let mut bytes = vec![0; HEAD];
-    borsh::to_writer(&mut bytes, &(kind, saved)).expect("writing to memory does not fail");
+pub(super) fn seal(key: &SnapshotKey, kind: &Digest, saved: impl ExactSizeIterator<Item = Saved>) -> Vec<u8> {
+    let (mut bytes, count) = (vec![0; HEAD], saved.len());
+    let number = u32::try_from(count).expect("a batch has few environments");
+    borsh::to_writer(&mut bytes, &(kind, number)).expect("writing to memory does not fail");
+    // One at a time: all of them as values would take as much memory again.
+    for (at, one) in saved.enumerate() {
+        let before = bytes.len();
+        borsh::to_writer(&mut bytes, &one).expect("writing to memory does not fail");
+        if at == 0 {
+            // All take about the same: a buffer that doubles would take twice that.
+            bytes.reserve_exact((bytes.len() - before + 64) * (count - 1));
+        }
+    }
     let code = blake3::keyed_hash(&key.0, &bytes[HEAD..]);
     bytes[0] = VERSION;
     bytes[1..HEAD].copy_from_slice(code.as_bytes());
@@ -58,7 +70,7 @@ pub(super) fn unseal(key: &SnapshotKey, kind: &Digest, bytes: &[u8]) -> Result<V
     let (own, saved): (Digest, Vec<Saved>) =
         BorshDeserialize::try_from_slice(body).map_err(|error| error.to_string())?;
     if own != *kind {
-        return Err("it is of another game, options, seats or skip_forced".to_owned());
+        return Err("it is of another table or skip_forced".to_owned());
     }
     Ok(saved)
 }

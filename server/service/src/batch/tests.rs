@@ -1,9 +1,12 @@
 //! What a batch promises, game by game of the registry where it does not matter which.
 
+mod line_ups;
 mod modes;
+mod sequence;
 mod short;
 mod snapshots;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use boardwire_games::Registry;
@@ -12,6 +15,7 @@ use boardwire_kernel::{RngStream, Seat};
 use super::*;
 use crate::arbiter::{Arbiter, Decision, Extras, Player, Settings};
 use crate::reward::RewardKind;
+use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::Tables;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
@@ -33,11 +37,18 @@ fn plan(names: &[&str]) -> Plan {
         bot => Player::Bot(bot.parse().expect("a bot")),
     };
     let columns = Columns { scores: true, final_views: true, episodes: true };
-    Plan { columns, ..Plan::of(names.iter().map(player).collect()).expect("a learner") }
+    let line_up = LineUp::of(names.iter().map(player).collect()).expect("a learner");
+    Plan { columns, ..Plan::of(vec![line_up]) }
+}
+
+/// What a batch is opened with, but for its plan.
+fn opening(plan: &Plan, environments: usize, first: u64) -> Opening {
+    Opening { plan: plan.clone(), environments, first, seed: 7, message_bytes: MAX_MESSAGE_BYTES }
 }
 
 fn open(table: &Arc<Table>, plan: &Plan, environments: usize, first: u64, threads: usize) -> Arc<Batch> {
-    let opening = Opening { plan: plan.clone(), environments, first, seed: 7 };
+    let opening =
+        Opening { plan: plan.clone(), environments, first, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
     wait(Batch::open("b".to_owned(), Arc::clone(table), opening, pool(threads))).expect("it is opened")
 }
 
@@ -47,11 +58,11 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn reset(batch: &Arc<Batch>) -> Step {
-    wait(batch.reset(&[], None, &[])).expect("it is reset")
+    wait(batch.reset(Reset::default(), None)).expect("it is reset")
 }
 
 fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, ServiceError> {
-    wait(batch.step(0, 0, actions.into()))
+    wait(batch.step(0, 0, actions.into(), None))
 }
 
 /// Row `at` of a column with rows of this many bytes.
@@ -111,11 +122,7 @@ fn environments_do_not_depend_on_batch_size_or_threads() {
         let quarters: Vec<_> =
             (0..4).flat_map(|part| history(&open(&table, &plan, 256, 5 + 256 * part, 2), 60)).collect();
         assert_eq!(whole, quarters, "{game}: four batches of 256");
-        let one = |number: u64| {
-            let opening = Opening { plan: plan.clone(), environments: 1, first: 5 + number, seed: 7 };
-            let batch = wait(Batch::open(String::new(), Arc::clone(&table), opening, pool(1)));
-            history(&batch.expect("it is opened"), 60).remove(0)
-        };
+        let one = |number: u64| history(&open(&table, &plan, 1, 5 + number, 1), 60).remove(0);
         assert_eq!(whole, (0..1024).map(one).collect::<Vec<_>>(), "{game}: 1024 batches of one");
         assert_ne!(whole[0], whole[1]);
     }
@@ -143,7 +150,8 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
             for run in runs {
                 let (first, count) =
                     (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
-                let part = wait(parted.step(first, count, Bytes::copy_from_slice(&actions[run.clone()])));
+                let part =
+                    wait(parted.step(first, count, Bytes::copy_from_slice(&actions[run.clone()]), None));
                 let part = part.expect("legal");
                 for at in run.clone() {
                     assert_eq!(row_digest(&part, at - run.start), row_digest(&shown, at));
@@ -164,38 +172,36 @@ async fn a_batch_plays_as_a_match_does() {
     for (game, names) in Registry::IDS.iter().flat_map(|game| lineups.map(|names| (*game, names))) {
         let table = table(game, u32::try_from(names.len()).expect("few"));
         let plan = Plan { skip_forced: names[1] == "random", ..plan(names) };
-        let opening = Opening { plan: plan.clone(), environments: 1, first: 3, seed: 7 };
-        let batch =
-            Batch::open(String::new(), Arc::clone(&table), opening, pool(1)).await.expect("it is opened");
+        let batch = Batch::open(String::new(), Arc::clone(&table), opening(&plan, 1, 3), pool(1));
+        let batch = batch.await.expect("it is opened");
         let settings = Settings {
-            players: plan.players.clone(),
+            players: plan.line_ups[0].players.clone(),
             seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
             reward: plan.reward,
             skip_forced: plan.skip_forced,
             illegal_actions: plan.illegal_actions,
             seat_may_seed: false,
             private: false,
+            labels: BTreeMap::new(),
         };
         let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
         arbiter.begin();
-        let mut shown = batch.reset(&[], None, &[]).await.expect("it is reset");
+        let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
         for salt in 0.. {
             let over = shown.flags[0] & flag::TERMINATED > 0;
-            let seat = if over { plan.first_learner } else { Seat::new(shown.seat[0]) };
+            let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat[0]) };
             let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
             assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{game} {names:?}");
             assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
             if over {
-                #[expect(clippy::cast_possible_truncation, reason = "as the batch does it")]
-                let reward = (seen.reward as f32).to_le_bytes();
-                assert_eq!(row(&shown.reward, seat.index(), 4), reward);
+                assert_eq!(row(&shown.reward, seat.index(), 4), seen.reward.to_le_bytes());
                 break;
             }
             let action = choices(&shown, 3, salt);
             let decision =
                 Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
             arbiter.act(seat, decision).await.expect("legal");
-            shown = batch.step(0, 0, action.into()).await.expect("legal");
+            shown = batch.step(0, 0, action.into(), None).await.expect("legal");
         }
     }
 }
@@ -222,13 +228,13 @@ fn a_refusal_changes_nothing() {
         step(&batch, vec![0; wrong]).expect_err("it does not fit");
     }
     for (first, count) in [(200, 0), (199, 2), (0, 201), (u32::MAX, 1)] {
-        wait(batch.step(first, count, Bytes::from_static(&[0]))).expect_err("there is no such run");
+        wait(batch.step(first, count, Bytes::from_static(&[0]), None)).expect_err("there is no such run");
     }
     for mask in [vec![1; 24], vec![1; 26]] {
-        wait(batch.reset(&mask, None, &[])).expect_err("the mask does not fit");
+        wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None))
+            .expect_err("the mask does not fit");
     }
-    wait(batch.reset(&[], None, &[1])).expect_err("200 seeds or none");
-    wait(batch.reset(&[], Some(1), &vec![1; 200])).expect_err("one kind of seed");
+    wait(batch.reset(Reset { seeds: vec![1], ..Reset::default() }, None)).expect_err("200 seeds or none");
     assert_eq!(before, wait(batch.save(&key, &[])).expect("it is saved"));
 }
 
@@ -240,9 +246,9 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
     let actions = choices(&shown, 0, 0);
     wait(async {
         let held = batch.take(0..128).await.expect("it is idle");
-        let other = batch.step(128, 128, Bytes::copy_from_slice(&actions[128..]));
+        let other = batch.step(128, 128, Bytes::copy_from_slice(&actions[128..]), None);
         other.await.expect("nobody has these");
-        let mut same = Box::pin(batch.step(0, 128, Bytes::copy_from_slice(&actions[..128])));
+        let mut same = Box::pin(batch.step(0, 128, Bytes::copy_from_slice(&actions[..128]), None));
         let early = tokio::select! { biased; _ = &mut same => true, () = std::future::ready(()) => false };
         assert!(!early, "it waits");
         drop(held);
@@ -256,7 +262,7 @@ fn a_batch_that_has_ended_refuses_those_who_wait() {
     let batch = open(&table, &plan(&["learner", "random"]), 4, 0, 1);
     wait(async {
         let held = batch.take(0..4).await.expect("it is idle");
-        let mut waiting = Box::pin(batch.reset(&[], None, &[]));
+        let mut waiting = Box::pin(batch.reset(Reset::default(), None));
         tokio::select! { biased; _ = &mut waiting => panic!("it waits"), () = std::future::ready(()) => {} }
         batch.end(ServiceError::ShuttingDown);
         assert_eq!(waiting.await, Err(ServiceError::ShuttingDown));
@@ -274,14 +280,14 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
     let before = wait(batch.save(&key, &[])).expect("it is saved");
     let actions = Bytes::from(choices(&shown, 0, 0));
     wait(async {
-        let mut step = Box::pin(batch.step(0, 0, actions.clone()));
+        let mut step = Box::pin(batch.step(0, 0, actions.clone(), None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
     });
     assert_eq!(wait(batch.save(&key, &[])).expect("it is saved"), before);
     let other = open(&table, &plan(&["learner", "greedy:50"]), 40, 0, 2);
     reset(&other);
-    let stepped = wait(batch.step(0, 0, actions.clone())).expect("legal");
-    assert_eq!(stepped, wait(other.step(0, 0, actions)).expect("legal"));
+    let stepped = wait(batch.step(0, 0, actions.clone(), None)).expect("legal");
+    assert_eq!(stepped, wait(other.step(0, 0, actions, None)).expect("legal"));
 }
 
 #[test]
@@ -290,7 +296,7 @@ fn a_batch_that_ends_while_bots_think_tells_its_caller() {
     let batch = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 1);
     let actions = Bytes::from(choices(&reset(&batch), 0, 0));
     wait(async {
-        let mut step = Box::pin(batch.step(0, 0, actions));
+        let mut step = Box::pin(batch.step(0, 0, actions, None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
         batch.end(ServiceError::ShuttingDown);
         assert_eq!(step.await, Err(ServiceError::ShuttingDown));

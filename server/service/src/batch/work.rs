@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use super::block::{Block, Output, Span, Todo};
-use super::columns::{Ends, Step};
+use super::columns::{Ends, Rows, Step};
+use super::ledger::Numbered;
 use super::snapshot::Saved;
 use super::{Autoreset, Batch};
 use crate::arbiter::IllegalActions;
@@ -53,6 +54,7 @@ struct Job {
 struct Run {
     batch: Arc<Batch>,
     todo: Todo,
+    range: Range<usize>,
     jobs: Mutex<Jobs>,
 }
 
@@ -61,13 +63,22 @@ struct Jobs {
     done: Vec<Job>,
     /// How many are not done.
     left: usize,
-    /// Tells the caller that all are.
-    finished: Option<oneshot::Sender<()>>,
+    /// Where the rows stand that are not being written.
+    sheet: Option<Rows>,
+    /// The request with its number, if its sender has stated one.
+    request: Option<Numbered>,
+    /// Takes the answer when all are done.
+    finished: Option<oneshot::Sender<Step>>,
     /// The caller has gone, and what has been done is undone.
     given_up: bool,
 }
 
 impl Taken {
+    /// The answer to a request that has been carried out already.
+    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, ServiceError> {
+        request.map_or(Ok(None), |request| self.batch.ledger().answered(&self.range, request))
+    }
+
     /// Refuses actions that may not be chosen, naming the first environment.
     pub(super) fn check(&self, actions: &[u8]) -> Result<(), ServiceError> {
         let (batch, plan) = (&*self.batch, &*self.batch.plan);
@@ -116,13 +127,10 @@ impl Taken {
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
     /// anything else is soon done.
-    pub(super) async fn work(mut self, todo: Todo) -> Result<Step, ServiceError> {
+    pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, ServiceError> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
-        let first = u32::try_from(self.range.start).unwrap_or(u32::MAX);
-        let rows = if let Todo::Open = todo { 0 } else { self.range.len() };
-        let mut sheet = batch.buffers.rows(batch.widths, rows);
         let (finished, mut finish) = oneshot::channel();
-        let run = Hold(Arc::new(Run::new(&mut self, todo, &mut sheet, finished)));
+        let run = Hold(Arc::new(Run::new(&mut self, todo, request, finished)));
         drop(self);
         let helpers = match effort {
             Effort::Alone => 0,
@@ -133,18 +141,13 @@ impl Taken {
         if effort != Effort::Apart {
             run.0.help(&Slice::ENDLESS);
         }
-        if finish.try_recv().is_err() {
-            tokio::select! {
-                finished = finish => finished.map_err(|_| batch.reason())?,
-                reason = batch.ended() => return Err(reason),
-            }
+        if let Ok(step) = finish.try_recv() {
+            return Ok(step);
         }
-        let mut ends = Ends::default();
-        for Output { rows, ends: own, .. } in run.0.outputs() {
-            sheet.join(rows);
-            ends.append(&own);
+        tokio::select! {
+            finished = finish => finished.map_err(|_| batch.reason()),
+            reason = batch.ended() => Err(reason),
         }
-        Ok(batch.buffers.finish(sheet, first, ends))
     }
 
     /// Does something else with the blocks, in the pool; gives them back with what came of it.
@@ -183,8 +186,16 @@ impl Drop for Taken {
 }
 
 impl Run {
-    /// Divides the work among the blocks of `taken`, and the rows of `sheet` with it.
-    fn new(taken: &mut Taken, todo: Todo, sheet: &mut super::Rows, finished: oneshot::Sender<()>) -> Self {
+    /// Divides the work among the blocks of `taken`, and the rows with it.
+    fn new(
+        taken: &mut Taken,
+        todo: Todo,
+        request: Option<Numbered>,
+        finished: oneshot::Sender<Step>,
+    ) -> Self {
+        let (batch, range) = (Arc::clone(&taken.batch), taken.range.clone());
+        let rows = if let Todo::Open = todo { 0 } else { range.len() };
+        let mut sheet = batch.buffers.rows(batch.widths, rows);
         let withins: Vec<_> = taken.pieces.iter().map(|piece| taken.within(piece)).collect();
         let start = taken.range.start;
         let job = |(piece, within): (Piece, Range<usize>)| {
@@ -195,8 +206,9 @@ impl Run {
         };
         let waiting: VecDeque<Job> = taken.pieces.drain(..).zip(withins).map(job).collect();
         let (left, done) = (waiting.len(), Vec::with_capacity(waiting.len()));
-        let jobs = Jobs { waiting, done, left, finished: Some(finished), given_up: false };
-        Self { batch: Arc::clone(&taken.batch), todo, jobs: Mutex::new(jobs) }
+        let (sheet, finished) = (Some(sheet), Some(finished));
+        let jobs = Jobs { waiting, done, left, sheet, request, finished, given_up: false };
+        Self { batch, todo, range, jobs: Mutex::new(jobs) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Jobs> {
@@ -220,10 +232,10 @@ impl Run {
             if done {
                 jobs.done.push(job);
                 jobs.left -= 1;
-                if jobs.left == 0
-                    && let Some(finished) = jobs.finished.take()
-                {
-                    let _ = finished.send(());
+                if jobs.left == 0 {
+                    drop(jobs);
+                    self.conclude();
+                    return Flow::Done;
                 }
             } else {
                 jobs.waiting.push_back(job);
@@ -235,22 +247,40 @@ impl Run {
         }
     }
 
-    /// What has been written, in the order of the environments. Everything is done.
-    fn outputs(&self) -> Vec<Output> {
-        let mut jobs = std::mem::take(&mut self.lock().done);
-        jobs.sort_unstable_by_key(|job| job.piece.first);
-        let (mut pieces, mut outputs, mut past) = (vec![], Vec::with_capacity(jobs.len()), vec![]);
-        for Job { piece, out, before, .. } in jobs {
+    /// Makes the answer of what has been written, enters it, and gives everything back: whether or not the caller is
+    /// still there, since the environments have moved on.
+    fn conclude(&self) {
+        let (mut done, sheet, request, finished) = {
+            let mut jobs = self.lock();
+            let Jobs { done, sheet, request, finished, .. } = &mut *jobs;
+            (std::mem::take(done), sheet.take(), request.take(), finished.take())
+        };
+        let (Some(mut sheet), Some(finished)) = (sheet, finished) else { return };
+        done.sort_unstable_by_key(|job| job.piece.first);
+        let (mut pieces, mut past, mut ends) = (Vec::with_capacity(done.len()), vec![], Ends::default());
+        for Job { piece, out: Output { rows, ends: own, .. }, before, .. } in done {
             pieces.push(piece);
-            outputs.push(out);
             past.extend(before);
+            sheet.join(rows);
+            ends.append(&own);
         }
-        self.batch.give_back(pieces);
+        let (batch, range) = (&self.batch, self.range.clone());
+        let first = u32::try_from(range.start).unwrap_or(u32::MAX);
+        let step = if let Todo::Open = self.todo {
+            batch.buffers.finish(sheet, first, 0, ends)
+        } else {
+            let mut ledger = batch.ledger();
+            let step = batch.buffers.finish(sheet, first, ledger.next(&range), ends);
+            ledger.enter(range, &step, request);
+            step
+        };
+        batch.give_back(pieces);
         if !past.is_empty() {
             // Giving back its memory takes a while.
-            self.batch.owner.spawn(Once(Some(move || drop(past))));
+            batch.owner.spawn(Once(Some(move || drop(past))));
         }
-        outputs
+        // The caller may have gone.
+        let _ = finished.send(step);
     }
 
     /// Whether blocks are kept as they were before the call.
@@ -268,10 +298,9 @@ impl Drop for Run {
     /// Puts the blocks back that nobody has collected: as they were, if not all is done.
     fn drop(&mut self) {
         let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let undone = jobs.left > 0;
         let whole = |Job { piece, before, .. }| match before {
-            Some(block) if undone => Piece { block, ..piece },
-            _ => piece,
+            Some(block) => Piece { block, ..piece },
+            None => piece,
         };
         let pieces: Vec<Piece> = jobs.waiting.drain(..).chain(jobs.done.drain(..)).map(whole).collect();
         self.batch.give_back(pieces);

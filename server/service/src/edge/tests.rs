@@ -2,7 +2,9 @@ use std::sync::PoisonError;
 
 use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
 use boardwire_api::v1::catalog_service_server::{CatalogService, CatalogServiceServer};
-use boardwire_api::v1::{GetGameRequest, GetGameResponse, ListGamesRequest, ListGamesResponse};
+use boardwire_api::v1::{
+    GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
+};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::Code;
@@ -17,6 +19,13 @@ struct Mistaken;
 
 #[tonic::async_trait]
 impl CatalogService for Mistaken {
+    async fn get_server(
+        &self,
+        _: tonic::Request<GetServerRequest>,
+    ) -> Result<tonic::Response<GetServerResponse>, Status> {
+        Ok(tonic::Response::new(GetServerResponse::default()))
+    }
+
     async fn list_games(
         &self,
         request: tonic::Request<ListGamesRequest>,

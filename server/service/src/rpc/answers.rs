@@ -23,10 +23,13 @@ use crate::batch::Step;
 use crate::convert;
 use crate::edge::Room;
 
-/// The key of field `step` in every response that shows rows, on a stream or not.
+/// The key of field `step` in the responses of single calls.
 const STEP: u8 = 1 << 3 | 2;
+/// The keys of fields `tag` and `step` in `RunBatchResponse`.
+const TAG: u8 = 1 << 3;
+const TAGGED_STEP: u8 = 2 << 3 | 2;
 /// The key of field `view` in `BatchStep`, the last one.
-const VIEW: u8 = 12 << 3 | 2;
+const VIEW: u8 = 15 << 3 | 2;
 /// Views of at most so many bytes are copied: a second frame costs more.
 const COPIED: usize = 64 << 10;
 /// What stands before a message: whether it is compressed, and its length.
@@ -34,8 +37,8 @@ const PREFIX: usize = 5;
 
 /// One answer.
 pub(crate) enum Answer {
-    /// The rows of a step, and the room they take until they have been sent.
-    Step(Step, Option<Room>),
+    /// The rows of a step, and the room they take until they have been sent; on a stream with the request's tag.
+    Step(Step, Option<Room>, Option<u32>),
     /// Anything else.
     Message(RunBatchResponse),
 }
@@ -49,7 +52,7 @@ impl Answer {
                 message.encode_raw(&mut out);
                 (out.freeze(), Bytes::new())
             }
-            Self::Step(step, room) => {
+            Self::Step(step, room, tag) => {
                 let hold = |bytes| match room {
                     Some(room) => room.hold(bytes),
                     None => bytes,
@@ -58,8 +61,14 @@ impl Answer {
                 let views = std::mem::take(&mut columns.view);
                 let bytes = views.len();
                 let step = columns.encoded_len() + 1 + length_delimiter_len(bytes) + bytes;
-                let mut out = prefixed(1 + length_delimiter_len(step) + step);
-                put_key(&mut out, STEP, step);
+                let (key, tag) = tag.map_or((STEP, 0), |tag| (TAGGED_STEP, tag as usize));
+                // As everywhere, a number that is zero is left out.
+                let tag_bytes = if tag == 0 { 0 } else { 1 + length_delimiter_len(tag) };
+                let mut out = prefixed(tag_bytes + 1 + length_delimiter_len(step) + step);
+                if tag > 0 {
+                    put_key(&mut out, TAG, tag);
+                }
+                put_key(&mut out, key, step);
                 columns.encode_raw(&mut out);
                 put_key(&mut out, VIEW, bytes);
                 if bytes > COPIED {
@@ -80,9 +89,10 @@ fn prefixed(message: usize) -> BytesMut {
     out
 }
 
-fn put_key(out: &mut BytesMut, key: u8, length: usize) {
+/// Writes a key and a number: a length, or a tag.
+fn put_key(out: &mut BytesMut, key: u8, number: usize) {
     out.put_u8(key);
-    encode_length_delimiter(length, out).expect("a buffer grows");
+    encode_length_delimiter(number, out).expect("a buffer grows");
 }
 
 type Given = Pin<Box<dyn Stream<Item = Result<Answer, Status>> + Send>>;
@@ -93,7 +103,7 @@ struct Answers(Arc<Mutex<Option<Given>>>);
 
 /// A response of one answer.
 pub(crate) fn one<T: Default>((step, room): (Step, Option<Room>)) -> Response<T> {
-    many(stream::iter([Ok(Answer::Step(step, room))]), T::default())
+    many(stream::iter([Ok(Answer::Step(step, room, None))]), T::default())
 }
 
 /// A response of a stream of answers; `empty` is not sent.
@@ -192,15 +202,17 @@ impl Body for Sent {
 mod tests {
     use std::future::poll_fn;
 
-    use boardwire_api::v1::{BatchError, StepBatchResponse, run_batch_response};
+    use boardwire_api::v1::{StepBatchResponse, run_batch_response};
 
     use super::*;
     use crate::edge::Budget;
+    use crate::error::ServiceError;
 
     fn step(rows: usize) -> Step {
         let column = |width: usize| (0..rows * width).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect();
         Step {
             first: 3,
+            sequence: 300,
             seat: column(1),
             flags: column(1),
             ply: column(4),
@@ -242,7 +254,7 @@ mod tests {
     async fn what_is_sent_is_the_message() {
         // Copied, and sent as it lies.
         for rows in [1, 100, 528, 529, 5_000] {
-            let (messages, trailers) = sent(vec![Ok(Answer::Step(step(rows), None))]).await;
+            let (messages, trailers) = sent(vec![Ok(Answer::Step(step(rows), None, None))]).await;
             let expected = StepBatchResponse { step: Some(convert::step(step(rows))) };
             assert_eq!(messages, [expected.encode_to_vec()], "{rows} rows");
             assert_eq!(trailers["grpc-status"], "0");
@@ -255,7 +267,7 @@ mod tests {
         for rows in [1, 5_000] {
             let budget = Budget::new(1_000, 1_000);
             let room = budget.wait(900).await.expect("it is free");
-            let (head, views) = Answer::Step(step(rows), Some(room)).encode();
+            let (head, views) = Answer::Step(step(rows), Some(room), None).encode();
             assert_eq!(budget.free(), 100, "{rows} rows wait");
             drop(head);
             drop(views);
@@ -265,19 +277,21 @@ mod tests {
 
     #[tokio::test]
     async fn answers_follow_one_another_and_a_failure_ends_them() {
-        let error = BatchError { reason: "ENVIRONMENT_OVER".to_owned(), ..BatchError::default() };
-        let refused = RunBatchResponse { answer: Some(run_batch_response::Answer::Error(error)) };
-        let shown =
-            RunBatchResponse { answer: Some(run_batch_response::Answer::Step(convert::step(step(900)))) };
+        let error = ServiceError::EnvironmentOver { environment: 3 }.into();
+        let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
+        let shown = |tag| {
+            let answer = run_batch_response::Answer::Step(convert::step(step(900)));
+            RunBatchResponse { tag, answer: Some(answer) }.encode_to_vec()
+        };
         let (messages, trailers) = sent(vec![
-            Ok(Answer::Step(step(900), None)),
+            Ok(Answer::Step(step(900), None, Some(0))),
             Ok(Answer::Message(refused.clone())),
-            Ok(Answer::Step(step(900), None)),
+            Ok(Answer::Step(step(900), None, Some(u32::MAX))),
             Err(Status::aborted("cut")),
-            Ok(Answer::Step(step(1), None)),
+            Ok(Answer::Step(step(1), None, Some(1))),
         ])
         .await;
-        assert_eq!(messages, [shown.encode_to_vec(), refused.encode_to_vec(), shown.encode_to_vec()]);
+        assert_eq!(messages, [shown(0), refused.encode_to_vec(), shown(u32::MAX)]);
         assert_eq!(
             (&trailers["grpc-status"], &trailers["grpc-message"]),
             (&"10".parse().expect("a header"), &"cut".parse().expect("a header"))

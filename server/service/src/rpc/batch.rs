@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    BatchError, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
+    self, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
     OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
@@ -17,12 +17,13 @@ use tonic::{Request, Response, Status, Streaming};
 use super::answers::{self, Answer};
 use super::{caller, named, request_id, token};
 use crate::arbiter::Player;
-use crate::batch::{Batch, Opening, Plan, Step};
+use crate::batch::{Batch, LineUp, Opening, Plan, Reset, Step};
 use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
 use crate::edge::{Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::matches::Matches;
+use crate::run::MAX_MESSAGE_BYTES;
 use crate::secret;
 
 /// Steps batches; the games are those of the matches.
@@ -46,13 +47,15 @@ impl BatchService for BatchPlane {
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
         let plan = plan(&asked)?;
         let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = u32::try_from(asked.seats.len()).unwrap_or(u32::MAX);
+        let seats = asked.line_ups.first().map_or(0, |line_up| line_up.players.len());
+        let seats = u32::try_from(seats).unwrap_or(u32::MAX);
         let table = self.matches.tables().table(&asked.game, seats, options)?;
         let opening = Opening {
             plan,
             environments: asked.environments as usize,
             first: asked.first_environment,
             seed: asked.seed.unwrap_or_else(secret::seed),
+            message_bytes: message_bytes(asked.max_message_bytes),
         };
         let terms = Terms {
             peer: caller.as_ref().map(Caller::peer).filter(|_| !asked.keep),
@@ -63,7 +66,7 @@ impl BatchService for BatchPlane {
         tracing::info!(
             batch_id = batch.id(),
             game = asked.game,
-            seats = ?asked.seats,
+            line_ups = asked.line_ups.len(),
             environments = asked.environments,
             "batch opened"
         );
@@ -139,22 +142,39 @@ impl BatchService for BatchPlane {
     }
 }
 
+/// The most bytes of a message to a client that has stated this.
+fn message_bytes(asked: u32) -> usize {
+    // What gRPC's libraries take unless they are told otherwise.
+    const DEFAULT: usize = 4 << 20;
+    if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
+}
+
 /// How the environments of a new batch are to be played.
 fn plan(asked: &OpenBatchRequest) -> Result<Plan, ServiceError> {
-    let players = asked.seats.iter().enumerate().map(|(seat, name)| named(seat, name, LEARNER));
-    let players: Vec<Player> = players.collect::<Result<_, _>>()?;
-    let nobody = || ServiceError::BadField {
-        field: "seats",
-        value: asked.seats.join(", "),
-        expected: "at least one learner".to_owned(),
+    const MOST_LINE_UPS: usize = 1_024;
+    let refuse = |value: String, expected| ServiceError::BadField { field: "line_ups", value, expected };
+    let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
+    if !(1..=MOST_LINE_UPS).contains(&count) {
+        return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
+    }
+    let line_up = |given: &v1::LineUp| {
+        let words = || given.players.join(", ");
+        if given.players.len() != seats {
+            return Err(refuse(words(), format!("of {seats} seats each, as the first is")));
+        }
+        let players = given.players.iter().enumerate().map(|(seat, name)| named(seat, name, LEARNER));
+        let players: Vec<Player> = players.collect::<Result<_, _>>()?;
+        LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one learner each".to_owned()))
     };
+    let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
     Ok(Plan {
+        duplicate_deals: asked.duplicate_deals,
         reward: convert::reward(asked.reward)?,
         autoreset: convert::autoreset(asked.autoreset)?,
         illegal_actions: convert::illegal(asked.illegal_actions)?,
         skip_forced: asked.skip_forced,
         columns: convert::columns(asked.columns),
-        ..Plan::of(players).ok_or_else(nobody)?
+        ..Plan::of(line_ups)
     })
 }
 
@@ -171,7 +191,8 @@ async fn step(
 ) -> Result<(Step, Option<Room>), ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
-    Ok((batch.step(asked.first, asked.count, asked.actions.clone()).await?, room))
+    let StepBatchRequest { first, count, sequence, .. } = *asked;
+    Ok((batch.step(first, count, asked.actions.clone(), sequence).await?, room))
 }
 
 async fn reset(
@@ -182,7 +203,8 @@ async fn reset(
 ) -> Result<(Step, Option<Room>), ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, 0).await?;
-    Ok((batch.reset(&asked.mask, asked.seed, &asked.seeds).await?, room))
+    let ResetBatchRequest { mask, seed, seeds, sequence, .. } = asked.clone();
+    Ok((batch.reset(Reset { mask, seed, seeds }, sequence).await?, room))
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
@@ -198,20 +220,10 @@ async fn answer(batches: &Batches, token: &str, caller: Option<&Caller>, asked: 
         }),
     };
     match stepped {
-        Ok((step, room)) => Answer::Step(step, room),
+        Ok((step, room)) => Answer::Step(step, room, Some(asked.tag)),
         Err(error) => {
-            let refused = run_batch_response::Answer::Error(batch_error(&error));
-            Answer::Message(RunBatchResponse { answer: Some(refused) })
+            let refused = run_batch_response::Answer::Error(error.into());
+            Answer::Message(RunBatchResponse { tag: asked.tag, answer: Some(refused) })
         }
-    }
-}
-
-fn batch_error(error: &ServiceError) -> BatchError {
-    let refusal = error.refusal();
-    BatchError {
-        code: u32::try_from(i32::from(refusal.code)).unwrap_or_default(),
-        reason: refusal.reason.to_owned(),
-        message: refusal.message,
-        metadata: refusal.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

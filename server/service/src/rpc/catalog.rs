@@ -3,46 +3,55 @@
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    GetGameRequest, GetGameResponse, ListGamesRequest, ListGamesResponse,
-    catalog_service_server::CatalogService,
+    GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest,
+    ListGamesResponse, catalog_service_server::CatalogService,
 };
 use boardwire_games::Registry;
 use tonic::{Request, Response, Status};
 
-use super::{bad_page, caller, holding, page_size, room};
+use super::pages::Paging;
+use super::{caller, holding, room};
+use crate::batches::Batches;
 use crate::convert;
 use crate::matches::Matches;
 
 /// About what the description of a table takes.
 const SPEC_BYTES: usize = 64 << 10;
 
-/// Serves the descriptions of the games.
-pub(crate) struct Catalog(pub(crate) Arc<Matches>);
+/// Serves the descriptions of the server and its games.
+pub(crate) struct Catalog {
+    pub(crate) matches: Arc<Matches>,
+    pub(crate) batches: Arc<Batches>,
+}
 
 #[tonic::async_trait]
 impl CatalogService for Catalog {
+    async fn get_server(&self, _: Request<GetServerRequest>) -> Result<Response<GetServerResponse>, Status> {
+        let server = convert::server(&self.matches, &self.batches);
+        Ok(Response::new(GetServerResponse { server: Some(server) }))
+    }
+
     async fn list_games(
         &self,
         request: Request<ListGamesRequest>,
     ) -> Result<Response<ListGamesResponse>, Status> {
-        let ListGamesRequest { page_size: size, page_token } = request.into_inner();
-        let first = if page_token.is_empty() {
-            0
-        } else {
-            Registry::IDS.iter().position(|id| *id == page_token).ok_or_else(|| bad_page(&page_token))?
-        };
-        let last = Registry::IDS.len().min(first + page_size(size));
-        let games = Registry::IDS[first..last].iter().map(|id| self.0.tables().served(id));
+        let ListGamesRequest { page_size, page_token } = request.into_inner();
+        let page = Paging::read(page_size, &page_token, &ListGamesRequest::default())?;
+        let known = Registry::IDS.iter().position(|id| *id == page.after);
+        let following = &Registry::IDS[known.map_or(0, |at| at + 1)..];
+        let (shown, rest) = following.split_at(page.size.min(following.len()));
+        let last = shown.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
+        let games = shown.iter().map(|id| self.matches.tables().served(id));
         Ok(Response::new(ListGamesResponse {
             games: games.map(|served| Ok(convert::game(&served?))).collect::<Result<_, Status>>()?,
-            next_page_token: Registry::IDS.get(last).map_or(String::new(), |&id| id.to_owned()),
+            next_page_token: page.next(last),
         }))
     }
 
     async fn get_game(&self, request: Request<GetGameRequest>) -> Result<Response<GetGameResponse>, Status> {
         let room = room(caller(&request).as_ref(), SPEC_BYTES).await?;
         let GetGameRequest { game, seats, options } = request.into_inner();
-        let tables = self.0.tables();
+        let tables = self.matches.tables();
         let served = tables.served(&game)?;
         let seats = if seats == 0 { (*served.game_type.seats.start()).into() } else { seats };
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));

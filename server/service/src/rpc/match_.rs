@@ -4,16 +4,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
-    GetMatchRequest, GetMatchResponse, Invitation, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
-    ListMatchesResponse, ObserveRequest, ObserveResponse, PlayError, PlayRequest, PlayResponse, ResetRequest,
-    ResetResponse, match_service_server::MatchService, play_request, play_response,
+    self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
+    CreateMatchResponse, GetMatchRequest, GetMatchResponse, Invitation, JoinMatchRequest, JoinMatchResponse,
+    ListMatchesRequest, ListMatchesResponse, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
+    ResetRequest, ResetResponse, ResignRequest, ResignResponse, match_service_server::MatchService,
+    play_request, play_response,
 };
+use boardwire_kernel::Seat;
 use futures_util::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{caller, holding, named, page_size, request_id, room, token};
-use crate::arbiter::{Decision, Observation, Role, Settings};
+use super::pages::Paging;
+use super::{caller, holding, named, request_id, room, token};
+use crate::arbiter::{Arbiter, Decision, Role, Settings};
 use crate::convert;
 use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
@@ -36,7 +39,7 @@ impl MatchService for MatchPlane {
         let caller = caller(&request);
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let players = asked.seats.iter().enumerate().map(|(seat, name)| named(seat, name, "remote"));
+        let players = asked.players.iter().enumerate().map(|(seat, name)| named(seat, name, "remote"));
         let settings = Settings {
             players: players.collect::<Result<_, _>>()?,
             seed: asked.seed,
@@ -45,17 +48,15 @@ impl MatchService for MatchPlane {
             illegal_actions: convert::illegal(asked.illegal_actions)?,
             seat_may_seed: asked.seat_may_seed,
             private: asked.private,
+            labels: asked.labels,
         };
         let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = u32::try_from(asked.seats.len()).unwrap_or(u32::MAX);
+        let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
         let table = self.0.tables().table(&asked.game, seats, options)?;
         let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
         let arbiter = self.0.create(id, origin, table, settings).await?;
-        tracing::info!(match_id = arbiter.id(), game = asked.game, seats = ?asked.seats, "match created");
-        let invite = |(seat, invitation): (boardwire_kernel::Seat, String)| Invitation {
-            seat: seat.number().into(),
-            invitation,
-        };
+        tracing::info!(match_id = arbiter.id(), game = asked.game, players = ?asked.players, "match created");
+        let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         Ok(Response::new(CreateMatchResponse {
             r#match: Some(convert::match_(&arbiter, true)),
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
@@ -75,24 +76,23 @@ impl MatchService for MatchPlane {
 
     async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
         let caller = caller(&request);
-        let ListMatchesRequest { page_size: size, page_token } = request.into_inner();
-        let size = page_size(size);
-        let room = room(caller.as_ref(), size * MATCH_BYTES).await?;
-        let page = self.0.list(&page_token, size);
-        let last = page.last().filter(|_| page.len() == size);
-        Ok(holding(
-            ListMatchesResponse {
-                next_page_token: last.map_or(String::new(), |arbiter| arbiter.id().to_owned()),
-                matches: page.iter().map(|arbiter| convert::match_(arbiter, false)).collect(),
-            },
-            room,
-        ))
+        let mut asked = request.into_inner();
+        let (size, token) = (std::mem::take(&mut asked.page_size), std::mem::take(&mut asked.page_token));
+        let paging = Paging::read(size, &token, &asked)?;
+        if let Some(state) = asked.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
+            let (value, expected) = (state.to_string(), "of MatchState".to_owned());
+            return Err(ServiceError::BadField { field: "states", value, expected }.into());
+        }
+        let room = room(caller.as_ref(), paging.size * MATCH_BYTES).await?;
+        let page = self.0.list(&paging.after, paging.size, |arbiter| is_wanted(arbiter, &asked));
+        let matches = page.matches.iter().map(|arbiter| convert::match_(arbiter, false)).collect();
+        Ok(holding(ListMatchesResponse { matches, next_page_token: paging.next(page.last) }, room))
     }
 
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
-        let JoinMatchRequest { invitation, request_id } = request.into_inner();
+        let JoinMatchRequest { code, request_id } = request.into_inner();
         let request = RequestId::parse(&request_id)?;
-        let (arbiter, seat, token) = self.0.join(&invitation, request)?;
+        let (arbiter, seat, token) = self.0.join(&code, request)?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         Ok(Response::new(JoinMatchResponse {
             r#match: Some(convert::match_(&arbiter, true)),
@@ -102,18 +102,19 @@ impl MatchService for MatchPlane {
     }
 
     async fn observe(&self, request: Request<ObserveRequest>) -> Answer<ObserveResponse> {
-        let seen = observe(&self.0, token(&request), request.get_ref()).await?;
-        Ok(Response::new(ObserveResponse { observation: Some(convert::observation(seen)) }))
+        Ok(Response::new(observe(&self.0, token(&request), request.get_ref()).await?))
     }
 
     async fn act(&self, request: Request<ActRequest>) -> Answer<ActResponse> {
-        let seen = act(&self.0, token(&request), request.get_ref()).await?;
-        Ok(Response::new(ActResponse { observation: Some(convert::observation(seen)) }))
+        Ok(Response::new(act(&self.0, token(&request), request.get_ref()).await?))
     }
 
     async fn reset(&self, request: Request<ResetRequest>) -> Answer<ResetResponse> {
-        let seen = reset(&self.0, token(&request), request.get_ref()).await?;
-        Ok(Response::new(ResetResponse { observation: seen.map(convert::observation) }))
+        Ok(Response::new(reset(&self.0, token(&request), request.get_ref()).await?))
+    }
+
+    async fn resign(&self, request: Request<ResignRequest>) -> Answer<ResignResponse> {
+        Ok(Response::new(resign(&self.0, token(&request), request.get_ref()).await?))
     }
 
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
@@ -135,14 +136,35 @@ impl MatchService for MatchPlane {
     }
 }
 
+/// Whether a match passes the filters of a request.
+fn is_wanted(arbiter: &Arbiter, asked: &ListMatchesRequest) -> bool {
+    let ListMatchesRequest { page_size: _, page_token: _, game, states, labels } = asked;
+    let state = || i32::from(convert::match_state(arbiter.phase()));
+    let own = &arbiter.settings().labels;
+    (game.is_empty() || arbiter.table().rules.info().id == game)
+        && labels.iter().all(|(name, value)| own.get(name) == Some(value))
+        && (states.is_empty() || states.contains(&state()))
+}
+
+/// What a seat sees, as a message.
+async fn seen(
+    arbiter: &Arbiter,
+    seat: Seat,
+    wait: bool,
+    extras: Option<v1::Extras>,
+) -> Result<v1::Observation, ServiceError> {
+    let seen = arbiter.observe(seat, wait, convert::extras(extras)).await?;
+    Ok(convert::observation(seen, arbiter.table()))
+}
+
 async fn observe(
     matches: &Matches,
     token: Option<&str>,
     asked: &ObserveRequest,
-) -> Result<Observation, ServiceError> {
+) -> Result<ObserveResponse, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
-    arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
+    Ok(ObserveResponse { observation: Some(seen(&arbiter, seat, asked.wait, asked.extras).await?) })
 }
 
 #[tracing::instrument(
@@ -155,13 +177,13 @@ async fn act(
     matches: &Matches,
     token: Option<&str>,
     asked: &ActRequest,
-) -> Result<Observation, ServiceError> {
+) -> Result<ActResponse, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     arbiter.act(seat, decision).await?;
-    arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await
+    Ok(ActResponse { observation: Some(seen(&arbiter, seat, asked.wait, asked.extras).await?) })
 }
 
 #[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
@@ -169,42 +191,51 @@ async fn reset(
     matches: &Matches,
     token: Option<&str>,
     asked: &ResetRequest,
-) -> Result<Option<Observation>, ServiceError> {
+) -> Result<ResetResponse, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.reset(role, asked.seed, asked.episode).await?;
-    match role {
-        Role::Host => Ok(None),
-        Role::Seat(seat) => Ok(Some(arbiter.observe(seat, asked.wait, convert::extras(asked.extras)).await?)),
-    }
+    Ok(ResetResponse {
+        observation: match role {
+            Role::Host => None,
+            Role::Seat(seat) => Some(seen(&arbiter, seat, asked.wait, asked.extras).await?),
+        },
+    })
+}
+
+#[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
+async fn resign(
+    matches: &Matches,
+    token: Option<&str>,
+    asked: &ResignRequest,
+) -> Result<ResignResponse, ServiceError> {
+    let arbiter = matches.find(&asked.match_id)?;
+    let role = arbiter.role(token)?;
+    arbiter.resign(role, asked.seat, asked.episode).await?;
+    Ok(ResignResponse {
+        observation: match role {
+            Role::Host => None,
+            Role::Seat(seat) => Some(seen(&arbiter, seat, false, asked.extras).await?),
+        },
+    })
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
 async fn answer(matches: &Matches, token: &str, asked: PlayRequest) -> PlayResponse {
+    use play_request::Request;
+    use play_response::Answer;
     let token = Some(token);
-    let seen = match &asked.request {
-        Some(play_request::Request::Observe(asked)) => observe(matches, token, asked).await.map(Some),
-        Some(play_request::Request::Act(asked)) => act(matches, token, asked).await.map(Some),
-        Some(play_request::Request::Reset(asked)) => reset(matches, token, asked).await,
+    let answer = match &asked.request {
+        Some(Request::Observe(asked)) => observe(matches, token, asked).await.map(Answer::Observe),
+        Some(Request::Act(asked)) => act(matches, token, asked).await.map(Answer::Act),
+        Some(Request::Reset(asked)) => reset(matches, token, asked).await.map(Answer::Reset),
+        Some(Request::Resign(asked)) => resign(matches, token, asked).await.map(Answer::Resign),
         None => Err(ServiceError::BadField {
             field: "request",
             value: "nothing".to_owned(),
-            expected: "one of observe, act, reset".to_owned(),
+            expected: "one of observe, act, reset, resign".to_owned(),
         }),
     };
-    let answer = match seen {
-        Ok(seen) => play_response::Answer::Observation(seen.map(convert::observation).unwrap_or_default()),
-        Err(error) => play_response::Answer::Error(play_error(&error)),
-    };
-    PlayResponse { answer: Some(answer) }
-}
-
-fn play_error(error: &ServiceError) -> PlayError {
-    let refusal = error.refusal();
-    PlayError {
-        code: u32::try_from(i32::from(refusal.code)).unwrap_or_default(),
-        reason: refusal.reason.to_owned(),
-        message: refusal.message,
-        metadata: refusal.metadata.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-    }
+    let answer = answer.unwrap_or_else(|error| Answer::Error(error.into()));
+    PlayResponse { tag: asked.tag, answer: Some(answer) }
 }

@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
     ActRequest, CloseMatchRequest, CreateMatchRequest, Extras, GetMatchRequest, Invitation, JoinMatchRequest,
-    ListMatchesRequest, Observation, ObserveRequest, PlayRequest, ResetRequest, play_request,
+    ListMatchesRequest, Observation, ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request,
+    play_response,
 };
 use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
+use prost::Message as _;
 use tokio::net::TcpListener;
 use tonic::metadata::MetadataMap;
 use tonic::transport::Channel;
@@ -106,7 +108,7 @@ impl Asker {
         let mut client = self.client.clone();
         let own = Some(self.token.as_str());
         let match_id = || self.match_id.clone();
-        let extras = Some(Extras { text: true, explanation: true });
+        let extras = Some(Extras { text: true, explanation: true, actions: true });
         let observe = ObserveRequest { match_id: match_id(), wait: false, extras };
         let reset = ResetRequest { match_id: match_id(), seed: Some(1), ..ResetRequest::default() };
         let act = |decision: u32, action: u32| ActRequest {
@@ -141,14 +143,22 @@ impl Asker {
             .into_iter()
             .map(play_request::Request::Act)
             .chain([play_request::Request::Observe(observe), play_request::Request::Reset(reset)])
-            .map(|request| PlayRequest { request: Some(request) })
+            .map(|request| PlayRequest { tag: 7, request: Some(request) })
             .collect();
-        asked.push(PlayRequest { request: None });
+        asked.push(PlayRequest { tag: 0, request: None });
         let stream = client.play(request(tokio_stream::iter(asked), own)).await.expect("it streams");
         answers.push(format!("{:?}", headers(stream.metadata())));
         let mut stream = stream.into_inner();
-        while let Some(answer) = stream.message().await.expect("a refusal is an answer") {
-            answers.push(format!("{answer:?}"));
+        while let Some(PlayResponse { tag, answer }) = stream.message().await.expect("a refusal is an answer")
+        {
+            answers.push(match answer {
+                Some(play_response::Answer::Error(refused)) => told::<()>(Err(Status::with_details(
+                    refused.code.into(),
+                    refused.message.clone(),
+                    refused.encode_to_vec().into(),
+                ))),
+                answer => format!("{tag} {answer:?}"),
+            });
         }
         answers.push(self.log.take());
         answers
@@ -161,7 +171,7 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
     let mut client = MatchServiceClient::connect(address.to_owned()).await.expect("it serves");
     let create = CreateMatchRequest {
         game: game.to_owned(),
-        seats: seats.iter().map(|&seat| seat.to_owned()).collect(),
+        players: seats.iter().map(|&seat| seat.to_owned()).collect(),
         skip_forced,
         ..CreateMatchRequest::default()
     };
@@ -169,8 +179,8 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
     let match_id = created.r#match.expect("a match").id;
     let arbiter: Arc<Arbiter> = matches.find(&match_id).expect("it was created");
     let mut askers = vec![];
-    for Invitation { seat, invitation } in created.invitations {
-        let join = JoinMatchRequest { invitation, ..JoinMatchRequest::default() };
+    for Invitation { seat, code } in created.invitations {
+        let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
         let token = client.join_match(join).await.expect("it is joined").into_inner().token;
         let (client, match_id, log) = (client.clone(), match_id.clone(), log.clone());
         let seat = Seat::new(u8::try_from(seat).expect("few"));

@@ -83,6 +83,7 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
             "BatchActionOutOfRange",
             ServiceError::BatchActionOutOfRange { environment: 5, action: 200, actions: 113 },
         ),
+        ("SequenceStale", ServiceError::SequenceStale { expected: 3, sequence: 9 }),
         ("EnvironmentOver", ServiceError::EnvironmentOver { environment: 5 }),
         ("SnapshotInvalid", ServiceError::SnapshotInvalid { problem: word() }),
     ]

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
-use tonic_types::StatusExt as _;
+use tonic_types::{RpcStatusExt as _, StatusExt as _};
 
 /// A server on a free port.
 struct Server {
@@ -165,14 +165,14 @@ impl Seat {
         let mut client = MatchServiceClient::new(channel);
         let create = CreateMatchRequest {
             game: "faraway".to_owned(),
-            seats: vec!["remote".to_owned(); 2],
+            players: vec!["remote".to_owned(); 2],
             ..CreateMatchRequest::default()
         };
         let created = client.create_match(create).await.expect("it is created").into_inner();
         let match_id = created.r#match.expect("a match").id;
         let mut tokens = vec![];
         for invited in created.invitations {
-            let join = JoinMatchRequest { invitation: invited.invitation, ..JoinMatchRequest::default() };
+            let join = JoinMatchRequest { code: invited.code, ..JoinMatchRequest::default() };
             tokens.push(client.join_match(join).await.expect("it is joined").into_inner().token);
         }
         let mut seat = Self { client, match_id, token: tokens.swap_remove(0) };

@@ -153,27 +153,27 @@ async fn huge_values_are_cut_and_the_code_arrives() {
     let huge = || "ä".repeat(10_000);
     let seats = || vec!["remote".to_owned(), "random".to_owned()];
     let game = || "faraway".to_owned();
-    let create = || CreateMatchRequest { game: game(), seats: seats(), ..Default::default() };
+    let create = || CreateMatchRequest { game: game(), players: seats(), ..Default::default() };
     let options = |name: String, value: String| [(name, value)].into();
     let mut statuses = vec![];
     for request in [
         CreateMatchRequest { game: huge(), ..create() },
         CreateMatchRequest { options: options(huge(), "x".to_owned()), ..create() },
         CreateMatchRequest { options: options("variant".to_owned(), huge()), ..create() },
-        CreateMatchRequest { seats: vec!["remote".to_owned(), huge()], ..create() },
+        CreateMatchRequest { players: vec!["remote".to_owned(), huge()], ..create() },
         CreateMatchRequest { request_id: huge(), game: huge(), ..create() },
     ] {
         statuses.push(matches.create_match(request).await.expect_err("it is wrong"));
     }
-    let open = OpenBatchRequest { game: game(), seats: vec![huge(), huge()], ..Default::default() };
-    statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
-    let open =
-        OpenBatchRequest { game: game(), seats: vec!["random".to_owned(); 7_000], ..Default::default() };
-    statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
+    for players in [vec![huge(), huge()], vec!["random".to_owned(); 7_000]] {
+        let line_ups = vec![LineUp { players }];
+        let open = OpenBatchRequest { game: game(), line_ups, ..Default::default() };
+        statuses.push(batches.open_batch(open).await.expect_err("it is wrong"));
+    }
     let close = CloseBatchRequest { batch_id: huge() };
     statuses.push(batches.close_batch(with_token(close, "x")).await.expect_err("it is wrong"));
     statuses.push(matches.get_match(GetMatchRequest { match_id: huge() }).await.expect_err("it is wrong"));
-    let join = JoinMatchRequest { invitation: huge(), request_id: huge() };
+    let join = JoinMatchRequest { code: huge(), request_id: huge() };
     statuses.push(matches.join_match(join).await.expect_err("it is wrong"));
     let list = ListGamesRequest { page_token: huge(), page_size: 0 };
     statuses.push(catalog.list_games(list).await.expect_err("it is wrong"));
@@ -189,12 +189,13 @@ async fn huge_values_are_cut_and_the_code_arrives() {
     // Where a refusal is a message, it is cut too.
     let seat = Seat::sit(server.channel().await).await;
     let observe = ObserveRequest { match_id: huge(), ..ObserveRequest::default() };
-    let asked = PlayRequest { request: Some(play_request::Request::Observe(observe)) };
+    let asked = PlayRequest { tag: 1, request: Some(play_request::Request::Observe(observe)) };
     let asked = with_token(tokio_stream::iter([asked]), &seat.token);
     let mut answers = matches.play(asked).await.expect("it streams").into_inner();
     let answer = answers.message().await.expect("an answer").expect("an answer").answer;
     let Some(play_response::Answer::Error(error)) = answer else { panic!("{answer:?}") };
-    assert!(error.message.len() < 300 && error.metadata["match"].ends_with("… (20000 bytes)"), "{error:?}");
+    let info = error.get_details_error_info().expect("a reason");
+    assert!(error.message.len() < 300 && info.metadata["match"].ends_with("… (20000 bytes)"), "{error:?}");
 }
 
 #[tokio::test]

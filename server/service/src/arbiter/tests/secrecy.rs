@@ -25,7 +25,7 @@ pub(crate) struct Truth(Standing);
 /// Every answer the wire could give `seat` in this position, as bytes.
 fn every_answer(standing: &mut Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
-    let extras = Extras { text: true, explanation: true };
+    let extras = Extras { text: true, explanation: true, actions: true };
     let seen = standing.observe(table, settings, seat, extras);
     let legal = legal(&seen);
     let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
@@ -39,7 +39,7 @@ fn every_answer(standing: &mut Standing, table: &Table, settings: &Settings, sea
         format!("{refused:?}").into_bytes()
     });
     let refusals: Vec<Vec<u8>> = refusals.collect();
-    let shown: v1::Observation = convert::observation(seen);
+    let shown: v1::Observation = convert::observation(seen, table);
     [vec![shown.encode_to_vec()], refusals].concat()
 }
 

@@ -46,8 +46,7 @@ fn an_end_is_told(last: &Step) {
         assert_eq!(last.flags[at], flag::TERMINATED);
         let ranks = row(&last.ranks, k, 3);
         let wanted: Vec<_> = Seat::all(3).map(|seat| RewardKind::Rank.of(seat, &[0; 3], ranks)).collect();
-        let given: Vec<_> = rewards(last, at).into_iter().map(f64::from).collect();
-        assert_eq!(wanted, given, "ranks {ranks:?}");
+        assert_eq!(wanted, rewards(last, at), "ranks {ranks:?}");
     }
     for at in (0..40).filter(|at| !ended.contains(at)) {
         assert_eq!(rewards(last, at), [0.0; 3]);
@@ -88,7 +87,8 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
     assert_eq!((&told.ended, &told.scores, &told.final_view), (&last.ended, &last.scores, &last.final_view));
-    let fresh = wait(batch.reset(&[], Some(7), &[])).expect("episode 0 again");
+    let fresh =
+        wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("episode 0 again");
     for at in ended(&last) {
         assert!(last.seat[at] != 255 && !legal(&last, at).is_empty());
         assert_eq!(row(&last.episode, at, 4), [1, 0, 0, 0]);
@@ -109,7 +109,8 @@ fn disabled_waits_for_a_reset() {
     for at in ended(&last) {
         mask[at / 8] |= 1 << (at % 8);
     }
-    let shown = wait(batch.reset(&mask, None, &[])).expect("it is reset");
+    let shown =
+        wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is reset");
     for at in 0..40 {
         let same = row_digest(&shown, at) == row_digest(&last, at);
         assert_eq!(same, !ended(&last).contains(&at), "only those of the mask begin anew");
@@ -124,13 +125,24 @@ fn resets_begin_the_episodes_that_were_asked_for() {
     assert_eq!(row(&zero.episode, 0, 4), [0; 4]);
     let one = reset(&batch);
     assert_eq!(row(&one.episode, 0, 4), [1, 0, 0, 0]);
-    assert_eq!(wait(batch.reset(&[], Some(7), &[])).expect("reset").view, zero.view, "as if opened with it");
+    assert_eq!(
+        wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("reset").view,
+        zero.view,
+        "as if opened with it"
+    );
     assert_eq!(reset(&batch).view, one.view);
-    let other = wait(batch.reset(&[], Some(8), &[])).expect("reset");
+    // With both kinds of seeds each begins with its own, and later episodes follow from the batch's.
+    let both = Reset { seed: Some(7), seeds: vec![5; 40], ..Reset::default() };
+    let own = wait(batch.reset(both, None)).expect("reset");
+    assert_eq!(row(&own.episode, 0, 4), [0; 4]);
+    assert!((0..40).all(|at| row(&own.view, at, view_bytes(&own)) == row(&own.view, 0, view_bytes(&own))));
+    assert_eq!(reset(&batch).view, one.view);
+    let other = wait(batch.reset(Reset { seed: Some(8), ..Reset::default() }, None)).expect("reset");
     assert_ne!(other.view, zero.view);
     // Environment 3 now plays the episode whose seed environment 5 had in its episode 0.
     let seed = RngStream::resume(7.into(), 5, 0).seed();
-    let shown = wait(batch.reset(&[8, 0, 0, 0, 0], None, &[seed])).expect("reset");
+    let one = Reset { mask: vec![8, 0, 0, 0, 0].into(), seeds: vec![seed], ..Reset::default() };
+    let shown = wait(batch.reset(one, None)).expect("reset");
     let bytes = view_bytes(&shown);
     assert_eq!(row(&shown.view, 3, bytes), row(&zero.view, 5, bytes));
     assert_eq!(row(&shown.view, 4, bytes), row(&other.view, 4, bytes));

@@ -39,7 +39,7 @@ fn a_loaded_batch_goes_on_as_the_one_saved() {
         let again = load(&batch, &snapshot, &[]).expect("it is whole");
         assert_eq!(go_on(&batch, again, 40), once);
         // Elsewhere: other numbers, another seed, and later episodes still follow from their own.
-        let opening = Opening { plan, environments: 70, first: 1000, seed: 99 };
+        let opening = Opening { seed: 99, ..opening(&plan, 70, 1000) };
         let other = wait(Batch::open(String::new(), table, opening, pool(1))).expect("it is opened");
         let there = load(&other, &snapshot, &[]).expect("it is of the same kind");
         assert_eq!(go_on(&other, there, 40), once);
@@ -84,7 +84,7 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
     assert!(other_key.is_err());
     let other = open(&table("faraway", 2), &plan(&["learner", "greedy"]), 3, 0, 1);
-    assert!(refused(&other, snapshot.to_vec()).contains("another game"));
+    assert!(refused(&other, snapshot.to_vec()).contains("its place is for remote, greedy"));
     let other = open(&table("faraway", 3), &plan(&["learner", "random", "random"]), 3, 0, 1);
-    assert!(refused(&other, snapshot.to_vec()).contains("another game"));
+    assert!(refused(&other, snapshot.to_vec()).contains("another table"));
 }

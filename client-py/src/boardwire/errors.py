@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree.
+"""What can go wrong, as one tree; `boardwire.BoardwireError` is its root.
 
 BoardwireError                      .code, .reason, .metadata
 ├── StartError                      the private server was not found or did not start
@@ -46,7 +46,9 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── EpisodeNotOver                EPISODE_NOT_OVER
 │   └── MatchClosed                   MATCH_CLOSED
 │       └── MatchExpired                MATCH_EXPIRED
-├── StaleDecision                   ABORTED: DECISION_STALE
+├── StaleRequest                    ABORTED
+│   ├── StaleDecision                 DECISION_STALE
+│   └── StaleSequence                 SEQUENCE_STALE
 ├── RequestReused                   ALREADY_EXISTS: REQUEST_ID_REUSED
 ├── ServerFull                      RESOURCE_EXHAUSTED
 │   ├── MatchesFull                   MATCHES_FULL
@@ -64,7 +66,7 @@ BoardwireError                      .code, .reason, .metadata
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -77,8 +79,16 @@ class BoardwireError(Exception):
         metadata: Each value that the message mentions, by name.
     """
 
+    #: The status codes that errors of this class come with, the usual one first.
     CODES: ClassVar[tuple[str, ...]] = ()
+    #: The reason that this class stands for; empty for those that stand for a code.
     REASON: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, reason: str = "", codes: tuple[str, ...] = ()) -> None:
+        """Notes what the class stands for; without codes those of its base."""
+        super().__init_subclass__()
+        cls.REASON = reason
+        cls.CODES = codes or cls.CODES
 
     def __init__(
         self,
@@ -104,389 +114,251 @@ class BoardwireError(Exception):
         return _rebuild, (type(self), self.message, self.code, self.reason, self.metadata)
 
 
-class StartError(BoardwireError):
-    """The private server was not found, or did not start."""
-
-
-class ConnectionLost(BoardwireError):
-    """Nobody answers at the address, or no longer."""
-
-    CODES = ("UNAVAILABLE",)
-
-
-class ServerShuttingDown(ConnectionLost):
-    """The server is going down and takes nothing new."""
-
-    REASON = "SHUTTING_DOWN"
-
-
-class CallTimeout(BoardwireError):
-    """No answer came within the call's timeout. Every call may be repeated."""
-
-    CODES = ("DEADLINE_EXCEEDED",)
-    REASON = "TIMED_OUT"
-
-
-class InvalidRequest(BoardwireError):
-    """The request can never be right."""
-
-    CODES = ("INVALID_ARGUMENT",)
-
-
-class SeatsOutOfRange(InvalidRequest):
-    """The game is not played by that many."""
-
-    REASON = "SEATS_OUT_OF_RANGE"
-
-
-class UnknownOption(InvalidRequest):
-    """The game has no such option."""
-
-    REASON = "OPTION_UNKNOWN"
-
-
-class InvalidOption(InvalidRequest):
-    """The option does not take that value."""
-
-    REASON = "OPTION_VALUE_INVALID"
-
-
-class UnknownBot(InvalidRequest):
-    """No such bot can be seated."""
-
-    REASON = "BOT_UNKNOWN"
-
-
-class InvalidField(InvalidRequest):
-    """A field of the request cannot have that value."""
-
-    REASON = "FIELD_INVALID"
-
-
-class ActionOutOfRange(InvalidRequest):
-    """The game has no action with that index."""
-
-    REASON = "ACTION_OUT_OF_RANGE"
-
-
-class BatchActionOutOfRange(ActionOutOfRange):
-    """The game has no action with the index that an environment of a batch was given."""
-
-    REASON = "BATCH_ACTION_OUT_OF_RANGE"
-
-
-class InvalidSnapshot(InvalidRequest):
-    """The snapshot was altered, or is of another server, table or number of environments."""
-
-    REASON = "SNAPSHOT_INVALID"
-
-
-class UndecodableMessage(InvalidRequest):
-    """The bytes of the request are not a message of its type."""
-
-    CODES = ("INTERNAL",)
-    REASON = "MESSAGE_UNDECODABLE"
-
-
-class MissingMessage(InvalidRequest):
-    """The call ended before its message."""
-
-    CODES = ("INTERNAL",)
-    REASON = "MESSAGE_MISSING"
-
-
-class MessageTooLarge(InvalidRequest):
-    """The message is larger than the method takes."""
-
-    CODES = ("RESOURCE_EXHAUSTED",)
-    REASON = "MESSAGE_TOO_LARGE"
-
-
-class NotServed(BoardwireError):
-    """The server does not know the method, or not this way of calling it."""
-
-    CODES = ("UNIMPLEMENTED",)
-
-
-class UnknownService(NotServed):
-    """The server has no such service."""
-
-    REASON = "SERVICE_UNKNOWN"
-
-
-class UnknownMethod(NotServed):
-    """The service has no such method: the server is older than the client."""
-
-    REASON = "METHOD_UNKNOWN"
-
-
-class UnsupportedCompression(NotServed):
-    """The server does not take compressed messages."""
-
-    REASON = "COMPRESSION_UNSUPPORTED"
-
-
-class NotFound(BoardwireError):
-    """What the request names does not exist."""
-
-    CODES = ("NOT_FOUND",)
-
-
-class UnknownGame(NotFound):
-    """The game is not served."""
-
-    REASON = "GAME_UNKNOWN"
-
-
-class UnknownMatch(NotFound):
-    """There is no such match, or no longer."""
-
-    REASON = "MATCH_UNKNOWN"
-
-
-class UnknownInvitation(NotFound):
-    """The invitation was never given."""
-
-    REASON = "INVITATION_UNKNOWN"
-
-
-class UnknownBatch(NotFound):
-    """There is no such batch, or no longer: it was closed, lost its connection, or was idle too long."""
-
-    REASON = "BATCH_UNKNOWN"
-
-
-class UnknownHealth(NotFound):
-    """The server has no service whose health could be told."""
-
-    REASON = "HEALTH_UNKNOWN"
-
-
-class UnknownDescriptor(NotFound):
-    """Reflection finds no such symbol or file."""
-
-    REASON = "DESCRIPTOR_UNKNOWN"
-
-
-class AccessDenied(BoardwireError):
-    """The token does not allow this."""
-
-    CODES: ClassVar[tuple[str, ...]] = ("UNAUTHENTICATED", "PERMISSION_DENIED")
-
-
-class MissingToken(AccessDenied):
-    """The call needs a token."""
-
-    CODES = ("UNAUTHENTICATED",)
-    REASON = "TOKEN_MISSING"
-
-
-class TokenTooLong(AccessDenied):
-    """The token is longer than any that was given."""
-
-    CODES = ("UNAUTHENTICATED",)
-    REASON = "TOKEN_TOO_LONG"
-
-
-class WrongToken(AccessDenied):
-    """The token is not of this match."""
-
-    CODES = ("PERMISSION_DENIED",)
-    REASON = "TOKEN_WRONG"
-
-
-class UnknownToken(AccessDenied):
-    """The token belongs to nobody: what it was for may have been closed."""
-
-    CODES = ("PERMISSION_DENIED",)
-    REASON = "TOKEN_UNKNOWN"
-
-
-class HostOnly(AccessDenied):
-    """Only the host may do this."""
-
-    CODES = ("PERMISSION_DENIED",)
-    REASON = "HOST_ONLY"
-
-
-class SeatOnly(AccessDenied):
-    """Only a seat may do this."""
-
-    CODES = ("PERMISSION_DENIED",)
-    REASON = "SEAT_ONLY"
-
-
-class BatchOwnerOnly(AccessDenied):
-    """The token is not of the batch's owner."""
-
-    CODES = ("PERMISSION_DENIED",)
-    REASON = "BATCH_OWNER_ONLY"
-
-
-class NotPossibleNow(BoardwireError):
-    """The match does not stand so that this is possible."""
-
-    CODES = ("FAILED_PRECONDITION",)
-
-
-class InvitationUsed(NotPossibleNow):
-    """Somebody has joined with this invitation."""
-
-    REASON = "INVITATION_USED"
-
-
-class NotYourTurn(NotPossibleNow):
-    """The seat owes no decision."""
-
-    REASON = "NOT_YOUR_TURN"
-
-
-class IllegalAction(NotPossibleNow):
-    """The action exists but is not legal now."""
-
-    REASON = "ACTION_ILLEGAL"
-
-
-class BatchActionIllegal(IllegalAction):
-    """The action exists but is not legal now in an environment of a batch; none was stepped."""
-
-    REASON = "BATCH_ACTION_ILLEGAL"
-
-
-class EpisodeOver(NotPossibleNow):
-    """The episode has ended; a reset begins the next."""
-
-    REASON = "EPISODE_OVER"
-
-
-class EnvironmentOver(EpisodeOver):
-    """The episode of an environment of a batch has ended; none was stepped, a reset begins the next."""
-
-    REASON = "ENVIRONMENT_OVER"
-
-
-class EpisodeNotOver(NotPossibleNow):
-    """The episode has not ended, and the caller may not cut it short."""
-
-    REASON = "EPISODE_NOT_OVER"
-
-
-class MatchClosed(NotPossibleNow):
-    """The match has been closed."""
-
-    REASON = "MATCH_CLOSED"
-
-
-class MatchExpired(MatchClosed):
-    """Nobody has used the match for so long that it was closed."""
-
-    REASON = "MATCH_EXPIRED"
-
-
-class StaleDecision(BoardwireError):
-    """The decision answered is not the one due: observe again."""
-
-    CODES = ("ABORTED",)
-    REASON = "DECISION_STALE"
-
-
-class RequestReused(BoardwireError):
-    """The request's id has been used for another request."""
-
-    CODES = ("ALREADY_EXISTS",)
-    REASON = "REQUEST_ID_REUSED"
-
-
-class ServerFull(BoardwireError):
-    """The server holds as much as it may."""
-
-    CODES = ("RESOURCE_EXHAUSTED",)
-
-
-class MatchesFull(ServerFull):
-    """The server holds as many matches as it may."""
-
-    REASON = "MATCHES_FULL"
-
-
-class BatchesFull(ServerFull):
-    """The server holds as many batches as it may."""
-
-    REASON = "BATCHES_FULL"
-
-
-class EnvironmentsFull(ServerFull):
-    """The environments asked for do not fit beside those that the server holds."""
-
-    REASON = "ENVIRONMENTS_FULL"
-
-
-class CallerFull(ServerFull):
-    """The caller holds as much as one caller may."""
-
-    REASON = "CALLER_FULL"
-
-
-class SeatBusy(ServerFull):
-    """The seat has as many calls waiting as it may."""
-
-    REASON = "SEAT_BUSY"
-
-
-class BytesFull(ServerFull):
-    """Answers that nobody has read, or messages under way, take as many bytes as they may."""
-
-    REASON = "BYTES_FULL"
-
-
-class CallsFull(ServerFull):
-    """As many calls are under way as may be: try again."""
-
-    REASON = "CALLS_FULL"
-
-
-class StreamsFull(ServerFull):
-    """As many streams are open as may be."""
-
-    REASON = "STREAMS_FULL"
-
-
-class RateExceeded(ServerFull):
-    """The caller calls more often than it may."""
-
-    REASON = "RATE_EXCEEDED"
-
-
-class ServerFault(BoardwireError):
-    """The server broke a promise of its own, or answered with something this client does not know."""
-
-    CODES = ("INTERNAL",)
-    REASON = "INTERNAL"
-
-
-class BotFailed(ServerFault):
-    """A bot of the match did not choose, or chose what may not be chosen; the match has ended with it."""
-
-    REASON = "BOT_FAILED"
-
-
-def error(code: str, reason: str, message: str, metadata: Mapping[str, str] | None = None) -> BoardwireError:
-    """The error for a status: the class of its reason, else that of its code, else `ServerFault`."""
-    kind = _BY_REASON.get(reason) or _BY_CODE.get(code, ServerFault)
-    return kind(message, code=code, reason=reason, metadata=metadata)
-
-
 def _rebuild(
     kind: type[BoardwireError], message: str, code: str, reason: str, metadata: Mapping[str, str]
 ) -> BoardwireError:
     return kind(message, code=code, reason=reason, metadata=metadata)
 
 
-def _tree(root: type[BoardwireError]) -> Iterator[type[BoardwireError]]:
-    yield root
-    for kind in root.__subclasses__():
-        yield from _tree(kind)
+class StartError(BoardwireError):
+    """The private server was not found, or did not start."""
 
 
-_BY_REASON = {kind.REASON: kind for kind in _tree(BoardwireError) if kind.REASON}
-_BY_CODE = {code: kind for kind in BoardwireError.__subclasses__() for code in kind.CODES}
+class ConnectionLost(BoardwireError, codes=("UNAVAILABLE",)):
+    """Nobody answers at the address, or no longer."""
+
+
+class ServerShuttingDown(ConnectionLost, reason="SHUTTING_DOWN"):
+    """The server is going down and takes nothing new."""
+
+
+class CallTimeout(BoardwireError, reason="TIMED_OUT", codes=("DEADLINE_EXCEEDED",)):
+    """No answer came within the call's timeout. Every call may be repeated."""
+
+
+class InvalidRequest(BoardwireError, codes=("INVALID_ARGUMENT",)):
+    """The request can never be right."""
+
+
+class SeatsOutOfRange(InvalidRequest, reason="SEATS_OUT_OF_RANGE"):
+    """The game is not played by that many."""
+
+
+class UnknownOption(InvalidRequest, reason="OPTION_UNKNOWN"):
+    """The game has no such option."""
+
+
+class InvalidOption(InvalidRequest, reason="OPTION_VALUE_INVALID"):
+    """The option does not take that value."""
+
+
+class UnknownBot(InvalidRequest, reason="BOT_UNKNOWN"):
+    """No such bot can be seated."""
+
+
+class InvalidField(InvalidRequest, reason="FIELD_INVALID"):
+    """A field of the request cannot have that value."""
+
+
+class ActionOutOfRange(InvalidRequest, reason="ACTION_OUT_OF_RANGE"):
+    """The game has no action with that index."""
+
+
+class BatchActionOutOfRange(ActionOutOfRange, reason="BATCH_ACTION_OUT_OF_RANGE"):
+    """The game has no action with the index that an environment of a batch was given."""
+
+
+class InvalidSnapshot(InvalidRequest, reason="SNAPSHOT_INVALID"):
+    """The snapshot was altered, or is of another server, table or number of environments."""
+
+
+class UndecodableMessage(InvalidRequest, reason="MESSAGE_UNDECODABLE", codes=("INTERNAL",)):
+    """The bytes of the request are not a message of its type."""
+
+
+class MissingMessage(InvalidRequest, reason="MESSAGE_MISSING", codes=("INTERNAL",)):
+    """The call ended before its message."""
+
+
+class MessageTooLarge(InvalidRequest, reason="MESSAGE_TOO_LARGE", codes=("RESOURCE_EXHAUSTED",)):
+    """The message is larger than the method takes."""
+
+
+class NotServed(BoardwireError, codes=("UNIMPLEMENTED",)):
+    """The server does not know the method, or not this way of calling it."""
+
+
+class UnknownService(NotServed, reason="SERVICE_UNKNOWN"):
+    """The server has no such service."""
+
+
+class UnknownMethod(NotServed, reason="METHOD_UNKNOWN"):
+    """The service has no such method: the server is older than the client."""
+
+
+class UnsupportedCompression(NotServed, reason="COMPRESSION_UNSUPPORTED"):
+    """The server does not take compressed messages."""
+
+
+class NotFound(BoardwireError, codes=("NOT_FOUND",)):
+    """What the request names does not exist."""
+
+
+class UnknownGame(NotFound, reason="GAME_UNKNOWN"):
+    """The game is not served."""
+
+
+class UnknownMatch(NotFound, reason="MATCH_UNKNOWN"):
+    """There is no such match, or no longer."""
+
+
+class UnknownInvitation(NotFound, reason="INVITATION_UNKNOWN"):
+    """The invitation was never given."""
+
+
+class UnknownBatch(NotFound, reason="BATCH_UNKNOWN"):
+    """There is no such batch, or no longer: it was closed, lost its connection, or was idle too long."""
+
+
+class UnknownHealth(NotFound, reason="HEALTH_UNKNOWN"):
+    """The server has no service whose health could be told."""
+
+
+class UnknownDescriptor(NotFound, reason="DESCRIPTOR_UNKNOWN"):
+    """Reflection finds no such symbol or file."""
+
+
+class AccessDenied(BoardwireError, codes=("UNAUTHENTICATED", "PERMISSION_DENIED")):
+    """The token does not allow this."""
+
+
+class MissingToken(AccessDenied, reason="TOKEN_MISSING", codes=("UNAUTHENTICATED",)):
+    """The call needs a token."""
+
+
+class TokenTooLong(AccessDenied, reason="TOKEN_TOO_LONG", codes=("UNAUTHENTICATED",)):
+    """The token is longer than any that was given."""
+
+
+class WrongToken(AccessDenied, reason="TOKEN_WRONG", codes=("PERMISSION_DENIED",)):
+    """The token is not of this match."""
+
+
+class UnknownToken(AccessDenied, reason="TOKEN_UNKNOWN", codes=("PERMISSION_DENIED",)):
+    """The token belongs to nobody: what it was for may have been closed."""
+
+
+class HostOnly(AccessDenied, reason="HOST_ONLY", codes=("PERMISSION_DENIED",)):
+    """Only the host may do this."""
+
+
+class SeatOnly(AccessDenied, reason="SEAT_ONLY", codes=("PERMISSION_DENIED",)):
+    """Only a seat may do this."""
+
+
+class BatchOwnerOnly(AccessDenied, reason="BATCH_OWNER_ONLY", codes=("PERMISSION_DENIED",)):
+    """The token is not of the batch's owner."""
+
+
+class NotPossibleNow(BoardwireError, codes=("FAILED_PRECONDITION",)):
+    """The match does not stand so that this is possible."""
+
+
+class InvitationUsed(NotPossibleNow, reason="INVITATION_USED"):
+    """Somebody has joined with this invitation."""
+
+
+class NotYourTurn(NotPossibleNow, reason="NOT_YOUR_TURN"):
+    """The seat owes no decision."""
+
+
+class IllegalAction(NotPossibleNow, reason="ACTION_ILLEGAL"):
+    """The action exists but is not legal now."""
+
+
+class BatchActionIllegal(IllegalAction, reason="BATCH_ACTION_ILLEGAL"):
+    """The action exists but is not legal now in an environment of a batch; none was stepped."""
+
+
+class EpisodeOver(NotPossibleNow, reason="EPISODE_OVER"):
+    """The episode has ended; a reset begins the next."""
+
+
+class EnvironmentOver(EpisodeOver, reason="ENVIRONMENT_OVER"):
+    """The episode of an environment of a batch has ended; none was stepped, a reset begins the next."""
+
+
+class EpisodeNotOver(NotPossibleNow, reason="EPISODE_NOT_OVER"):
+    """The episode has not ended, and the caller may not cut it short."""
+
+
+class MatchClosed(NotPossibleNow, reason="MATCH_CLOSED"):
+    """The match has been closed."""
+
+
+class MatchExpired(MatchClosed, reason="MATCH_EXPIRED"):
+    """Nobody has used the match for so long that it was closed."""
+
+
+class StaleRequest(BoardwireError, codes=("ABORTED",)):
+    """The request answers what is no longer due, or not yet."""
+
+
+class StaleDecision(StaleRequest, reason="DECISION_STALE"):
+    """The decision answered is not the one due: observe again."""
+
+
+class StaleSequence(StaleRequest, reason="SEQUENCE_STALE"):
+    """The step or reset is not the one that follows: somebody else has stepped the batch, with its token."""
+
+
+class RequestReused(BoardwireError, reason="REQUEST_ID_REUSED", codes=("ALREADY_EXISTS",)):
+    """The request's id has been used for another request."""
+
+
+class ServerFull(BoardwireError, codes=("RESOURCE_EXHAUSTED",)):
+    """The server holds as much as it may."""
+
+
+class MatchesFull(ServerFull, reason="MATCHES_FULL"):
+    """The server holds as many matches as it may."""
+
+
+class BatchesFull(ServerFull, reason="BATCHES_FULL"):
+    """The server holds as many batches as it may."""
+
+
+class EnvironmentsFull(ServerFull, reason="ENVIRONMENTS_FULL"):
+    """The environments asked for do not fit beside those that the server holds."""
+
+
+class CallerFull(ServerFull, reason="CALLER_FULL"):
+    """The caller holds as much as one caller may."""
+
+
+class SeatBusy(ServerFull, reason="SEAT_BUSY"):
+    """The seat has as many calls waiting as it may."""
+
+
+class BytesFull(ServerFull, reason="BYTES_FULL"):
+    """Answers that nobody has read, or messages under way, take as many bytes as they may."""
+
+
+class CallsFull(ServerFull, reason="CALLS_FULL"):
+    """As many calls are under way as may be: try again."""
+
+
+class StreamsFull(ServerFull, reason="STREAMS_FULL"):
+    """As many streams are open as may be."""
+
+
+class RateExceeded(ServerFull, reason="RATE_EXCEEDED"):
+    """The caller calls more often than it may."""
+
+
+class ServerFault(BoardwireError, reason="INTERNAL", codes=("INTERNAL",)):
+    """The server broke a promise of its own, or answered with something this client does not know."""
+
+
+class BotFailed(ServerFault, reason="BOT_FAILED"):
+    """A bot of the match did not choose, or chose what may not be chosen; the match has ended with it."""

@@ -1,0 +1,172 @@
+"""A batch's stream: requests for runs of its environments, several of which may be unanswered."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+import numpy as np
+
+from ._channel import Connection
+from ._seat import WAIT_SECONDS
+from ._status import refused
+from ._stream import Stream
+from .errors import ConnectionLost
+from .v1 import batch_pb2
+from .v1 import batch_service_pb2 as pb
+
+#: What a batch can be asked for on its stream.
+BatchRequest = pb.StepBatchRequest | pb.ResetBatchRequest
+
+
+class Asked:
+    """A request on the stream.
+
+    Attributes:
+        request: What is asked.
+        rows: The environments that the answer is about.
+        opening: The opening of the stream that it was sent in last.
+        answer: The answer, once it has come.
+        failed: Whether somebody has waited for the answer in vain.
+        resets: How many resets had been asked for before.
+    """
+
+    __slots__ = ("answer", "failed", "opening", "request", "resets", "rows")
+
+    def __init__(self, request: BatchRequest, rows: slice, resets: int) -> None:
+        """Has not been sent."""
+        self.request = request
+        self.rows = rows
+        self.opening = 0
+        self.answer: pb.RunBatchResponse | None = None
+        self.failed = False
+        self.resets = resets
+
+    def overlaps(self, rows: slice) -> bool:
+        """Whether it is about any of these environments."""
+        return bool(self.rows.start < rows.stop and rows.start < self.rows.stop)
+
+
+class BatchStream:
+    """The requests of a batch and their answers.
+
+    The requests of a batch that outlives its connections are numbered. Those that a broken stream has left
+    unanswered are sent again on the next one, and the server answers them as it did before, if it did: it
+    carries none out twice. It remembers one answer for each run of environments, the last. So no request is
+    sent while another that is about any of the same environments is unanswered: that one is awaited first.
+    """
+
+    def __init__(
+        self, connection: Connection, token: str, environments: int, *, keep: bool, advice: str
+    ) -> None:
+        """Nothing is sent yet; `advice` is for who loses the connection."""
+        self._connection = connection
+        self._keep = keep
+        self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
+            connection, token, lambda on: on.batch.RunBatch, advice=advice
+        )
+        self._unanswered: deque[Asked] = deque()
+        self._sequence = np.zeros(environments, dtype=np.uint64)
+        self._resets = 0
+
+    def send(self, request: BatchRequest, rows: slice) -> Asked:
+        """Sends a request about some environments.
+
+        Raises:
+            BoardwireError: The stream does not open, or broke before an earlier answer came.
+        """
+        asked = Asked(request, rows, self._resets)
+        if self._keep:
+            # The server must have answered these before it is asked for the next.
+            for earlier in [each for each in self._unanswered if each.overlaps(rows)]:
+                self._wait(earlier, WAIT_SECONDS)
+            request.sequence = int(self._sequence[rows].max()) + 1
+            self._send_again()
+        self._put(asked)
+        while self._unanswered and self._unanswered[0].opening != asked.opening:
+            self._unanswered.popleft()
+        self._unanswered.append(asked)
+        self._resets += isinstance(request, pb.ResetBatchRequest)
+        return asked
+
+    def receive(self, asked: Asked, timeout: float) -> batch_pb2.BatchStep:
+        """Waits for the answer to a request.
+
+        Raises:
+            BoardwireError: The request was refused, or its answer was lost.
+        """
+        asked.failed = True
+        answer = self._wait(asked, timeout)
+        asked.failed = False
+        if answer.HasField("error"):
+            raise refused(answer.error)
+        return answer.step
+
+    def may_answer(self, asked: Asked) -> bool:
+        """Whether the answer to a request is still to come."""
+        return asked.answer is None and (self._keep or self._is_under_way(asked))
+
+    def is_dropped(self, asked: Asked) -> bool:
+        """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
+        return asked.failed and asked.resets < self._resets
+
+    def make_way(self) -> None:
+        """Sees to it that nothing is under way, for calls that do not wait for the stream.
+
+        Raises:
+            RuntimeError: Something has been sent and is still to be received.
+            BoardwireError: What somebody has waited for in vain is not answered now either.
+        """
+        if self._keep:
+            for asked in [each for each in self._unanswered if each.failed]:
+                self._wait(asked, WAIT_SECONDS)
+        if self._unanswered and (self._keep or self._stream.is_open):
+            raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
+
+    def note(self, rows: slice, step: batch_pb2.BatchStep) -> None:
+        """Takes note of the number of an answer, by whichever way it came."""
+        self._sequence[rows] = step.sequence
+
+    def close(self) -> None:
+        """Ends the stream; the next request opens another."""
+        self._stream.close()
+
+    def _is_under_way(self, asked: Asked) -> bool:
+        return self._stream.is_open and asked.opening == self._stream.openings
+
+    def _send_again(self) -> None:
+        for asked in self._unanswered:
+            if not self._is_under_way(asked):
+                self._put(asked)
+
+    def _put(self, asked: Asked) -> None:
+        request = asked.request
+        if isinstance(request, pb.StepBatchRequest):
+            self._stream.send(pb.RunBatchRequest(step=request))
+        else:
+            self._stream.send(pb.RunBatchRequest(reset=request))
+        asked.opening = self._stream.openings
+
+    def _wait(self, asked: Asked, timeout: float) -> pb.RunBatchResponse:
+        due, again = time.monotonic() + timeout, self._keep
+        while asked.answer is None:
+            if self._keep:
+                self._send_again()
+            elif not self._is_under_way(asked):
+                what_now = self._connection.what_now(
+                    "as long as the server has the batch, a reset goes on with it; else open another"
+                )
+                raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
+            try:
+                answer = self._stream.receive(timeout)
+            except ConnectionLost as lost:
+                # Once more, unless the server itself says that it is of no use.
+                if not again or type(lost) is not ConnectionLost:
+                    raise
+                again, timeout = False, due - time.monotonic()
+                continue
+            first = self._unanswered.popleft()
+            first.answer = answer
+            if answer.HasField("step"):
+                self.note(first.rows, answer.step)
+        return asked.answer

@@ -1,0 +1,83 @@
+"""What a server is, and what can be played there."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+from . import _convert
+from ._channel import Connection
+from ._closing import Closing
+from ._info import ServerInfo
+from ._link import Link, pages
+from ._spec import Game, GameSpec
+from .v1 import catalog_pb2
+
+
+class Catalog(Closing):
+    """A client's knowledge of its server: asked for once and kept."""
+
+    def __init__(self, link: Link, timeout: float) -> None:
+        """Asks for nothing yet; each call may take `timeout` seconds."""
+        self._link = link
+        self._timeout = timeout
+        self._specs: dict[object, GameSpec] = {}
+
+    @property
+    def target(self) -> str:
+        """The server's address, for other processes; another once a private server was started again."""
+        return self._connection.target
+
+    @property
+    def _connection(self) -> Connection:
+        return self._link.connection
+
+    def server(self) -> ServerInfo:
+        """What the server is, and how much it may be asked for."""
+        request = catalog_pb2.GetServerRequest()
+        answer, _ = self._link.ask(lambda on: on.catalog.GetServer, request, timeout=self._timeout)
+        return _convert.server_info(answer.server)
+
+    def games(self) -> list[Game]:
+        """The games that are served."""
+
+        def page(token: str) -> catalog_pb2.ListGamesResponse:
+            request = catalog_pb2.ListGamesRequest(page_token=token)
+            return self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)[0]
+
+        return [_convert.game(game) for answer in pages(page) for game in answer.games]
+
+    def game(
+        self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
+    ) -> GameSpec:
+        """Everything about one table of a game. It is asked for once and kept.
+
+        Args:
+            game: The game's id.
+            seats: How many seats; the fewest the game is played by when left out.
+            options: Options by name; those left out have their defaults.
+
+        Raises:
+            UnknownGame: The game is not served.
+            InvalidRequest: It has no such table.
+        """
+        chosen = dict(options or {})
+        count = 0 if seats is None else operator.index(seats)
+        key = game, count, frozenset(chosen.items())
+        if key not in self._specs:
+            request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
+            answer, _ = self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
+            self._specs[key] = _convert.game_spec(answer.spec)
+        return self._specs[key]
+
+    def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
+        spec = self.game(game, seats=seats, options=options)
+        if spec.digest != digest:
+            # Another server than before has been started at the address.
+            self._specs.clear()
+            spec = self.game(game, seats=seats, options=options)
+        return spec
+
+    def close(self) -> None:
+        """Closes the channel, and stops a private server, if this process started it."""
+        self._link.close()

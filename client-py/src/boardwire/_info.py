@@ -1,0 +1,144 @@
+"""What a server and its matches tell of themselves, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from ._types import IllegalActions, Reward
+
+#: How a match stands: some seat owes a decision, the present episode has ended, or it has been closed.
+MatchState = Literal["playing", "over", "closed"]
+
+#: Why a match has been closed: by its host, since nobody used it for too long, since a bot of it failed, or
+#: since the server is shutting down.
+CloseReason = Literal["host", "idle", "bot_failed", "shutting_down"]
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What lets one agent in, once.
+
+    Attributes:
+        seat: The seat, counted from 0.
+        code: The secret to join with, also in another process or on another machine.
+    """
+
+    seat: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeedOpening:
+    """What opens the commitment to an episode's key.
+
+    Attributes:
+        seed: The seed, 0 to 2**64 - 1, if it was given or follows from one that was.
+        salt: 16 bytes.
+        key: The 32 bytes of the episode's key, which all its randomness follows from.
+    """
+
+    seed: int | None
+    salt: bytes
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MatchInfo:
+    """What everybody may know of a match.
+
+    Attributes:
+        id: The match's id.
+        game: The game's id.
+        players: Who plays at each seat: `remote`, or the name of a bot.
+        options: Every option with its value.
+        reward: What a seat is rewarded for.
+        skip_forced: Whether the engine plays decisions with a single legal action.
+        illegal_actions: What happens to illegal actions.
+        seat_may_seed: Whether the only remote seat may give seeds.
+        private: Whether the match is shown to its host and its seats alone.
+        labels: What its host has labelled it with.
+        spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
+        state: `playing`, `over` or `closed`.
+        close_reason: Why it has been closed; None as long as it is open.
+        joined: The seats that are bots or have been joined.
+        waiting_for: The seats that the match waits for: those that owe a decision while it is played, the
+            remote ones that have not asked for the next episode once one is over.
+        episode: The present episode, counted from 0.
+        ply: How many actions have been applied in it.
+        create_time: When the match was created, in UTC.
+        last_action_time: When the last action was applied, or the present episode dealt if none has been.
+        seed_commitment: 32 bytes: BLAKE3 of the match's id, the present episode (4 bytes, low first), the
+            spec digest, the episode's key and the salt.
+        seed_source: Whether the server has drawn the seed, or somebody gave it and can compute every card.
+        seed_opening: What the commitment hides, once it may be known.
+    """
+
+    id: str
+    game: str
+    players: tuple[str, ...]
+    options: Mapping[str, str]
+    reward: Reward
+    skip_forced: bool
+    illegal_actions: IllegalActions
+    seat_may_seed: bool
+    private: bool
+    labels: Mapping[str, str]
+    spec_digest: str
+    state: MatchState
+    close_reason: CloseReason | None
+    joined: tuple[int, ...]
+    waiting_for: tuple[int, ...]
+    episode: int
+    ply: int
+    create_time: datetime
+    last_action_time: datetime
+    seed_commitment: bytes
+    seed_source: Literal["drawn", "given"]
+    seed_opening: SeedOpening | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much callers may ask of a server.
+
+    Attributes:
+        message_bytes: The largest message that it sends, and that loading a snapshot takes.
+        matches: The most matches that may be open at once.
+        matches_per_caller: The most of them that one caller may have created.
+        waiting_calls: The most calls that one seat may have waiting.
+        match_idle_timeout: How long a match stays that nobody uses.
+        batches: The most batches that may be open at once.
+        environments: The most environments that all of them may have.
+        environments_per_caller: The most environments that those of one caller may have.
+        batch_idle_timeout: How long a batch stays that nobody uses.
+    """
+
+    message_bytes: int
+    matches: int
+    matches_per_caller: int
+    waiting_calls: int
+    match_idle_timeout: timedelta
+    batches: int
+    environments: int
+    environments_per_caller: int
+    batch_idle_timeout: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """What a server is.
+
+    Attributes:
+        version: The version of its software, such as `0.2.0`.
+        protocols: The protocols it speaks, such as `boardwire.v1`.
+        features: What it can do that not every server of the protocol can.
+        limits: How much callers may ask for.
+    """
+
+    version: str
+    protocols: tuple[str, ...]
+    features: tuple[str, ...]
+    limits: Limits

@@ -1,0 +1,203 @@
+"""Batches that outlive their connections: whatever breaks, nothing is stepped twice and nothing is lost."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from proxies import Proxy, proxy_of
+
+import boardwire
+from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleSequence
+
+N = 6
+_T = TypeVar("_T")
+
+
+def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """The lowest legal action of each row."""
+    return np.asarray(mask.argmax(axis=1), dtype=np.uint8)
+
+
+def insisted(call: Callable[[], _T]) -> _T:
+    """What a call gives once the connection lasts."""
+    while True:
+        try:
+            return call()
+        except ConnectionLost:
+            continue
+
+
+def open_batch(client: boardwire.Client, *, keep: bool = True) -> boardwire.Batch:
+    """A batch that plays the same wherever it is opened."""
+    return client.open_batch("faraway", environments=N, seed=3, keep=keep, episodes=True)
+
+
+#: Where a connection is cut: before the request, in the midst of it, before its answer, in the midst of that.
+CUTS = [{"requests": 0}, {"requests": 20}, {"answers": 0}, {"answers": 300}]
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_a_step_whose_connection_is_cut_is_made_once(address: str, cut: dict[str, int]) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address) as client,
+        boardwire.connect(address) as direct,
+        open_batch(client) as batch,
+        open_batch(direct) as twin,
+    ):
+        shown, expected = batch.reset(), twin.reset()
+        for turn in range(30):
+            if turn % 5 == 2:
+                proxy.cut_after(**cut)
+            shown = insisted(lambda shown=shown: batch.step(lowest(shown.mask)))  # type: ignore[misc]
+            expected = twin.step(lowest(expected.mask))
+            assert pickle.dumps(shown) == pickle.dumps(expected)
+        assert proxy.cuts == 6
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_a_reset_whose_connection_is_cut_is_made_once(address: str, cut: dict[str, int]) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address) as client,
+        open_batch(client) as batch,
+    ):
+        batch.reset()
+        for number in range(1, 5):
+            proxy.cut_after(**cut)
+            shown = batch.reset()
+            assert shown.episode is not None
+            assert shown.episode.tolist() == [number] * N
+        assert proxy.cuts == 4
+
+
+def play_by_halves(batch: boardwire.Batch, disturb: Callable[[], None]) -> list[bytes]:
+    """Plays the halves in turn; gives what each was answered."""
+    step, told = insisted(batch.reset), []
+    halves = batch.halves()
+    for half in halves:
+        insisted(lambda half=half: half.send(lowest(step.mask[half.rows])))  # type: ignore[misc]
+    for _ in range(60):
+        for half in halves:
+            disturb()
+            shown = insisted(half.recv)
+            told.append(pickle.dumps(shown))
+            insisted(lambda half=half, shown=shown: half.send(lowest(shown.mask)))  # type: ignore[misc]
+    return told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_halves_in_flight_go_on_wherever_connections_are_cut(address: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+
+    def disturb(proxy: Proxy) -> None:
+        if random.random() < 0.3:
+            kind = ("requests", "answers")[int(random.integers(2))]
+            proxy.cut_after(**{kind: int(random.integers(0, 1000))})
+
+    with proxy_of(address) as proxy, boardwire.connect(proxy.address) as client, open_batch(client) as batch:
+        disturbed = play_by_halves(batch, lambda: disturb(proxy))
+        cuts = proxy.cuts
+    with boardwire.connect(address) as client, open_batch(client) as batch:
+        assert play_by_halves(batch, lambda: None) == disturbed
+    assert cuts >= 5
+
+
+def test_what_was_sent_ahead_is_received_in_order_after_a_break(client: boardwire.Client) -> None:
+    def play(cut: bool) -> list[bytes]:
+        with client.open_batch(
+            "faraway", environments=N, seed=3, keep=True, illegal_actions="seeded_legal"
+        ) as batch:
+            batch.reset()
+            left, right = batch.halves()
+            for part in (left, right, left, right):
+                part.send(np.zeros(N // 2, np.uint8))
+            if cut:
+                batch._stream.close()
+            steps = [part.recv() for part in (left, left, right, right)]
+            assert [step.ply.max() for step in steps] == [1, 2, 1, 2]
+            return [pickle.dumps(step) for step in steps]
+
+    assert play(cut=True) == play(cut=False)
+
+
+def test_a_refused_request_takes_no_number(client: boardwire.Client) -> None:
+    with open_batch(client) as batch:
+        step = batch.reset()
+        for _ in range(2):
+            with pytest.raises(IllegalAction):
+                batch.step((step.mask == 0).argmax(axis=1))
+        batch._stream.close()
+        assert (batch.step(lowest(step.mask)).ply == 1).all()
+
+
+def test_numbers_go_on_after_parts_of_other_sizes_resets_and_snapshots(client: boardwire.Client) -> None:
+    with open_batch(client) as batch:
+        step = batch.reset()
+        for count in (2, 3, 1):
+            masks = step.mask.copy()
+            for part in batch.parts(count)[: max(count - 1, 1)]:
+                masks[part.rows] = part.step(lowest(masks[part.rows])).mask
+            step = batch.step(lowest(masks))
+        snapshot = batch.save()
+        step = batch.load(snapshot)
+        step = batch.step(lowest(step.mask))
+        step = batch.reset(mask=np.arange(N) < 2)
+        assert (batch.step(lowest(step.mask)).ply[:2] == 1).all()
+
+
+def test_who_steps_a_batch_behind_its_clients_back_is_noticed(client: boardwire.Client) -> None:
+    with open_batch(client) as batch:
+        step = batch.reset()
+        other = boardwire.Batch(
+            client._connection, batch._about, batch.token, batch.spec, timeout=30, keep=False
+        )
+        other.step(lowest(step.mask))
+        with pytest.raises(StaleSequence) as caught:
+            batch.step(lowest(step.mask))
+        assert caught.value.code == "ABORTED"
+
+
+def test_without_keep_what_was_in_flight_on_a_broken_stream_is_lost(client: boardwire.Client) -> None:
+    with open_batch(client, keep=False) as batch:
+        step = batch.reset(seed=1)
+        left, right = batch.halves()
+        for part in (left, right):
+            part.send(lowest(step.mask[part.rows]))
+        batch._stream.close()
+        for part in (left, right):
+            with pytest.raises(ConnectionLost):
+                part.recv()
+            with pytest.raises(RuntimeError, match="nothing has been sent"):
+                part.recv()
+        again = batch.reset(seed=1)
+        assert pickle.dumps(again) == pickle.dumps(step)
+        assert (batch.step(lowest(again.mask)).ply == 1).all()
+
+
+def test_a_batch_goes_on_after_an_answer_that_came_too_late(address: str) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address) as client,
+        open_batch(client) as batch,
+    ):
+        step = batch.reset()
+        with proxy.held(), pytest.raises(CallTimeout):
+            batch.step(lowest(step.mask), timeout=0.05)
+        with pytest.raises(RuntimeError, match="receive what has been sent"):
+            batch.step(lowest(step.mask))
+        assert batch.save()
+        step = batch.recv()
+        assert (step.ply == 1).all()
+        with proxy.held(), pytest.raises(CallTimeout):
+            batch.step(lowest(step.mask), timeout=0.05)
+        assert batch.save()
+        # A reset begins anew, whatever became of that step.
+        step = batch.reset()
+        assert not step.ply.any()
+        assert (batch.step(lowest(step.mask)).ply == 1).all()

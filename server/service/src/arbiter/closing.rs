@@ -1,0 +1,52 @@
+//! How a match ends for good.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use boardwire_kernel::Seat;
+
+use super::{Arbiter, Inner};
+use crate::error::ServiceError;
+
+/// Why a match has been closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Its host closed it.
+    Host,
+    /// Nobody used it for too long.
+    Idle {
+        /// How long.
+        limit: Duration,
+    },
+    /// A bot of it failed.
+    BotFailed {
+        /// Where it sat.
+        seat: Seat,
+    },
+    /// The server stops.
+    ShuttingDown,
+}
+
+impl Arbiter {
+    /// Ends the match for good, unless it has ended already; whoever waits is told.
+    pub fn close(&self, reason: CloseReason) {
+        self.lock().closed.get_or_insert(reason);
+        self.round.store(0, Ordering::Relaxed);
+        self.owner.cancel();
+        self.changed.notify_waiters();
+    }
+
+    /// Refuses when the match has ended for good.
+    pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
+        let id = || self.id.clone();
+        Err(match inner.closed {
+            None => return Ok(()),
+            Some(CloseReason::Host) => ServiceError::MatchClosed { id: id() },
+            Some(CloseReason::Idle { limit }) => {
+                ServiceError::MatchExpired { id: id(), seconds: limit.as_secs() }
+            }
+            Some(CloseReason::BotFailed { seat }) => ServiceError::BotFailed { id: id(), seat },
+            Some(CloseReason::ShuttingDown) => ServiceError::ShuttingDown,
+        })
+    }
+}

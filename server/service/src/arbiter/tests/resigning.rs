@@ -1,0 +1,106 @@
+//! Episodes that end by a word instead of by the rules.
+
+use super::*;
+
+const HOST: Role = Role::Host;
+
+fn seat(index: u8) -> Role {
+    Role::Seat(Seat::new(index))
+}
+
+fn lost(index: u8, why: Forfeit) -> Forfeited {
+    Forfeited { seat: Seat::new(index), why }
+}
+
+#[tokio::test]
+async fn whoever_resigns_is_last_and_the_others_share_the_first_place() {
+    for illegal_actions in [IllegalActions::Reject, IllegalActions::Forfeit] {
+        let arbiter = faraway(Settings { illegal_actions, ..settings(&[REMOTE, RANDOM, REMOTE]) });
+        arbiter.resign(seat(2), None, Some(0)).await.expect("it may");
+        let end = look(&arbiter, Seat::new(2)).await;
+        assert!(end.terminated && !end.truncated && end.pending.is_empty() && legal(&end).is_empty());
+        let ending = end.ending.expect("it is over");
+        assert_eq!((ending.scores, ending.ranks), (vec![], vec![1, 1, 3]));
+        assert_eq!(ending.forfeited, Some(lost(2, Forfeit::Resigned)));
+        let rewards = [look(&arbiter, Seat::new(0)).await.reward, end.reward];
+        assert_eq!(rewards.map(f32::to_bits), [0.5_f32, -1.0].map(f32::to_bits));
+        let late = arbiter.act(Seat::new(0), Decision { episode: 0, number: 0, action: 0 }).await;
+        assert_eq!(late, Err(ServiceError::EpisodeOver { episode: 0 }));
+    }
+}
+
+#[tokio::test]
+async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    arbiter.resign(seat(1), Some(1), Some(0)).await.expect("it may name itself");
+    let before = look(&arbiter, Seat::new(1)).await;
+    arbiter.resign(seat(1), None, Some(0)).await.expect("a repetition is answered");
+    assert_eq!(look(&arbiter, Seat::new(1)).await, before);
+    assert_eq!(arbiter.resign(seat(0), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
+    arbiter.reset(HOST, None, None).await.expect("the host may");
+    assert_eq!(arbiter.resign(seat(1), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
+    let early = arbiter.resign(seat(1), None, Some(2)).await;
+    assert!(matches!(early, Err(ServiceError::BadField { field: "episode", .. })), "{early:?}");
+    assert_eq!(arbiter.phase(), Phase::Playing, "nothing has changed");
+}
+
+#[tokio::test]
+async fn nobody_resigns_for_another_seat_but_the_host() {
+    let arbiter = faraway(settings(&[REMOTE, RANDOM, REMOTE]));
+    let refused = arbiter.resign(seat(0), Some(2), Some(0)).await;
+    assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
+    for nobody in [None, Some(1), Some(3), Some(u32::MAX)] {
+        let refused = arbiter.resign(HOST, nobody, Some(0)).await;
+        assert!(matches!(refused, Err(ServiceError::BadField { field: "seat", .. })), "{refused:?}");
+    }
+    arbiter.resign(HOST, Some(2), None).await.expect("the host may");
+    let ending = look(&arbiter, Seat::new(0)).await.ending.expect("it is over");
+    assert_eq!(ending.forfeited, Some(lost(2, Forfeit::Host)));
+}
+
+/// A match tells what it waits for, and when something was done in it last.
+#[tokio::test]
+async fn a_match_tells_what_it_waits_for() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE, REMOTE]));
+    let waiting_for = || arbiter.summary().waiting_for.iter().map(Seat::number).collect::<Vec<_>>();
+    assert_eq!(waiting_for(), [0, 1, 2]);
+    let seen = look(&arbiter, Seat::new(1)).await;
+    let dealt = arbiter.summary().last_action;
+    while SystemTime::now() <= dealt {
+        std::hint::spin_loop();
+    }
+    arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    assert_eq!(waiting_for(), [0, 2]);
+    let acted = arbiter.summary().last_action;
+    assert!(acted > dealt && dealt >= arbiter.summary().created);
+    arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("a repetition");
+    look(&arbiter, Seat::new(0)).await;
+    assert_eq!(arbiter.summary().last_action, acted, "nothing was done since");
+    arbiter.resign(seat(0), None, Some(0)).await.expect("it may");
+    assert_eq!((arbiter.phase(), waiting_for()), (Phase::Over, vec![0, 1, 2]));
+    let vote = arbiter.reset(seat(2), None, None);
+    let mut vote = std::pin::pin!(vote);
+    assert!(futures_util::poll!(vote.as_mut()).is_pending());
+    assert_eq!(waiting_for(), [0, 1], "one has asked for the next");
+    arbiter.close(CloseReason::Host);
+    assert_eq!((arbiter.phase(), waiting_for()), (Phase::Closed(CloseReason::Host), vec![]));
+}
+
+#[test]
+fn labels_are_bounded() {
+    let check = |labels: &[(&str, &str)]| {
+        let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Settings { labels, ..settings(&[REMOTE, RANDOM]) }.check()
+    };
+    let (longest, value) = ("n".repeat(63), "ü".repeat(64));
+    assert_eq!(check(&[("a-z_0.9", ""), (&longest, &value)]), Ok(()));
+    let (too_long, too_much) = ("n".repeat(64), "x".repeat(129));
+    for wrong in [("", "x"), ("Upper", "x"), ("a b", "x"), (&too_long, "x"), ("a", &too_much)] {
+        let refused = check(&[wrong]);
+        assert!(matches!(refused, Err(ServiceError::BadField { field: "labels", .. })), "{refused:?}");
+    }
+    let many: Vec<String> = (0..17).map(|number| number.to_string()).collect();
+    let many: Vec<_> = many.iter().map(|name| (name.as_str(), "")).collect();
+    assert_eq!(check(&many[..16]), Ok(()));
+    assert!(matches!(check(&many), Err(ServiceError::BadField { field: "labels", .. })));
+}

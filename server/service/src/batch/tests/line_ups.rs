@@ -1,0 +1,101 @@
+//! Line-ups that differ from environment to environment.
+
+use super::*;
+
+/// Both seats in turn against a bot.
+fn turns(duplicate_deals: bool) -> Plan {
+    let one = |names: &[&str]| plan(names).line_ups.remove(0);
+    let line_ups = vec![one(&["learner", "random"]), one(&["random", "learner"])];
+    Plan { line_ups, duplicate_deals, ..plan(&["learner", "random"]) }
+}
+
+/// The digests of every environment's rows when the lowest legal action is always chosen.
+fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
+    let mut shown = reset(batch);
+    let rows = shown.seat.len();
+    let mut all = vec![vec![]; rows];
+    for _ in 0..60 {
+        (0..rows).for_each(|at| all[at].push(row_digest(&shown, at)));
+        let first = |at| legal(&shown, at).first().copied().unwrap_or(0);
+        let actions = (0..rows).map(first).collect();
+        shown = step(batch, actions).expect("legal");
+    }
+    all
+}
+
+/// The line-up of an environment as if it were the only one.
+fn only(number: u64) -> Plan {
+    plan(if number.is_multiple_of(2) { &["learner", "random"] } else { &["random", "learner"] })
+}
+
+#[test]
+fn each_environment_plays_as_if_its_line_up_were_the_only_one() {
+    for game in Registry::IDS {
+        let table = table(game, 2);
+        let mixed = lowest(&open(&table, &turns(false), 6, 10, 2));
+        for (number, shown) in (10..).zip(mixed) {
+            let alone = lowest(&open(&table, &only(number), 1, number, 1)).remove(0);
+            assert_eq!(shown, alone, "{game}: environment {number}");
+        }
+    }
+}
+
+/// Environments 2k and 2k + 1 are dealt what environment k is without duplicates.
+#[test]
+fn duplicate_deals_are_the_same_episodes_for_every_line_up() {
+    for game in Registry::IDS {
+        let table = table(game, 2);
+        let pairs = lowest(&open(&table, &turns(true), 6, 11, 2));
+        for (number, shown) in (11..).zip(pairs) {
+            let alone = lowest(&open(&table, &only(number), 1, number / 2, 1)).remove(0);
+            assert_eq!(shown, alone, "{game}: environment {number}");
+        }
+    }
+}
+
+#[test]
+fn final_views_have_a_row_for_each_learner_of_the_fullest_line_up() {
+    let line_up = |names: &[&str]| plan(names).line_ups.remove(0);
+    let line_ups = vec![line_up(&["learner", "random"]), line_up(&["learner", "learner"])];
+    let batch = open(&table("faraway", 2), &Plan { line_ups, ..plan(&["learner"; 2]) }, 2, 0, 1);
+    let mut shown = reset(&batch);
+    let bytes = shown.view.len() / 2;
+    let mut seen = [false; 2];
+    for salt in 0.. {
+        shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
+        for (k, ended) in shown.ended.chunks(4).enumerate() {
+            let at = usize::from(ended[0]);
+            assert_eq!(
+                row(&shown.final_view, 2 * k, bytes),
+                row(&shown.view, at, bytes),
+                "the first learner"
+            );
+            let second = row(&shown.final_view, 2 * k + 1, bytes);
+            assert_eq!(
+                second.iter().all(|byte| *byte == 0),
+                at == 0,
+                "environment {at} has {} learners",
+                at + 1
+            );
+            seen[at] = true;
+        }
+        if seen == [true; 2] {
+            return;
+        }
+    }
+}
+
+#[test]
+fn saved_environments_go_on_in_places_of_their_line_up_alone() {
+    let batch = open(&table("rauha", 2), &turns(false), 4, 0, 1);
+    let shown = reset(&batch);
+    let key = SnapshotKey::derive(b"a secret of sixteen bytes");
+    let snapshot = wait(batch.save(&key, &[0b0001])).expect("it is saved");
+    step(&batch, choices(&shown, 0, 0)).expect("legal");
+    let refused = wait(batch.load(&key, snapshot.clone(), &[0b1000])).expect_err("another line-up");
+    let ServiceError::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
+    assert_eq!(problem, "it was played by remote, random, its place is for random, remote");
+    let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
+    let bytes = shown.view.len() / 4;
+    assert_eq!(row(&loaded.view, 2, bytes), row(&shown.view, 0, bytes));
+}

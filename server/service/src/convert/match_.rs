@@ -1,0 +1,133 @@
+//! Matches and observations as messages.
+
+use boardwire_api::v1;
+use boardwire_kernel::{ActionSet, ScoreLine, Seat};
+
+use super::{bits, illegal_to, options, reward_to};
+use crate::arbiter::{
+    Arbiter, CloseReason, Ending, Extras, Forfeit, Forfeited, Observation, Opened, Phase, SeedSource,
+};
+use crate::tables::Table;
+
+/// A match as its host and its seats know it, or as anybody may.
+pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
+    let (summary, settings) = (arbiter.summary(), arbiter.settings());
+    let info = arbiter.table().rules.info();
+    v1::Match {
+        id: arbiter.id().to_owned(),
+        game: info.id.to_owned(),
+        players: settings.players.iter().map(ToString::to_string).collect(),
+        options: options(info),
+        reward: reward_to(settings.reward).into(),
+        skip_forced: settings.skip_forced,
+        illegal_actions: illegal_to(settings.illegal_actions).into(),
+        seat_may_seed: settings.seat_may_seed,
+        private: settings.private,
+        labels: settings.labels.clone(),
+        spec_digest: arbiter.table().digest.to_string(),
+        state: match_state(summary.phase).into(),
+        close_reason: match summary.phase {
+            Phase::Closed(reason) => close_reason(reason).into(),
+            Phase::Playing | Phase::Over => v1::CloseReason::Unspecified.into(),
+        },
+        joined: bits(summary.joined),
+        waiting_for: bits(summary.waiting_for),
+        episode: summary.episode,
+        ply: summary.ply,
+        create_time: Some(summary.created.into()),
+        last_action_time: Some(summary.last_action.into()),
+        seed_commitment: summary.commitment.to_vec().into(),
+        seed_source: match summary.source {
+            SeedSource::Drawn => v1::SeedSource::Drawn,
+            SeedSource::Given(_) => v1::SeedSource::Given,
+        }
+        .into(),
+        seed_opening: summary
+            .revealed
+            .filter(|_| belongs || matches!(summary.phase, Phase::Closed(_)))
+            .map(seed_opening),
+    }
+}
+
+pub(crate) fn match_state(phase: Phase) -> v1::MatchState {
+    match phase {
+        Phase::Playing => v1::MatchState::Playing,
+        Phase::Over => v1::MatchState::Over,
+        Phase::Closed(_) => v1::MatchState::Closed,
+    }
+}
+
+fn close_reason(reason: CloseReason) -> v1::CloseReason {
+    match reason {
+        CloseReason::Host => v1::CloseReason::Host,
+        CloseReason::Idle { .. } => v1::CloseReason::Idle,
+        CloseReason::BotFailed { .. } => v1::CloseReason::BotFailed,
+        CloseReason::ShuttingDown => v1::CloseReason::ShuttingDown,
+    }
+}
+
+fn seed_opening(opened: Opened) -> v1::SeedOpening {
+    v1::SeedOpening {
+        seed: match opened.source {
+            SeedSource::Given(seed) => Some(seed),
+            SeedSource::Drawn => None,
+        },
+        salt: opened.salt.to_vec().into(),
+        key: opened.key.as_bytes().to_vec().into(),
+    }
+}
+
+pub(crate) fn observation(seen: Observation, table: &Table) -> v1::Observation {
+    let info = table.rules.info();
+    let legal_action = |index: u8| v1::LegalAction {
+        index: index.into(),
+        label: info.actions.label(index).unwrap_or_default().to_owned(),
+    };
+    v1::Observation {
+        episode: seen.episode,
+        ply: seen.ply,
+        decision: seen.decision,
+        view: seen.view,
+        mask: seen.mask,
+        pending: bits(seen.pending),
+        reward: seen.reward,
+        terminated: seen.terminated,
+        truncated: seen.truncated,
+        substituted: seen.substituted,
+        outcome: seen.ending.map(|ending| outcome(ending, info.seats)),
+        text: seen.text.unwrap_or_default(),
+        actions: seen.actions.iter().flat_map(ActionSet::iter).map(legal_action).collect(),
+    }
+}
+
+fn outcome(ending: Ending, seats: u8) -> v1::Outcome {
+    let line = |line: ScoreLine| v1::ScoreLine { source: line.source, points: line.points };
+    let explanation =
+        |lines: Vec<ScoreLine>| v1::Explanation { lines: lines.into_iter().map(line).collect() };
+    let forfeits = |Forfeited { seat: loser, why }: Forfeited| {
+        let forfeit = move |seat| if seat == loser { forfeit(why) } else { v1::Forfeit::Unspecified };
+        Seat::all(seats).map(move |seat| forfeit(seat).into())
+    };
+    v1::Outcome {
+        scores: ending.scores,
+        ranks: ending.ranks.into_iter().map(Into::into).collect(),
+        forfeits: ending.forfeited.into_iter().flat_map(forfeits).collect(),
+        explanations: ending.explanations.into_iter().map(explanation).collect(),
+    }
+}
+
+fn forfeit(why: Forfeit) -> v1::Forfeit {
+    match why {
+        Forfeit::IllegalAction => v1::Forfeit::IllegalAction,
+        Forfeit::Resigned => v1::Forfeit::Resigned,
+        Forfeit::Host => v1::Forfeit::Host,
+    }
+}
+
+pub(crate) fn extras(given: Option<v1::Extras>) -> Extras {
+    given.map_or_else(Extras::default, |given| Extras {
+        text: given.text,
+        explanation: given.explanation,
+        actions: given.actions,
+    })
+}

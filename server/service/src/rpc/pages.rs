@@ -1,0 +1,95 @@
+//! Lists in pages.
+
+use prost::Message;
+
+use crate::error::ServiceError;
+use crate::secret;
+
+/// Hexadecimal digits of the digest of what was asked, before what the page ended with.
+const DIGEST: usize = 16;
+
+/// A page that is asked for.
+pub(super) struct Paging {
+    /// The most things to answer with.
+    pub(super) size: usize,
+    /// What the page before ended with; empty for the first.
+    pub(super) after: String,
+    /// The digest of what was asked beside the page.
+    filters: String,
+}
+
+impl Paging {
+    /// Reads size and token; `filters` is the request without them. A size of 0 asks for the most.
+    ///
+    /// # Errors
+    /// A negative size; a token that no answer to a request with the same filters has held.
+    pub(super) fn read(size: i32, token: &str, filters: &impl Message) -> Result<Self, ServiceError> {
+        const MOST: usize = 1_000;
+        let size = usize::try_from(size).map_err(|_| ServiceError::BadField {
+            field: "page_size",
+            value: size.to_string(),
+            expected: format!("from 0 to {MOST}"),
+        })?;
+        let mut filters = blake3::hash(&filters.encode_to_vec()).to_hex().to_string();
+        filters.truncate(DIGEST);
+        let after = match token {
+            "" => Some(String::new()),
+            token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(unhex),
+        };
+        let after = after.ok_or_else(|| ServiceError::BadField {
+            field: "page_token",
+            value: token.to_owned(),
+            expected: "empty or the next_page_token of the page before, asked for with the same filters"
+                .to_owned(),
+        })?;
+        Ok(Self { size: if size == 0 { MOST } else { size.min(MOST) }, after, filters })
+    }
+
+    /// The token of the page that follows one which ended with `last`; empty when there is none.
+    pub(super) fn next(self, last: Option<String>) -> String {
+        last.map_or(String::new(), |last| self.filters + &secret::hex(last.as_bytes()))
+    }
+}
+
+/// Reads what [`secret::hex`] has written of a text.
+fn unhex(digits: &str) -> Option<String> {
+    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
+    String::from_utf8(bytes?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use boardwire_api::v1::ListMatchesRequest;
+
+    use super::*;
+
+    fn read(token: &str, game: &str) -> Result<Paging, ServiceError> {
+        Paging::read(7, token, &ListMatchesRequest { game: game.to_owned(), ..Default::default() })
+    }
+
+    #[test]
+    fn a_token_leads_on_with_the_same_filters_alone() {
+        let first = read("", "rauha").expect("it is the first page");
+        assert_eq!((first.size, first.after.as_str()), (7, ""));
+        let token = first.next(Some("an id, ü".to_owned()));
+        assert_eq!(read(&token, "rauha").map(|page| page.after), Ok("an id, ü".to_owned()));
+        for (token, game) in [(token.as_str(), "faraway"), (&token[..17], "rauha"), (&token[..16], "rauha")] {
+            assert!(matches!(read(token, game), Err(ServiceError::BadField { field: "page_token", .. })));
+        }
+        assert_eq!(read("", "").expect("it is the first page").next(None), "");
+    }
+
+    #[test]
+    fn sizes_are_whole_numbers_up_to_a_thousand() {
+        let size = |size| Paging::read(size, "", &ListMatchesRequest::default()).map(|page| page.size);
+        assert_eq!(
+            [size(0), size(1), size(1_000), size(i32::MAX)].map(Result::ok),
+            [1_000, 1, 1_000, 1_000].map(Some)
+        );
+        assert!(matches!(size(-1), Err(ServiceError::BadField { field: "page_size", .. })));
+    }
+}
