@@ -34,14 +34,3 @@ def test_an_example_runs(command: str) -> None:
     assert ran.returncode == 0, ran.stderr
     for words in EXPECTED[command]:
         assert words in ran.stdout
-
-
-def test_the_readme_runs() -> None:
-    readme = (EXAMPLES.parent / "README.md").read_text()
-    blocks = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks) == 4
-    for block in blocks:
-        ran = subprocess.run(
-            [sys.executable, "-W", "error", "-c", block], capture_output=True, text=True, check=False
-        )
-        assert ran.returncode == 0, ran.stderr
