@@ -1,9 +1,14 @@
-"""Every table of every game served."""
+"""Every table of every game served, and what tests of all of them share."""
 
 from __future__ import annotations
 
+import pytest
+
 import boardwire
 import boardwire.envs
+
+#: Checkers that nobody here wrote choose without masks.
+MASKLESS = pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
 
 with boardwire.connect() as _client:
     GAMES = _client.games()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
-from tables import GAMES, IDS, TABLES
+from tables import GAMES, IDS, MASKLESS, TABLES
 
 import boardwire
 import boardwire.envs
@@ -49,6 +49,7 @@ def test_ids_are_spelled_as_gymnasium_spells_them(game: str, word: str) -> None:
     assert boardwire.envs.environment_id(game, 1) == f"boardwire/{word}-v0"
 
 
+@MASKLESS
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
 def test_check_env_passes(game: str, seats: int, observation: str, mask: str) -> None:
@@ -57,6 +58,7 @@ def test_check_env_passes(game: str, seats: int, observation: str, mask: str) ->
     env.close()
 
 
+@MASKLESS
 @pytest.mark.parametrize("game", IDS)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
 def test_a_private_socket_and_a_shared_port_match_over_1000_steps(
@@ -157,6 +159,19 @@ def test_illegal_actions_can_be_refused() -> None:
     with pytest.raises(boardwire.errors.ActionOutOfRange):
         env.step(env.action_space.n)
     finish(env, info)
+    env.close()
+
+
+def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
+    env = make("faraway")
+    _, info = env.reset(seed=1)
+    illegal = int((info["action_mask"] == 0).argmax())
+    words = rf"action {illegal} \({env.game_spec.actions[illegal]}\) was illegal.*'seeded_legal'"
+    with pytest.warns(boardwire.envs.IllegalActionWarning, match=words):
+        *_, info = env.step(illegal)
+    assert info["substituted"]
+    *_, info = env.step(int((info["action_mask"] == 0).argmax()))
+    assert info["substituted"]
     env.close()
 
 

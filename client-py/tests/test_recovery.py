@@ -55,9 +55,14 @@ def reset_aec(env: Any, seed: Any) -> Any:
     return env.last()
 
 
+def step_aec(env: Any) -> Any:
+    """The lowest legal decision of the agent selected."""
+    return env.step(int(env.infos[env.agent_selection]["action_mask"].argmax()))
+
+
 def step_parallel(env: Any) -> Any:
-    """The first action of everybody, which is replaced where it is illegal."""
-    return env.step(dict.fromkeys(env.possible_agents, 0))
+    """The lowest legal decision of everybody who owes one."""
+    return env.step({agent: int(env._table.seen(agent).mask.argmax()) for agent in env.possible_agents})
 
 
 def step_single(env: Any) -> Any:
@@ -70,7 +75,7 @@ KINDS = {
     "vector-next": vector("NextStep"),
     "vector-same": vector("SameStep"),
     "vector-disabled": vector("Disabled"),
-    "aec": Kind(lambda address: aec_env("faraway", address=address), reset_aec, lambda env: env.step(0)),
+    "aec": Kind(lambda address: aec_env("faraway", address=address), reset_aec, step_aec),
     "parallel": Kind(
         lambda address: parallel_env("faraway", address=address),
         lambda env, seed: env.reset(seed=seed),

@@ -87,19 +87,9 @@ def test_observations_lie_in_their_spaces_and_follow_the_documented_types(game: 
 def test_it_shows_what_single_environments_show(observation: str, mask: str) -> None:
     kwargs: dict[str, Any] = {"observation": observation, "mask": mask}
     envs = make(num_envs=2, **kwargs)
-    match = envs._client.create_match
-    seeds = []
-
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        seeds.append(kwargs["seed"])
-        return match(*args, **kwargs)
-
     singles = [gymnasium.make(IDS["faraway"], opponents="random", **kwargs).unwrapped for _ in range(2)]
-    for number, single in enumerate(singles):
-        single._client = type("Noting", (), {"create_match": staticmethod(noting)})()  # type: ignore[attr-defined]
-        single.reset(seed=number)
-    shown = [single._lens.observation(single._seen.view, single._seen.mask) for single in singles]  # type: ignore[attr-defined]
-    seen, _ = envs.reset(seed=seeds)
+    shown = [single.reset(seed=7 + number)[0] for number, single in enumerate(singles)]
+    seen, _ = envs.reset(seed=7)
     over = np.zeros(2, np.bool_)
     while not over.any():
         assert data_equivalence(list(iterate(envs.observation_space, seen)), shown)
@@ -205,7 +195,10 @@ def test_reset_masks_that_are_none_are_refused(mask: Any, error: type[Exception]
     envs.close()
 
 
-@pytest.mark.parametrize("seed", [7, [1, 2, 3], [1, None, 3]])
+SEEDS = [7, np.int64(7), [1, 2, 3], np.array([1, 2, 3]), [1, None, 3]]
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=repr)
 def test_seeds_fix_all_episodes_from_there_on(seed: Any) -> None:
     def play(envs: Any, seed: Any) -> list[bytes]:
         envs.reset(seed=3)
@@ -226,13 +219,54 @@ def test_seeds_fix_all_episodes_from_there_on(seed: Any) -> None:
     other.close()
 
 
+def test_one_seed_is_that_of_the_first_environment_and_the_others_count_up() -> None:
+    def play(seed: Any, num_envs: int, **kwargs: Any) -> NDArray[np.float32]:
+        envs = make(num_envs=num_envs, observation="features", **kwargs)
+        shown = [envs.reset(seed=seed)[0]]
+        shown += [envs.step(lowest(envs))[0] for _ in range(80)]
+        envs.close()
+        return np.stack(shown, axis=1)
+
+    whole = play(7, 4)
+    np.testing.assert_array_equal(play([7, 8, 9, 10], 4), whole)
+    np.testing.assert_array_equal(play(7, 2), whole[:2])
+    # The same seeds in other places: the same first episodes.
+    np.testing.assert_array_equal(play([9, 8, 7, 7], 4)[:, :10], whole[[2, 1, 0, 0], :10])
+
+
+def test_a_reset_of_some_takes_their_seeds_and_leaves_the_others_alone() -> None:
+    envs = make(num_envs=3, observation="features")
+    all_of_them, _ = envs.reset(seed=7)
+    before, *_ = envs.step(lowest(envs))
+    after, _ = envs.reset(seed=7, options={"reset_mask": np.array([False, True, True])})
+    np.testing.assert_array_equal(after[1:], all_of_them[1:])
+    np.testing.assert_array_equal(after[0], before[0])
+    envs.close()
+
+
+@pytest.mark.parametrize(
+    ("seed", "error"),
+    [([1, 2], ValueError), (-3, gymnasium.error.Error), ("seven", TypeError), (1.5, TypeError)],
+)
+def test_seeds_that_cannot_be_are_refused_and_change_nothing(seed: Any, error: type[Exception]) -> None:
+    envs = make()
+    envs.reset(seed=1)
+    shown = envs.step(lowest(envs))[0]
+    with pytest.raises(error):
+        envs.reset(seed=seed)
+    twin = make()
+    twin.reset(seed=1)
+    assert data_equivalence(twin.step(lowest(twin))[0], shown)
+    assert data_equivalence(twin.step(lowest(twin))[0], envs.step(lowest(envs))[0])
+    envs.close()
+    twin.close()
+
+
 def test_environments_differ_and_resets_go_on() -> None:
     envs = make(observation="features")
     first, _ = envs.reset(seed=1)
     second, _ = envs.reset()
     assert len(np.unique(np.concatenate([first, second]), axis=0)) == 6
-    with pytest.raises(ValueError, match="2 seeds for 3"):
-        envs.reset(seed=[1, 2])
     envs.close()
 
 
@@ -271,7 +305,13 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     envs.close()
     envs = make()
     envs.reset(seed=1)
-    assert envs.step(illegal)[4]["substituted"].all()
+    with pytest.warns(boardwire.envs.IllegalActionWarning) as warned:
+        assert envs.step(illegal)[4]["substituted"].all()
+    label = envs.game_spec.actions[illegal[0]]
+    assert f"action {illegal[0]} ({label}) of environment 0 was illegal" in str(warned[0].message)
+    assert len(warned) == 1
+    # Once is enough.
+    envs.step((envs.action_masks() == 0).argmax(axis=1))
     envs.close()
 
 

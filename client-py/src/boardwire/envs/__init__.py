@@ -5,7 +5,16 @@ Those for several agents are in `boardwire.pettingzoo`.
 
 from .._registration import environment_id, register
 from ._spaces import MaskPlace, ObservationKind
+from ._warnings import IllegalActionWarning
 from .single import BoardwireEnv
 from .vector import BoardwireVectorEnv
 
-__all__ = ["BoardwireEnv", "BoardwireVectorEnv", "MaskPlace", "ObservationKind", "environment_id", "register"]
+__all__ = [
+    "BoardwireEnv",
+    "BoardwireVectorEnv",
+    "IllegalActionWarning",
+    "MaskPlace",
+    "ObservationKind",
+    "environment_id",
+    "register",
+]

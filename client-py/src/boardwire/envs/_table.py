@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -17,8 +18,10 @@ from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
 from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent
+from ._seeding import draw
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
+from ._warnings import IllegalActionNotice
 
 RenderMode = Literal["human", "ansi"]
 RENDER_MODES: tuple[RenderMode, ...] = ("human", "ansi")
@@ -68,6 +71,7 @@ class Table:
         }
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
+        self._notice = IllegalActionNotice(self.spec, illegal_actions)
         self._random: np.random.Generator | None = None
         self._match: Match | None = None
         self._seats: dict[str, Seat] = {}
@@ -89,7 +93,7 @@ class Table:
         if self._random is None or seed is not None:
             self._random, _ = seeding.np_random(seed)
         with unspent(self._random):
-            self._deal(int(self._random.integers(2**64, dtype=np.uint64)))
+            self._deal(draw(self._random))
 
     def _deal(self, seed: int) -> None:
         self._seen = {}
@@ -128,6 +132,8 @@ class Table:
         except GONE as failure:
             raise advised(failure) from None
         self._seen = {agent: seen}
+        if seen.substituted:
+            self._notice.give(operator.index(action), f" of {agent}")
         return seen
 
     def seen(self, agent: str) -> Observation:

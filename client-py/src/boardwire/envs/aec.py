@@ -52,7 +52,8 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             mask: `info` to show the legal mask in the infos alone.
             reward: What agents are rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks.
+                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
+                one is warned of by a `boardwire.envs.IllegalActionWarning`.
             max_cycles: An agent is truncated after so many decisions of its own.
             render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
             address: The server; a private one, shared by the environments of this process, when left out.

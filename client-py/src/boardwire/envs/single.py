@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
 
@@ -16,8 +17,10 @@ from .._seat import Seat
 from .._types import IllegalActions, Observation, Reward
 from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent
+from ._seeding import draw
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind, players
+from ._warnings import IllegalActionNotice
 
 
 class BoardwireEnv(gymnasium.Env[Any, np.int64]):
@@ -64,7 +67,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             mask: `observation` to show the legal mask in the observation, too.
             reward: What the agent is rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks.
+                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
+                one is warned of by an `IllegalActionWarning`.
             skip_forced: Whether decisions with a single legal action are skipped.
             render_mode: `ansi` to have `render` give the position as text.
             address: The server; a private one, shared by the environments of this process, when left out.
@@ -82,6 +86,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         self._agent_seat = agent_seat
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
+        self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
         self._skip_forced = skip_forced
         self._lens = Lens(self.game_spec, observation, mask)
         self.action_space = self._lens.action_space
@@ -104,7 +109,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         """
         super().reset(seed=seed)
         with unspent(self.np_random):
-            self._seen = self._dealt(int(self.np_random.integers(2**64, dtype=np.uint64)))
+            self._seen = self._dealt(draw(self.np_random))
         return self._lens.observation(self._seen.view, self._seen.mask), self._info(self._seen)
 
     def _dealt(self, seed: int) -> Observation:
@@ -137,6 +142,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             seen = self._seen = self._seat.act(action)
         except GONE as failure:
             raise advised(failure) from None
+        if seen.substituted:
+            self._notice.give(operator.index(action))
         shown, info = self._lens.observation(seen.view, seen.mask), self._info(seen)
         return shown, seen.reward, seen.terminated, seen.truncated, info
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, SupportsIndex
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,16 +18,16 @@ from .._closing import GONE
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
 from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent
+from ._seeding import Seeds, draw, first_episodes, for_each, is_one, later_episodes
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind, players
+from ._warnings import IllegalActionNotice
 
 _WIRE: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.NEXT_STEP: "next_step",
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "disabled",
 }
-
-_Seed = SupportsIndex | Sequence[int | None] | None
 
 _ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: reset all environments"
 
@@ -39,9 +40,9 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
     (`int32[num_envs, seats]`) of the episodes that ended; with `AutoresetMode.SAME_STEP` those are in
     `infos["final_info"]`, beside the last observations in `infos["final_obs"]`.
 
-    `reset(seed=7)` seeds all environments from one number, differently, and all of their episodes from there
-    on; a list gives each environment the seed of its next episode. `options={"reset_mask": bool[num_envs]}`
-    resets those alone.
+    `reset(seed=7)` seeds environment i with 7 + i; a list or array has a seed for each, or None. An
+    environment begins with the episode that a single one with its seed begins with, and the seeds fix all
+    episodes that follow, too. `options={"reset_mask": bool[num_envs]}` resets those alone.
 
     When the server has ended, or the batch was idle for too long, a reset of all environments opens another
     batch. One of some cannot: the episodes of the others are gone, too, so that it is refused.
@@ -78,7 +79,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             mask: `observation` to show the legal mask in the observation, too.
             reward: What the agent is rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
-                episode's seed, is played instead, since many checkers and wrappers know no masks.
+                episode's seed, is played instead, since many checkers and wrappers know no masks; the first
+                one is warned of by an `IllegalActionWarning`.
             skip_forced: Whether decisions with a single legal action are skipped.
             autoreset_mode: What becomes of an environment whose episode has ended.
             render_mode: None: what is stepped by the thousand is not looked at.
@@ -102,6 +104,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         self._agent_seat = agent_seat
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
+        self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
         self._skip_forced = skip_forced
         self._lens = Lens(self.game_spec, observation, mask)
         self.single_action_space = self._lens.action_space
@@ -114,14 +117,14 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: Seeds = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Begins episodes, at any time; in another batch when the last one is gone.
 
         Args:
-            seed: One number for all environments and all of their episodes; or for each environment the seed
-                of its next episode, or None.
+            seed: One number, which seeds environment i with it plus i; or a list or array with a seed for
+                each environment, where None lets it go on to its next episode.
             options: `reset_mask`, a `bool[num_envs]` of the environments to reset; all when left out.
 
         Returns:
@@ -130,51 +133,51 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         Raises:
             TypeError: The mask is no array of bools.
             ValueError: The mask or the seeds are not as many as there are environments.
+            gymnasium.error.Error: A seed is negative.
             ConnectionLost: Nobody answers; or the batch is gone, and the mask leaves some environments alone.
             UnknownBatch: The batch is gone, and the mask leaves some environments alone: reset all of them.
         """
         chosen = self._chosen(options or {})
-        if seed is None or isinstance(seed, SupportsIndex):
-            super().reset(seed=seed)
-        elif len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments")
-        step = self._step = self._begun(seed, chosen)
+        seeds = for_each(seed, self.num_envs)
+        if seeds is not None and is_one(seed):
+            super().reset(seed=seeds[0])
+        step = self._step = self._begun(seeds, chosen)
         return self._shown(step), self._infos(step)
 
-    def _begun(self, seed: _Seed, chosen: NDArray[np.bool_] | None) -> BatchStep:
+    def _begun(self, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None) -> BatchStep:
         if self._batch is not None:
             try:
-                return self._reset(self._batch, seed, chosen)
+                return self._reset(self._batch, seeds, chosen)
             except GONE as failure:
                 if chosen is not None and not chosen.all():
                     # Dealing to the others as well would end their episodes without a word.
                     raise advised(failure, _ALL_LOST) from None
                 self._let_go(self._batch)
         with unspent(self.np_random):
-            batch = self._open(seed if seed is None or isinstance(seed, SupportsIndex) else None)
+            batch = self._open()
             try:
                 check_table(self.game_spec, batch.spec)
-                step = self._reset(batch, seed, chosen)
+                step = self._reset(batch, seeds, chosen)
             except BaseException:
                 self._let_go(batch)
                 raise
         self._batch = batch
         return step
 
-    def _reset(self, batch: Batch, seed: _Seed, chosen: NDArray[np.bool_] | None) -> BatchStep:
-        if seed is None or isinstance(seed, SupportsIndex):
-            return batch.reset(mask=chosen, seed=seed)
-        given = np.array(seed, dtype=object)
-        seeded = (given != np.array(None, dtype=object)).astype(np.bool_)
+    def _reset(
+        self, batch: Batch, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None
+    ) -> BatchStep:
+        if seeds is None:
+            return batch.reset(mask=chosen)
         wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
+        own = {row: seed for row, seed in enumerate(seeds) if wanted[row] and seed is not None}
+        firsts = first_episodes(own.values())
+        seeded = np.zeros(self.num_envs, np.bool_)
+        seeded[list(own)] = True
         if (wanted & ~seeded).any():
             step = batch.reset(mask=wanted & ~seeded)
-        if (wanted & seeded).any():
-            own = given[wanted & seeded].astype(np.uint64)
-            # The episodes that follow come from all the seeds given.
-            root = int(np.random.SeedSequence(own.tolist()).generate_state(1, np.uint64)[0])
-            batch.reset(mask=wanted & seeded, seed=root)
-            step = batch.reset(mask=wanted & seeded, seeds=own)
+        if own:
+            step = batch.reset(mask=seeded, seeds=firsts, seed=later_episodes(own))
         return step
 
     def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
@@ -209,6 +212,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             step = self._step = self._batch.step(actions)
         except GONE as failure:
             raise advised(failure) from None
+        if self._notice.is_due and (replaced := np.flatnonzero(step.substituted)).size:
+            self._notice.give(operator.index(actions[replaced[0]]), f" of environment {replaced[0]}")
         reward = step.reward[:, self._agent_seat].astype(np.float64)
         return self._shown(step), reward, step.terminated, step.truncated, self._infos(step)
 
@@ -230,16 +235,14 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         with contextlib.suppress(BoardwireError):
             batch.close()
 
-    def _open(self, seed: SupportsIndex | None) -> Batch:
-        if seed is None:
-            seed = int(self.np_random.integers(2**64, dtype=np.uint64))
+    def _open(self) -> Batch:
         return self._client.open_batch(
             self.game_spec.game.id,
             environments=self.num_envs,
             seats=self.game_spec.seats,
             opponents=self._opponents,
             options=self.game_spec.options,
-            seed=seed,
+            seed=draw(self.np_random),
             reward=self._reward,
             autoreset=_WIRE[self._mode],
             illegal_actions=self._illegal_actions,
