@@ -73,10 +73,12 @@ proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-api --test bootstrap
 	python3 client-py/generate.py
 
-## golden: writes the golden files anew, playthroughs and what else is pinned; GAME=faraway for one game
+## golden: writes the golden files anew, playthroughs, the client's list of games and what else is pinned; GAME=faraway for one game
 golden: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-games --test golden --test shown --test decisions
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-bots --test choices
+	$(MAKE) --no-print-directory $(BINARY)
+	python3 client-py/list_games.py $(BINARY)
 
 # The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
 $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml $(BINARY) | check-tools

@@ -15,6 +15,7 @@ import boardwire
 import boardwire.envs
 import boardwire.pettingzoo
 from boardwire import _status, errors
+from boardwire._server import find_binary
 
 MODULES = [boardwire, boardwire.envs, boardwire.pettingzoo]
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -51,13 +52,23 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert boardwire.__version__ == importlib.metadata.version("boardwire")
 
 
-def test_generated_code_is_fresh(tmp_path: Path) -> None:
-    loader = importlib.util.spec_from_file_location("generate", PACKAGE / "generate.py")
+def script(name: str) -> ModuleType:
+    """A script of the package's folder as a module."""
+    loader = importlib.util.spec_from_file_location(name, PACKAGE / f"{name}.py")
     assert loader is not None
     assert loader.loader is not None
-    generate = importlib.util.module_from_spec(loader)
-    loader.loader.exec_module(generate)
-    generate.generate(tmp_path)
+    module = importlib.util.module_from_spec(loader)
+    loader.loader.exec_module(module)
+    return module
+
+
+def test_the_list_of_games_is_fresh() -> None:
+    list_games = script("list_games")
+    assert list_games.LIST.read_text() == list_games.listed(find_binary()), "run `make golden`"
+
+
+def test_generated_code_is_fresh(tmp_path: Path) -> None:
+    script("generate").generate(tmp_path)
     fresh, kept = tmp_path / "boardwire" / "v1", PACKAGE / "src" / "boardwire" / "v1"
     names = {path.name for path in fresh.glob("*.py*")}
     assert names == {path.name for path in kept.glob("*.py*")}

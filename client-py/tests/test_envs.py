@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -40,6 +44,31 @@ def finish(env: Any, info: dict[str, Any]) -> tuple[float, dict[str, Any]]:
 def test_importing_registers_every_game_the_server_lists() -> None:
     assert {"boardwire/Faraway-v0"} <= set(IDS.values()) <= set(gymnasium.registry)
     assert boardwire.envs.register(GAMES) == list(IDS.values())
+
+
+WATCHED = """
+import sys
+starts = []
+sys.addaudithook(lambda event, _: starts.append(event) if event in FORBIDDEN else None)
+import boardwire, gymnasium
+print(starts, "boardwire/Faraway-v0" in gymnasium.registry)
+import subprocess
+subprocess.run(["true"], check=True)
+assert starts, "the watch sees nothing"
+"""
+
+
+def test_importing_starts_no_process_and_needs_no_binary(tmp_path: Path) -> None:
+    calls = ("fork", "forkpty", "exec", "posix_spawn", "spawn", "system")
+    forbidden = {"subprocess.Popen", *(f"os.{call}" for call in calls)}
+    told = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"FORBIDDEN = {forbidden}\n{WATCHED}"],
+        env={**os.environ, "BOARDWIRE_BINARY": str(tmp_path / "nothing")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "[] True\n"
 
 
 @pytest.mark.parametrize(

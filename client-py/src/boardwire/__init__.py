@@ -3,7 +3,7 @@
 `connect` gives a `Client`; a client describes games and creates or joins matches; a `Seat` observes, acts
 and resets; a `Batch` steps many environments at once. What goes wrong is a `BoardwireError`, whose kinds are
 in `boardwire.errors`. With Gymnasium installed, importing this package
-registers `boardwire/<Game>-v<version>` for every game that the installed server serves.
+registers `boardwire/<Game>-v<version>` for every game of the server that comes with it.
 """
 
 from importlib.metadata import version as _version

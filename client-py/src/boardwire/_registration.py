@@ -1,23 +1,17 @@
-"""Gymnasium's ids of the games served: asked of the server, so that a new game needs no line here.
+"""Gymnasium's ids of the games served, read from a list that is written anew with the goldens.
 
 Gymnasium looks ids up in a plain registry and has no hook for a whole namespace, and no plugins since
-1.0: ids must stand there before `make`. The installed binary lists its games in a few milliseconds, without
-a server, when this package is imported.
+1.0: ids must stand there before `make`. To import this package starts no process for that.
 """
 
 from __future__ import annotations
 
+import importlib.resources
 import importlib.util
 import json
-import subprocess
-import warnings
 from collections.abc import Iterable
 
-from ._server import find_binary
 from ._spec import Game
-from .errors import StartError
-
-_SECONDS = 30.0
 
 
 def environment_id(game: str, rules_version: int) -> str:
@@ -57,17 +51,7 @@ def _register(game: str, rules_version: int) -> str:
 
 
 def register_installed() -> None:
-    """Registers the games of the installed binary, where there are Gymnasium and a binary."""
-    if importlib.util.find_spec("gymnasium") is None:
-        return
-    try:
-        binary = find_binary()
-    except StartError:
-        return
-    try:
-        command = [str(binary), "games", "--json"]
-        listing = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS, text=True)
-        for game in json.loads(listing.stdout):
+    """Registers the games of the server that comes with this package, where there is Gymnasium."""
+    if importlib.util.find_spec("gymnasium") is not None:
+        for game in json.loads(importlib.resources.files("boardwire").joinpath("games.json").read_bytes()):
             _register(game["id"], game["rules_version"])
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as cause:
-        warnings.warn(f"{binary} does not list its games, so none is registered: {cause}", stacklevel=3)
