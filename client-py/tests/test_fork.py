@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import subprocess
 import sys
+import weakref
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
 from typing import Any
@@ -27,6 +30,7 @@ from processes import (
 )
 
 import boardwire
+from boardwire._stream import PlayStream, Stream
 
 # Python 3.12 and later warn of every fork beside threads, which grpcio always has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -119,6 +123,54 @@ def test_a_loaders_forked_workers_read_batches_of_their_own() -> None:
         for worker in workers:
             worker.join(20)
             assert worker.exitcode == 0
+
+
+def answers(seat_or_batch: boardwire.Seat | boardwire.Batch) -> Callable[[], object]:
+    """What tells whether the call of a stream is still there."""
+    if isinstance(seat_or_batch, boardwire.Batch):
+        stream: Stream[Any, Any] = seat_or_batch._stream._stream
+    else:
+        assert isinstance(seat_or_batch._carrier, PlayStream)
+        stream = seat_or_batch._carrier._stream
+    assert stream.is_open
+    return weakref.ref(stream._answers)
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Garbage is collected when a test says so."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_forgotten_batch_or_seat_leaves_its_stream_at_once(client: boardwire.Client) -> None:
+    batch = client.open_batch("faraway", environments=4)
+    half, other = batch.halves()
+    half.step(batch.reset().mask[half.rows].argmax(axis=1))
+    seat = client.create_match("faraway", players=["remote", "random"]).join(0).stream()
+    seat.observe()
+    calls = [answers(batch), answers(seat)]
+    del batch, half, other, seat
+    assert [call() for call in calls] == [None, None]
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_fork_collects_no_garbage_of_its_parent_since_grpcio_would_wait_there_for_ever(
+    client: boardwire.Client,
+) -> None:
+    seat = client.create_match("faraway", players=["remote", "random"]).join(0).stream()
+    seat.observe()
+    call = answers(seat)
+    cycle: list[object] = [seat]
+    cycle.append(cycle)
+    del seat, cycle
+    assert in_child(lambda: (gc.collect(), call() is not None)[1]) == b"True"
+    assert gc.get_freeze_count() == 0
+    gc.collect()
+    assert call() is None
 
 
 def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None:

@@ -155,7 +155,7 @@ def test_who_steps_a_batch_behind_its_clients_back_is_noticed(client: boardwire.
     with open_batch(client) as batch:
         step = batch.reset()
         other = boardwire.Batch(
-            client._connection, batch._about, batch.token, batch.spec, timeout=30, keep=False
+            client._connection, batch._stream.about, batch.token, batch.spec, timeout=30, keep=False
         )
         other.step(lowest(step.mask))
         with pytest.raises(StaleSequence) as caught:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import boardwire
-from boardwire import _convert
 from boardwire._channel import Stubs, bearer
 from boardwire._stream import PlayStream
 from boardwire.v1 import batch_service_pb2 as batch_pb
@@ -280,7 +279,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     mine, _ = opened(client)
     theirs, step = opened(client)
-    theirs.id = mine.id
+    theirs.id = theirs._stream.about.id = mine.id
     theirs.step(step.mask.argmax(axis=1))
 
 
@@ -461,7 +460,7 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
     def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
         request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
         answer = call(client, lambda on: on.batch.StepBatch, request, batch.token)
-        return _convert.batch_step(answer.step, batch.spec, batch._about)
+        return batch._stream.rows(answer.step)
 
     monkeypatch.setattr(boardwire.Batch, "step", step)
     with pytest.raises(boardwire.BoardwireError) as single:

@@ -11,7 +11,6 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _convert
 from ._batch_stream import BatchStream
 from ._channel import Connection
 from ._closing import GONE, Closing
@@ -72,13 +71,11 @@ class Batch(Closing):
         self.duplicate_deals = message.duplicate_deals
         self.seed = message.seed
         self.token = token
-        self._about = message
-        self._wire = np.dtype(f"<u{message.action_bytes}")
         self._connection = connection
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
-        self._stream = BatchStream(connection, token, self.environments, keep=keep, advice=self._advice)
-        self._whole = BatchPart(self, 0, self.environments)
+        self._stream = BatchStream(connection, token, message, spec, keep=keep, advice=self._advice)
+        self._whole = BatchPart(self._stream, 0, self.environments)
         self._closed = False
 
     def reset(
@@ -107,8 +104,7 @@ class Batch(Closing):
             seed=None if seed is None else operator.index(seed),
             seeds=() if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
         )
-        answer = self._stream.receive(self._stream.send(request, self._whole.rows), timeout)
-        return _convert.batch_step(answer, self.spec, self._about)
+        return self._stream.receive(self._stream.send(request, self._whole.rows), timeout)
 
     def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones.
@@ -142,7 +138,7 @@ class Batch(Closing):
         if not 1 <= count <= self.environments:
             raise ValueError(f"{self.environments} environments make no {count} parts")
         bounds = [self.environments * part // count for part in range(count + 1)]
-        return tuple(BatchPart(self, first, end - first) for first, end in pairwise(bounds))
+        return tuple(BatchPart(self._stream, first, end - first) for first, end in pairwise(bounds))
 
     def halves(self) -> tuple[BatchPart, BatchPart]:
         """Two parts, of which one is decided here while the other is being stepped by the server.
@@ -201,7 +197,7 @@ class Batch(Closing):
             advice=self._advice,
         )
         self._stream.note(self._whole.rows, answer.step)
-        return _convert.batch_step(answer.step, self.spec, self._about)
+        return self._stream.rows(answer.step)
 
     def close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""

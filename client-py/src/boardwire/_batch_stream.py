@@ -7,10 +7,13 @@ from collections import deque
 
 import numpy as np
 
+from . import _convert
 from ._channel import Connection
 from ._seat import WAIT_SECONDS
+from ._spec import GameSpec
 from ._status import refused
 from ._stream import Stream
+from ._types import BatchStep
 from .errors import ConnectionLost
 from .v1 import batch_pb2
 from .v1 import batch_service_pb2 as pb
@@ -54,19 +57,32 @@ class BatchStream:
     unanswered are sent again on the next one, and the server answers them as it did before, if it did: it
     carries none out twice. It remembers one answer for each run of environments, the last. So no request is
     sent while another that is about any of the same environments is unanswered: that one is awaited first.
+
+    Attributes:
+        about: What is known of the batch.
+        spec: The table's description.
     """
 
     def __init__(
-        self, connection: Connection, token: str, environments: int, *, keep: bool, advice: str
+        self,
+        connection: Connection,
+        token: str,
+        about: batch_pb2.Batch,
+        spec: GameSpec,
+        *,
+        keep: bool,
+        advice: str,
     ) -> None:
         """Nothing is sent yet; `advice` is for who loses the connection."""
+        self.about = about
+        self.spec = spec
         self._connection = connection
         self._keep = keep
         self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
             connection, token, lambda on: on.batch.RunBatch, advice=advice
         )
         self._unanswered: deque[Asked] = deque()
-        self._sequence = np.zeros(environments, dtype=np.uint64)
+        self._sequence = np.zeros(about.environments, dtype=np.uint64)
         self._resets = 0
 
     def send(self, request: BatchRequest, rows: slice) -> Asked:
@@ -89,7 +105,7 @@ class BatchStream:
         self._resets += isinstance(request, pb.ResetBatchRequest)
         return asked
 
-    def receive(self, asked: Asked, timeout: float) -> batch_pb2.BatchStep:
+    def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the answer to a request.
 
         Raises:
@@ -100,7 +116,11 @@ class BatchStream:
         asked.failed = False
         if answer.HasField("error"):
             raise refused(answer.error)
-        return answer.step
+        return self.rows(answer.step)
+
+    def rows(self, step: batch_pb2.BatchStep) -> BatchStep:
+        """The rows of an answer, by whichever way it came."""
+        return _convert.batch_step(step, self.spec, self.about)
 
     def may_answer(self, asked: Asked) -> bool:
         """Whether the answer to a request is still to come."""

@@ -5,6 +5,7 @@ grpcio is kept below this module: callers hand in and get messages, and catch `B
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections.abc import Callable
@@ -42,6 +43,28 @@ _UNKNOWN = tuple(kind.REASON for kind in (UnknownMatch, UnknownInvitation, Unkno
 #: What was opened before a fork: ending it here would wait for threads that did not come along, and speak
 #: on the parent's connection.
 inherited: list[object] = []
+
+
+class _Garbage:
+    """The same for what nobody holds any more: no forked process collects the garbage of its parent."""
+
+    def __init__(self) -> None:
+        self._is_frozen = False
+
+    def freeze(self) -> None:
+        # Whoever freezes objects for forks of their own knows best when they thaw.
+        self._is_frozen = not gc.get_freeze_count()
+        if self._is_frozen:
+            gc.freeze()
+
+    def thaw(self) -> None:
+        if self._is_frozen:
+            gc.unfreeze()
+
+
+if hasattr(os, "register_at_fork"):
+    _garbage = _Garbage()
+    os.register_at_fork(before=_garbage.freeze, after_in_parent=_garbage.thaw)
 
 _Req = TypeVar("_Req", contravariant=True)
 _Res = TypeVar("_Res", covariant=True)

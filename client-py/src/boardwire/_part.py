@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _convert
-from ._batch_stream import Asked
+from ._batch_stream import Asked, BatchStream
 from ._seat import WAIT_SECONDS
 from ._types import BatchStep
 from .errors import BatchActionOutOfRange
 from .v1 import batch_service_pb2 as pb
-
-if TYPE_CHECKING:
-    from ._batch import Batch
 
 
 class BatchPart:
@@ -27,11 +22,16 @@ class BatchPart:
         environments: How many it has.
     """
 
-    def __init__(self, batch: Batch, first: int, environments: int) -> None:
-        """Is called by `Batch.parts`."""
+    def __init__(self, stream: BatchStream, first: int, environments: int) -> None:
+        """Is called by `Batch.parts`.
+
+        It refers to the stream, not to the batch: the two would make a cycle, which keeps the stream of a
+        forgotten batch until garbage is collected. If a forked process does that, grpcio waits for ever.
+        """
         self.first = first
         self.environments = environments
-        self._batch = batch
+        self._stream = stream
+        self._wire = np.dtype(f"<u{stream.about.action_bytes}")
         self._asked: deque[Asked] = deque()
 
     @property
@@ -48,12 +48,12 @@ class BatchPart:
             actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
         """
         request = pb.StepBatchRequest(
-            batch_id=self._batch.id,
+            batch_id=self._stream.about.id,
             actions=self._bytes(actions),
             first=self.first,
             count=self.environments,
         )
-        self._asked.append(self._batch._stream.send(request, self.rows))
+        self._asked.append(self._stream.send(request, self.rows))
 
     def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received.
@@ -69,13 +69,12 @@ class BatchPart:
         """
         if not self._is_waiting():
             raise RuntimeError("nothing has been sent whose answer could be received")
-        asked, batch = self._asked[0], self._batch
+        asked = self._asked[0]
         try:
-            answer = batch._stream.receive(asked, timeout)
+            return self._stream.receive(asked, timeout)
         finally:
-            if not batch._stream.may_answer(asked):
+            if not self._stream.may_answer(asked):
                 self._asked.popleft()
-        return _convert.batch_step(answer, batch.spec, batch._about)
 
     def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
@@ -86,7 +85,7 @@ class BatchPart:
 
     def _is_waiting(self) -> bool:
         """Whether something has been sent and is still to be received."""
-        while self._asked and self._batch._stream.is_dropped(self._asked[0]):
+        while self._asked and self._stream.is_dropped(self._asked[0]):
             self._asked.popleft()
         return bool(self._asked)
 
@@ -94,15 +93,14 @@ class BatchPart:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
             raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        wire = self._batch._wire
-        if given.dtype == wire:
+        if given.dtype == self._wire:
             return given.tobytes()
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        most = np.iinfo(wire).max
+        most = np.iinfo(self._wire).max
         if given.min() < 0 or given.max() > most:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])
-            environment, action, known = self.first + at, int(given[at]), len(self._batch.spec.actions)
+            environment, action, known = self.first + at, int(given[at]), len(self._stream.spec.actions)
             raise BatchActionOutOfRange(
                 f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
                 metadata={
@@ -111,9 +109,9 @@ class BatchPart:
                     "actions": str(known),
                 },
             )
-        return given.astype(wire).tobytes()
+        return given.astype(self._wire).tobytes()
 
     def __repr__(self) -> str:
         """Names its environments."""
         last = self.first + self.environments - 1
-        return f"<environments {self.first} to {last} of {self._batch!r}>"
+        return f"<environments {self.first} to {last} of batch {self._stream.about.id}>"

@@ -213,13 +213,17 @@ class _Watchman:
         with self._condition:
             while True:
                 now = time.monotonic()
-                for watch in list(self._watches):
-                    if watch.due <= now:
-                        watch.disarm()
-                        watch.expired = True
-                        watch.cancel()
+                self._cancel_overdue(now)
                 self._wake = min((watch.due for watch in self._watches), default=float("inf"))
                 self._condition.wait(None if self._wake == float("inf") else self._wake - now)
+
+    def _cancel_overdue(self, now: float) -> None:
+        # On its own, so that the thread holds no watch, and no call, while it sleeps.
+        for watch in list(self._watches):
+            if watch.due <= now:
+                watch.disarm()
+                watch.expired = True
+                watch.cancel()
 
 
 _watchman = _Watchman()
