@@ -1,5 +1,6 @@
 //! The command line. Results go to stdout, everything else to stderr; exit codes are 0 good, 1 failed, 2 usage.
 
+mod agent_check;
 mod arena;
 mod games;
 mod lines;
@@ -36,6 +37,8 @@ enum Command {
     Play(play::PlayOne),
     /// Plays many matches of bots and prints win rates with 95 % intervals.
     Arena(arena::Arena),
+    /// Tells whether an agent in any language keeps the protocol.
+    AgentCheck(agent_check::AgentCheck),
     /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
     Score(lines::Score),
     /// Plays recorded games and compares every fact: JSON lines on stdin, JSON lines on stdout.
@@ -53,6 +56,7 @@ impl Cli {
             Command::Games(games) => games.run(),
             Command::Play(play) => play.run(),
             Command::Arena(arena) => arena.run(),
+            Command::AgentCheck(check) => check.run(),
             Command::Score(score) => score.run(),
             Command::Replay(replay) => replay.run(),
         }

@@ -1,0 +1,241 @@
+//! Whether an agent, in whatever language, keeps the protocol.
+//!
+//! A server of our own hosts matches for a command that plays a known policy; between the two stands a [`proxy`] that
+//! loses answers, cuts connections and delays. What was played is compared with what the policy plays here.
+
+mod expected;
+mod proxy;
+mod scenario;
+
+use std::collections::BTreeMap;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use boardwire_kernel::{Digest, Seat};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{Child, Command};
+
+use crate::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Phase, Role};
+use crate::edge::Origin;
+use crate::error::ServiceError;
+use crate::matches::Matches;
+use proxy::{Proxy, Toward, Verdict};
+pub use scenario::{Scenario, scenarios};
+use scenario::{Trouble, Who};
+
+/// How long every answer is held back where answers come late.
+const LATENESS: Duration = Duration::from_millis(15);
+/// How long our own seat takes for its first decisions where others have to wait for it.
+const PAUSE: Duration = Duration::from_millis(1_500);
+/// The most bytes of an agent's error output that are shown.
+const SHOWN: u64 = 4_000;
+
+/// How an episode ended: with how many plies, in which position.
+pub(crate) type End = (u32, Digest);
+
+/// The number, among the legal actions, of the one that the policy chooses: its own decisions in turn.
+fn choose(seen: &Observation) -> u32 {
+    let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).unwrap_or(u32::MAX))
+        .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
+        .collect();
+    legal[seen.decision as usize % legal.len()]
+}
+
+/// A server, and the command that is put to the test.
+pub struct Examiner {
+    /// The matches of the server.
+    pub matches: Arc<Matches>,
+    /// Where the server listens: `host:port`.
+    pub address: String,
+    /// The command and its first arguments; the server's address and an invitation follow.
+    pub command: Vec<String>,
+    /// How long a scenario may take.
+    pub limit: Duration,
+}
+
+impl Examiner {
+    /// Puts the command through a scenario.
+    ///
+    /// # Errors
+    /// What it did wrong, with what it said; or what went wrong here.
+    pub async fn examine(&self, scenario: &Scenario) -> anyhow::Result<()> {
+        if let Trouble::BadInvitation = scenario.trouble {
+            return self.examine_refusal().await;
+        }
+        let table = scenario.table(self.matches.tables())?;
+        let expected = expected::ends(&table, scenario).await?;
+        let settings = scenario.settings();
+        let arbiter = self.matches.create(None, Origin::Unknown, table, settings).await?;
+        let sitting = Arc::new(Sitting {
+            arbiter: Arc::clone(&arbiter),
+            trouble: Mutex::new(scenario.trouble.clone()),
+            ends: Mutex::default(),
+        });
+        let mut agents = vec![];
+        for (seat, code) in arbiter.invitations() {
+            match scenario.players[seat.index()] {
+                Who::Agent => {
+                    let watching = Arc::clone(&sitting);
+                    let gate = move |toward| {
+                        let sitting = Arc::clone(&watching);
+                        async move { sitting.judge(toward).await }
+                    };
+                    let proxy = Proxy::start(self.address.clone(), gate).await?;
+                    agents.push((self.start(&proxy.address, &code)?, proxy));
+                }
+                Who::Kit => {
+                    arbiter.join(seat, None)?;
+                    tokio::spawn(play(Arc::clone(&arbiter), seat));
+                }
+                Who::Random => {}
+            }
+        }
+        let played =
+            tokio::time::timeout(self.limit, sitting.until_over(scenario.episodes, &mut agents)).await;
+        arbiter.close(CloseReason::Host);
+        let played = played
+            .map_err(|_| anyhow::anyhow!("it had not played {} after {:?}", scenario.episodes(), self.limit));
+        let mut said = String::new();
+        let mut left = vec![];
+        for (agent, _proxy) in agents {
+            let (status, words) = self.end(agent).await?;
+            left.push(status);
+            said += &words;
+        }
+        let verdict =
+            played.and_then(|played| played).and_then(|()| sitting.compare(&expected)).and_then(|()| {
+                let bad = left.iter().find(|status| !status.is_some_and(|status| status.success()));
+                match bad {
+                    None => Ok(()),
+                    Some(Some(status)) => {
+                        anyhow::bail!("the match was closed, and it ended with {status}, not with 0")
+                    }
+                    Some(None) => anyhow::bail!("the match was closed, and it did not end"),
+                }
+            });
+        verdict.with_context(|| {
+            if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") }
+        })
+    }
+
+    /// An agent that nobody has invited must say so, and not wait for ever.
+    async fn examine_refusal(&self) -> anyhow::Result<()> {
+        let agent = self.start(&self.address, "00000000000000000000000000000000")?;
+        let (status, said) = self.end(agent).await?;
+        let status = status.context("nobody had invited it, and it did not end")?;
+        anyhow::ensure!(!status.success(), "nobody had invited it, and it ended with 0");
+        anyhow::ensure!(
+            !said.is_empty(),
+            "nobody had invited it, and it said nothing of that on standard error"
+        );
+        Ok(())
+    }
+
+    fn start(&self, address: &str, code: &str) -> anyhow::Result<Child> {
+        let [program, first @ ..] = self.command.as_slice() else { anyhow::bail!("there is no command") };
+        let mut command = Command::new(program);
+        command.args(first).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(Stdio::piped()).kill_on_drop(true);
+        command.spawn().with_context(|| format!("`{program}` cannot be started"))
+    }
+
+    /// Waits until an agent ends; gives how, none if it was killed, and what it said.
+    async fn end(&self, mut agent: Child) -> anyhow::Result<(Option<ExitStatus>, String)> {
+        let errors = agent.stderr.take();
+        let reading = tokio::spawn(async move {
+            let mut said = vec![];
+            if let Some(errors) = errors {
+                // What cannot be read was not said.
+                let _ = errors.take(SHOWN).read_to_end(&mut said).await;
+            }
+            String::from_utf8_lossy(&said).trim().to_owned()
+        });
+        let status = if let Ok(status) = tokio::time::timeout(self.limit, agent.wait()).await {
+            Some(status?)
+        } else {
+            agent.kill().await?;
+            None
+        };
+        Ok((status, reading.await?))
+    }
+}
+
+/// A match under examination.
+struct Sitting {
+    arbiter: Arc<Arbiter>,
+    /// What is still to be done to the agent.
+    trouble: Mutex<Trouble>,
+    /// How its episodes have ended.
+    ends: Mutex<BTreeMap<u32, End>>,
+}
+
+impl Sitting {
+    /// What becomes of bytes on their way. An agent is told of nothing that has not been seen here first.
+    async fn judge(&self, toward: Toward) -> Verdict {
+        let position = self.arbiter.position();
+        if self.arbiter.phase() == Phase::Over {
+            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            ends.entry(position.episode).or_insert((position.ply, position.digest));
+        }
+        let joined = self.arbiter.summary().joined;
+        let joined = self.arbiter.settings().remote().iter().all(|seat| joined.contains(seat));
+        let (verdict, resets) = {
+            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+            trouble.strike(toward, joined, &position)
+        };
+        if resets {
+            // It is there to reset, or has been closed.
+            let _ = self.arbiter.reset(Role::Host, None, None).await;
+        }
+        verdict
+    }
+
+    /// Waits until so many episodes are over; an agent that ends before has failed.
+    async fn until_over(&self, episodes: u32, agents: &mut [(Child, Proxy)]) -> anyhow::Result<()> {
+        let mut often = tokio::time::interval(Duration::from_millis(10));
+        loop {
+            often.tick().await;
+            let over = self.ends.lock().unwrap_or_else(PoisonError::into_inner).len();
+            if over >= episodes as usize {
+                return Ok(());
+            }
+            for (agent, _) in &mut *agents {
+                if let Some(status) = agent.try_wait()? {
+                    anyhow::bail!("it ended with {status} when {over} of {episodes} episodes were over");
+                }
+            }
+        }
+    }
+
+    fn compare(&self, expected: &BTreeMap<u32, End>) -> anyhow::Result<()> {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        for (episode, (plies, digest)) in expected {
+            let (own_plies, own_digest) =
+                ends.get(episode).with_context(|| format!("episode {episode} has not been played"))?;
+            anyhow::ensure!(
+                (plies, digest) == (own_plies, own_digest),
+                "episode {episode} ended after {own_plies} plies with digest {own_digest}; the policy ends it after \
+                 {plies} with {digest}"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Plays a seat of our own until the match is closed, and lets others wait at first.
+async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), ServiceError> {
+    loop {
+        let seen = arbiter.observe(seat, true, Extras::default()).await?;
+        if seen.pending.contains(seat) {
+            if seen.episode == 0 && seen.decision < 2 {
+                tokio::time::sleep(PAUSE).await;
+            }
+            let (episode, number, action) = (seen.episode, seen.decision, choose(&seen));
+            arbiter.act(seat, Decision { episode, number, action }).await?;
+        } else {
+            arbiter.reset(Role::Seat(seat), None, Some(seen.episode)).await?;
+        }
+    }
+}

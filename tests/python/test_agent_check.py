@@ -1,0 +1,49 @@
+"""The conformance kit passes an agent that keeps the protocol, and finds each thing that one does wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from boardwire._server import find_binary
+
+FLAWED = Path(__file__).with_name("flawed_agent.py")
+
+
+def examine(flaw: str, only: str) -> subprocess.CompletedProcess[str]:
+    limit = "60" if flaw == "none" else "8"
+    command = [str(find_binary()), "agent-check", "--limit", limit, "--only", only]
+    agent = [sys.executable, str(FLAWED), flaw]
+    return subprocess.run([*command, "--", *agent], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "only", "said"),
+    [
+        ("none", "rauha", "12 of 12 passed"),
+        ("none", "nobody has invited it", "1 of 1 passed"),
+        ("lowest", "rauha, 2 seats: an episode", "the policy ends it after"),
+        ("one episode", "rauha, 2 seats: three episodes", "when 1 of 3 episodes were over"),
+        ("gives up", "rauha, 2 seats: answers are lost", "ended with exit status: 1"),
+        ("joins twice", "rauha, 2 seats: the answer to the join is lost", "has been joined already"),
+        ("stubborn", "rauha, 2 seats: the host resets", "is not due"),
+        ("impatient", "rauha, 2 seats: another seat takes its time", "Deadline Exceeded"),
+        ("endless", "rauha, 2 seats: an episode", "and it did not end"),
+        ("fails at the end", "rauha, 2 seats: an episode", "and it ended with exit status: 3, not with 0"),
+        ("silent", "nobody has invited it", "it said nothing of that on standard error"),
+        ("content", "nobody has invited it", "and it ended with 0"),
+    ],
+)
+def test_each_flaw_is_found(flaw: str, only: str, said: str) -> None:
+    examined = examine(flaw, only)
+    assert said in examined.stdout, examined.stdout + examined.stderr
+    assert (examined.returncode == 0) == (flaw == "none")
+
+
+def test_what_cannot_be_examined_is_an_error() -> None:
+    nothing = examine("none", "chess")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "has `chess` in its name" in nothing.stderr
