@@ -73,10 +73,11 @@ proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-api --test bootstrap
 	python3 client-py/generate.py
 
-## golden: writes the golden files anew, playthroughs, the client's list of games and what else is pinned; GAME=faraway for one game
+## golden: writes the golden files anew: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
 golden: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-games --test golden --test shown --test decisions
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-bots --test choices
+	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-server --lib vectors
 	$(MAKE) --no-print-directory $(BINARY)
 	python3 client-py/list_games.py $(BINARY)
 

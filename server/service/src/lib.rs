@@ -23,3 +23,5 @@ pub mod run;
 mod secret;
 mod status;
 pub mod tables;
+#[cfg(test)]
+mod vectors;

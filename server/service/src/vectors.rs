@@ -1,0 +1,268 @@
+//! The vectors in `tests/vectors` that clients in any language are checked against, made from what is served.
+//!
+//! `make golden` writes them anew.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use boardwire_api::v1;
+use boardwire_games::Registry;
+use boardwire_kernel::{ActionSet, BOT_STREAM, Digest, Key, RngStream, Seat, Viewer};
+use prost::Message as _;
+use serde_json::{Map, Value, json};
+
+use crate::arbiter::{Opened, Player, SeedSource};
+use crate::batch::{Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
+use crate::convert;
+use crate::pool::Pool;
+use crate::secret::hex;
+use crate::tables::{Table, Tables};
+
+const SEED: u64 = 7;
+
+fn tables() -> Tables {
+    Tables::new(Registry::load(|_| None).expect("the catalogues are valid"))
+}
+
+/// Compares a file with what it is to hold, or writes it.
+fn pinned(name: &str, vectors: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors").join(name);
+    let text = lines(vectors, 4) + "\n";
+    if std::env::var_os("BOARDWIRE_BLESS").is_some() {
+        std::fs::write(&path, &text).expect("the vectors can be written");
+    }
+    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == known, "tests/vectors/{name} is stale: `make golden` writes it anew");
+}
+
+/// JSON with a line for each member of what is nested up to this deep.
+fn lines(value: &Value, depth: usize) -> String {
+    let broken =
+        |open: &str, members: Vec<String>, close: &str| format!("{open}\n{}\n{close}", members.join(",\n"));
+    match value {
+        Value::Array(members) if depth > 0 => {
+            broken("[", members.iter().map(|member| lines(member, depth - 1)).collect(), "]")
+        }
+        Value::Object(members) if depth > 0 => {
+            let member = |(name, member): (&String, &Value)| {
+                format!("{}: {}", Value::from(name.as_str()), lines(member, depth - 1))
+            };
+            broken("{", members.iter().map(member).collect(), "}")
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// The values of a view by field, each as a list in the order of its bytes.
+fn values(fields: &[v1::ViewField], view: &[u8]) -> Value {
+    let decoded = |field: &v1::ViewField| {
+        let count: u32 = field.axes.iter().map(|axis| axis.size).product();
+        let width = if field.max > 255 { 2 } else { 1 };
+        let bytes = &view[field.offset as usize..][..count as usize * width];
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u32::from(low));
+        let values: Vec<u32> = bytes.chunks(width).map(number).collect();
+        (field.name.clone(), json!(values))
+    };
+    Value::Object(fields.iter().map(decoded).collect::<Map<_, _>>())
+}
+
+fn layout(fields: &[v1::ViewField]) -> Value {
+    let of = |field: &v1::ViewField| {
+        let axes: Vec<Value> = field.axes.iter().map(|axis| json!([axis.name, axis.size])).collect();
+        json!({"name": field.name, "offset": field.offset, "axes": axes, "max": field.max})
+    };
+    fields.iter().map(of).collect()
+}
+
+fn spec(tables: &Tables, table: &Table) -> v1::GameSpec {
+    let served = tables.served(table.rules.info().id).expect("it is served");
+    convert::spec(&served, table)
+}
+
+/// Views of both seats and the public at the deal, in the middle and at the end of a game.
+#[test]
+fn views_and_masks() {
+    let tables = tables();
+    let mut games = vec![];
+    for game in Registry::IDS {
+        let table = tables.table(game, 2, []).expect("a table");
+        let spec = spec(&tables, &table);
+        let mut play = Arc::clone(&table.rules).deal(SEED.into());
+        let mut rng = RngStream::new(SEED, BOT_STREAM);
+        let mut positions = vec![];
+        loop {
+            let over = play.pending().is_empty();
+            if over || [0, 1, 20].contains(&play.ply()) {
+                for viewer in [Viewer::Seat(Seat::new(0)), Viewer::Seat(Seat::new(1)), Viewer::Public] {
+                    positions.push(position(&spec, &table, &*play, viewer));
+                }
+            }
+            let Some(seat) = play.pending().lowest() else { break };
+            let mut legal = play.legal(seat);
+            play.apply(seat, rng.draw(&mut legal).into()).expect("it is legal");
+        }
+        games.push(json!({
+            "game": game,
+            "seats": 2,
+            "seed": SEED.to_string(),
+            "spec_digest": spec.spec_digest,
+            "actions": spec.actions.iter().map(|action| &action.label).collect::<Vec<_>>(),
+            "fields": layout(&spec.fields),
+            "public_fields": layout(&spec.public_fields),
+            "positions": positions,
+        }));
+    }
+    pinned("views.json", &Value::Array(games));
+}
+
+fn position(spec: &v1::GameSpec, table: &Table, play: &dyn crate::play::Play, viewer: Viewer) -> Value {
+    let info = table.rules.info();
+    let mut view = vec![0; info.layout_for(viewer).bytes()];
+    play.view(viewer, &mut view);
+    let (seat, fields) = match viewer {
+        Viewer::Seat(seat) => (json!(seat.number()), &spec.fields),
+        Viewer::Public => (Value::Null, &spec.public_fields),
+    };
+    let mut shown =
+        json!({"seat": seat, "ply": play.ply(), "view": hex(&view), "values": values(fields, &view)});
+    if let Viewer::Seat(seat) = viewer {
+        let (legal, mut mask) = (play.legal(seat), vec![0; info.actions.mask_bytes()]);
+        legal.write_bits(&mut mask);
+        shown["mask"] = json!(hex(&mask));
+        shown["legal"] = json!(legal.iter().collect::<Vec<_>>());
+    }
+    shown
+}
+
+/// Messages with the rows of batches, and what they say.
+#[test]
+fn steps_of_batches() {
+    let tables = tables();
+    let pool = Pool::new(1).expect("a thread starts");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let mut batches = vec![];
+    for game in Registry::IDS {
+        let table = tables.table(game, 2, []).expect("a table");
+        let bot = Player::Bot(boardwire_bots::Bot::Random);
+        let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("a learner");
+        let line_ups = vec![line_up([Player::Remote, bot]), line_up([Player::Remote, Player::Remote])];
+        let columns = Columns { scores: true, final_views: true, episodes: true };
+        let plan = Plan { columns, autoreset: Autoreset::SameStep, ..Plan::of(line_ups) };
+        let opening = Opening { plan, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
+        let batch = Batch::open(String::new(), Arc::clone(&table), opening, &pool);
+        let batch = runtime.block_on(batch).expect("it is opened");
+        let mut shown = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
+        let mut steps = vec![step(&table, &convert::step(shown.clone()))];
+        while steps.len() < 3 {
+            let bytes = shown.mask.len() / 3;
+            let lowest = |mask: &[u8]| (0..=255_u8).find(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1);
+            let actions: Vec<u8> = shown.mask.chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
+            shown = runtime.block_on(batch.step(0, 0, actions.into(), None)).expect("it is legal");
+            // The first step, and the first in which an episode ends.
+            if steps.len() == 1 || !shown.ended.is_empty() {
+                steps.push(step(&table, &convert::step(shown.clone())));
+            }
+        }
+        batches.push(json!({"game": game, "seats": 2, "learners": 2, "environments": 3, "steps": steps}));
+    }
+    pinned("steps.json", &Value::Array(batches));
+}
+
+fn step(table: &Table, step: &v1::BatchStep) -> Value {
+    let info = table.rules.info();
+    let mask = |bytes: &[u8]| {
+        (0..8 * bytes.len()).filter(|at| bytes[at / 8] >> (at % 8) & 1 == 1).collect::<Vec<_>>()
+    };
+    let numbers = |column: &[u8]| {
+        column.chunks(4).map(|four| u32::from_le_bytes(four.try_into().expect("four"))).collect::<Vec<_>>()
+    };
+    let signed = |column: &[u8]| numbers(column).into_iter().map(u32::cast_signed).collect::<Vec<_>>();
+    let rewards = numbers(&step.reward).into_iter().map(f32::from_bits).collect::<Vec<_>>();
+    let views = |column: &[u8]| column.chunks(info.layout.bytes()).map(hex).collect::<Vec<_>>();
+    json!({
+        "message": hex(&step.encode_to_vec()),
+        "first": step.first,
+        "sequence": step.sequence,
+        "seat": step.seat.to_vec(),
+        "flags": step.flags.to_vec(),
+        "ply": numbers(&step.ply),
+        "reward": rewards.chunks(2).collect::<Vec<_>>(),
+        "legal": step.mask.chunks(info.actions.mask_bytes()).map(mask).collect::<Vec<_>>(),
+        "episode": numbers(&step.episode),
+        "ended": numbers(&step.ended),
+        "scores": signed(&step.scores).chunks(2).collect::<Vec<_>>(),
+        "ranks": step.ranks.chunks(2).collect::<Vec<_>>(),
+        "final_view": views(&step.final_view),
+        "view": views(&step.view),
+    })
+}
+
+/// Where chance comes from: words of streams, draws, the seeds of episodes, and what is dealt from a seed.
+#[test]
+fn seeds_and_deals() {
+    let tables = tables();
+    let seeds = [0, 1, SEED, u64::MAX];
+    let streams = seeds.iter().flat_map(|&seed| [0, 1, BOT_STREAM].map(|stream| (seed, stream)));
+    let streams: Vec<Value> = streams
+        .map(|(seed, stream)| {
+            let mut rng = RngStream::new(seed, stream);
+            let below: Vec<[u32; 2]> =
+                [2, 6, 68, 1_000, 3 << 30].iter().map(|&n| [n, rng.below(n)]).collect();
+            let mut set = ActionSet::first(8);
+            let drawn: Vec<u8> = (0..8).map(|_| rng.draw(&mut set)).collect();
+            let mut shuffled: Vec<u8> = (0..8).collect();
+            rng.shuffle(&mut shuffled);
+            let words = rng.words();
+            json!({
+                "seed": seed.to_string(), "stream": stream.to_string(), "below": below, "draw_from_0_to_7": drawn,
+                "shuffle_of_0_to_7": shuffled, "words_used": words,
+            })
+        })
+        .collect();
+    let episode = |(environment, episode): (u64, u64)| {
+        let seed = RngStream::resume(SEED.into(), environment, 2 * episode).seed();
+        json!({"environment": environment, "episode": episode, "seed": seed.to_string()})
+    };
+    let episodes: Vec<Value> = [(0, 0), (0, 1), (1, 0), (41, 9)].into_iter().map(episode).collect();
+    let mut deals = vec![];
+    for game in Registry::IDS {
+        let table = tables.table(game, 2, []).expect("a table");
+        for seed in seeds {
+            let play = Arc::clone(&table.rules).deal(seed.into());
+            let mut views = vec![];
+            for seat in Seat::all(2) {
+                let mut view = vec![0; table.rules.info().layout.bytes()];
+                play.view(seat.into(), &mut view);
+                views.push(hex(&view));
+            }
+            deals.push(json!({"game": game, "seats": 2, "seed": seed.to_string(), "views": views}));
+        }
+    }
+    let vectors = json!({
+        "streams": streams,
+        "batch_episodes": {"batch_seed": SEED.to_string(), "episodes": episodes},
+        "deals": deals,
+    });
+    pinned("seeds.json", &vectors);
+}
+
+#[test]
+fn commitments() {
+    let commitment = |match_id: &str, episode: u32, key: Key, salt: [u8; 16]| {
+        let spec = Digest::of_bytes(match_id.as_bytes());
+        let opened = Opened { source: SeedSource::Drawn, key, salt };
+        json!({
+            "match_id": match_id,
+            "episode": episode,
+            "spec_digest": spec.to_string(),
+            "key": hex(key.as_bytes()),
+            "salt": hex(&salt),
+            "seed_commitment": hex(&opened.commitment(match_id, episode, &spec)),
+        })
+    };
+    let vectors = [
+        commitment(&"0".repeat(32), 0, SEED.into(), [0; 16]),
+        commitment("0123456789abcdef0123456789abcdef", 258, u64::MAX.into(), *b"sixteen of salt."),
+    ];
+    pinned("commitments.json", &json!(vectors));
+}
