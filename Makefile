@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-node build lint fmt proto golden bench soak abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-node build lint fmt proto release-proto golden bench soak abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -61,6 +61,7 @@ lint: build
 	$(PYTHON) -m ruff format --check client-py tests/python tests/node tests/abuse bench
 	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
+	cd proto && ../$(VENV)/bin/buf breaking --against released.binpb
 
 fmt: build
 	cargo fmt --all
@@ -72,6 +73,10 @@ fmt: build
 proto: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-api --test bootstrap
 	python3 client-py/generate.py
+
+## release-proto: takes the protocol as it stands for the one that later changes must not break; at a release only
+release-proto: build
+	cd proto && ../$(VENV)/bin/buf build --exclude-source-info --output released.binpb
 
 ## golden: writes the golden files anew: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
 golden: | check-tools
