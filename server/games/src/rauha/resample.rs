@@ -38,10 +38,8 @@ impl Rauha {
             }
         }
         let (round, picks) = (state.round(), state.picks());
-        if picks < 3 {
-            for satellite in Seat::all(self.seats) {
-                state.pack_mut(round, satellite)[picks..].sort_unstable();
-            }
+        for satellite in Seat::all(self.seats) {
+            state.pack_mut(round, satellite)[picks..].sort_unstable();
         }
         self.redraw_kept_cards(state, viewer, rng);
     }
