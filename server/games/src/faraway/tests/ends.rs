@@ -113,6 +113,19 @@ fn r11_the_shortest_region_of_the_line_breaks_ties() {
 }
 
 #[test]
+fn a_score_is_explained_card_by_card() {
+    // FA-6.5: a line for every region and every sanctuary placed, and for nothing else.
+    let mut state = finished(&[[27, 14, 29, 38, 50, 13, 57, 26], [1, 2, 3, 4, 5, 6, 7, 8]]);
+    state.placed[seat(0)] = [0, 15, 0, 44, 0, 24, 0].map(SanctuaryId::of_row);
+    let lines = table(2, "basic").explain(&state, seat(0));
+    let regions = [(27, 4), (14, 8), (29, 2), (38, 0), (50, 0), (13, 2), (57, 0), (26, 0)];
+    let regions = regions.map(|(id, points)| (format!("region {id}"), points));
+    let sanctuaries = [(15, 4), (44, 5), (24, 0)].map(|(id, points)| (format!("sanctuary {id}"), points));
+    let expected = regions.into_iter().chain(sanctuaries);
+    assert!(lines.iter().map(|line| (line.source.clone(), line.points)).eq(expected), "{lines:?}");
+}
+
+#[test]
 fn every_reachable_position_passes_the_audit_and_others_do_not() {
     // FA-7.1, FA-7.2, FA-7.3
     for seats in 2..=6 {

@@ -3,8 +3,8 @@
 use boardwire_kernel::{Game, RngStream};
 use serde_json::Value;
 
-use super::{catalogue, fame};
-use crate::faraway::Faraway;
+use super::{catalogue, fame, table};
+use crate::faraway::{Card, Faraway};
 
 #[test]
 fn the_worked_example_scores_25() {
@@ -162,4 +162,28 @@ fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
         let turned: Vec<u8> = sanctuaries.iter().rev().copied().collect();
         assert_eq!(fame(&line, &turned).total(), got.total());
     }
+}
+
+#[test]
+fn the_bound_of_scores_gives_every_card_the_most_it_can_see() {
+    // FA-6.3, FA-R7: any 8 regions and 7 sanctuaries show this much of each symbol, and at most three whole sets.
+    let cards = catalogue();
+    let greatest = |mut values: Vec<u32>, count: usize| -> u32 {
+        values.sort_unstable();
+        values.iter().rev().take(count).sum()
+    };
+    let best = |worth: &dyn Fn(&Card) -> u32| {
+        let [regions, sanctuaries] =
+            [&cards.regions, &cards.sanctuaries].map(|cards| cards.iter().map(worth).collect());
+        greatest(regions, 8) + greatest(sanctuaries, 7)
+    };
+    let seen: Vec<u32> = (0..9).map(|at| best(&|card| card.symbols.0[at].into())).collect();
+    let pays = |card: &Card| {
+        let quest = &card.quest;
+        let symbols: u32 =
+            quest.per.0.iter().zip(&seen).map(|(&points, seen)| u32::from(points) * seen).sum();
+        symbols + u32::from(quest.flat) + 3 * u32::from(quest.per_set)
+    };
+    let game = table(2, "basic");
+    assert_eq!(game.info().scores, (0, i32::try_from(best(&pays)).expect("some hundreds")));
 }
