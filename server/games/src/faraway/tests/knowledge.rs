@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Episode, Game, RngStream, testkit, testkit::Shown};
+use boardwire_kernel::{Axis, Episode, Game, RngStream, testkit, testkit::Shown};
 
 use super::{VARIANTS, climbing_game, explore, play, region, scripted, seat, table};
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
@@ -59,6 +59,16 @@ fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
         assert_eq!(of("sanctuary_deck"), [state.sanctuary_deck]);
         let order = state.order[..3].iter().map(|other| (other.number() + 3 - number) % 3 + 1);
         assert_eq!(of("order"), order.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_order_is_shown_by_turn_and_what_belongs_to_seats_by_seat() {
+    // FA-4.1, FA-5.1
+    let game = table(3, "basic");
+    for (name, axis) in [("order", "turn"), ("pending", "seat"), ("dealt", "seat"), ("owed", "seat")] {
+        let field = game.info().layout.fields.iter().find(|field| field.name == name);
+        assert_eq!(field.expect("a known field").axes, [Axis::new(axis, 3)], "{name}");
     }
 }
 
