@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-node build lint fmt proto release-proto golden bench soak abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-node build lint fmt proto release-proto golden mutants bench soak abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -85,6 +85,10 @@ golden: | check-tools
 	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-server --lib vectors
 	$(MAKE) --no-print-directory $(BINARY)
 	python3 client-py/list_games.py $(BINARY)
+
+## mutants: changes the rules of one game place by place and lists the changes that no test notices; GAME=faraway, ARGS="--shard 0/4" for some
+mutants: | check-tools
+	tools/mutants.sh $(GAME) $(ARGS)
 
 # The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
 $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml $(BINARY) | check-tools

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Changes the rules of one game wherever cargo-mutants knows how to, one place at a time, and lists the changes that no
+# test notices: `tools/mutants.sh faraway`. What follows the game chooses among the mutants as it does for
+# `cargo mutants --list`: `--shard 0/4 --sharding round-robin`, `-F scoring.rs`.
+#
+# Three rounds, each with the mutants that the round before left: the quick tests of the game, which notice most within
+# a second; the laws, playthroughs and counts; all tests of the game. The mutants live in a copy of the sources below
+# target/mutants/<game>, so the sources can be worked on meanwhile; the lists of mutants are there as well.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage="usage: tools/mutants.sh faraway|rauha|golden_compass [--shard K/N] [-F REGEX]"
+game=${1:?$usage}
+shift
+rules=server/games/src/$game
+[ -d "$rules" ] || { echo "$usage" >&2; exit 2; }
+
+tools=$PWD/target/tools
+[ -x "$tools/bin/cargo-mutants" ] || cargo install cargo-mutants --locked --root "$tools"
+export PATH="$tools/bin:$PATH"
+
+out=$PWD/target/mutants/$game
+mkdir -p "$out/tree"
+rm -f "$out"/*.txt
+export CARGO_TARGET_DIR=$out/build CARGO_PROFILE_DEV_DEBUG=false GAME=$game
+# Cargo runs the tests of the host's programs by what this variable names.
+host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+export "CARGO_TARGET_${host}_RUNNER=$PWD/tools/bounded.sh"
+
+# Only what differs is copied, so that an unchanged file is not compiled again.
+git ls-files -co --exclude-standard | while IFS= read -r file; do
+    [ -f "$file" ] || continue
+    cmp -s "$file" "$out/tree/$file" || { mkdir -p "$out/tree/$(dirname "$file")" && cp "$file" "$out/tree/$file"; }
+done
+cd "$out/tree"
+
+files=()
+for part in turn legal scoring sets view memory resample; do
+    files+=(-f "$rules/$part.rs" -f "$rules/$part/**/*.rs")
+done
+cargo mutants --list "${files[@]}" | sort >"$out/all.txt"
+cargo mutants --list "${files[@]}" "$@" | sort >"$out/missed.txt"
+cp "$out/missed.txt" "$out/chosen.txt"
+
+# Tries the mutants missed so far with the tests of some targets; the other mutants count as caught before.
+round() {
+    local name=$1 profile=$2 targets=() status=0
+    shift 2
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        targets+=(-C "$1")
+        shift
+    done
+    [ -s "$out/missed.txt" ] || return 0
+    echo "== $name: $(wc -l <"$out/missed.txt") mutants"
+    rm -rf "$out/mutants.out"
+    mkdir "$out/mutants.out"
+    comm -23 "$out/all.txt" "$out/missed.txt" >"$out/mutants.out/caught.txt"
+    nice cargo mutants --in-place --iterate --output "$out" --colors never --profile "$profile" \
+        "${files[@]}" "${targets[@]}" "$@" || status=$?
+    # 2: some were missed; 3: some ran out of time, which is noticed as well.
+    [ "$status" -eq 0 ] || [ "$status" -eq 2 ] || [ "$status" -eq 3 ] || exit "$status"
+    for kind in caught unviable timeout; do
+        cat "$out/mutants.out/$kind.txt" >>"$out/$kind.txt"
+    done
+    sort "$out/mutants.out/missed.txt" >"$out/missed.txt"
+}
+
+# These take seconds each; a name that is no more does no harm.
+slow=(drawn_as_enumerated every_world_drawn_has positions_of_a_deck_that_ran_round random_tableaus resample_forgets
+    exactness:: no_line_makes the_one_number_leader spores_stay
+    a_catalogue_of_other_sizes is_never_accepted a_snapshot_with memor worlds_are_equally)
+
+# Without optimisation a mutant is built soonest, and tests of milliseconds need none.
+round "quick tests" dev --lib -- -- "$game::" "${slow[@]/#/--skip=}"
+BOARDWIRE_LAW_GAMES=3 round "laws and goldens" mutants --test={golden,decisions,shown,perft,laws}
+round "all tests" mutants --lib -- -- "$game::"
+
+echo
+for kind in chosen unviable caught timeout missed; do
+    touch "$out/$kind.txt"
+    printf '%-9s%4d\n' "$kind" "$(wc -l <"$out/$kind.txt")"
+done
+cat "$out/missed.txt"
+[ ! -s "$out/missed.txt" ]
