@@ -1,6 +1,16 @@
-//! The messages and services of `boardwire.v1`, generated from `proto/` and never edited.
+//! Boardwire's protocol in Rust: the messages of `boardwire.v1`, and with feature
+//! - `client` (the default) the stubs that agents call a server with; [`client`] says how to write one;
+//! - `server` the traits that a server fulfils. Agents need none of it, and without it no server is built.
 //!
-//! `make proto` writes them anew; `tests/bootstrap.rs` proves them fresh.
+//! The code is generated from `proto/` and never edited. `make proto` writes it anew; `tests/bootstrap.rs` proves
+//! it fresh. [`FILES`] and [`DESCRIPTORS`] are the protocol itself, for whoever has no repository at hand.
+
+#[cfg(feature = "client")]
+pub mod client;
+
+mod files {
+    include!("gen/files.rs");
+}
 
 /// The generated code.
 #[allow(
@@ -15,5 +25,12 @@
 #[path = "gen/boardwire.v1.rs"]
 pub mod v1;
 
-/// The protocol as a serialised `FileDescriptorSet`, for reflection.
+pub use tonic;
+pub use tonic_types;
+
+/// The protocol as text, with what it imports but for the well-known types: paths as imports name them, and contents.
+pub const FILES: &[(&str, &str)] = files::FILES;
+
+/// The protocol as a serialised `FileDescriptorSet`, with all that it imports: for reflection, and for tools that
+/// read no text.
 pub const DESCRIPTORS: &[u8] = include_bytes!("gen/boardwire.v1.bin");

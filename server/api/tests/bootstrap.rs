@@ -1,25 +1,59 @@
 //! Generates the code aside and compares it with what is committed; `make proto` commits it anew.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+/// The files of the protocol, and what clients need to read refusals with, in the order of their paths.
+const FILES: &[&str] = &[
+    "boardwire/v1/batch.proto",
+    "boardwire/v1/batch_service.proto",
+    "boardwire/v1/catalog.proto",
+    "boardwire/v1/match.proto",
+    "boardwire/v1/match_service.proto",
+    "boardwire/v1/observation.proto",
+    "google/rpc/error_details.proto",
+    "google/rpc/status.proto",
+];
+
+/// What is generated.
+const GENERATED: &[&str] = &["boardwire.v1.rs", "boardwire.v1.bin", "files.rs"];
+
+fn protocol() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
+}
 
 /// Generates into `out`, without `protoc`.
 fn generate(out: &Path) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
-    let files = ["batch", "batch_service", "catalog", "match", "match_service", "observation"];
-    let files = files.map(|name| format!("boardwire/v1/{name}.proto"));
-    let mut compiler = protox::Compiler::new([&root]).expect("the proto folder can be read");
+    let mut compiler = protox::Compiler::new([protocol()]).expect("the proto folder can be read");
     compiler.include_imports(true).include_source_info(true);
-    compiler.open_files(files).expect("the protocol compiles");
+    compiler.open_files(FILES).expect("the protocol compiles");
     tonic_prost_build::configure()
         .out_dir(out)
         .bytes(".")
         .btree_map(".")
         .extern_path(".google.rpc", "::tonic_types::pb")
+        .client_mod_attribute(".", "#[cfg(feature = \"client\")]")
+        .server_mod_attribute(".", "#[cfg(feature = \"server\")]")
         .compile_fds(compiler.file_descriptor_set())
         .expect("the code can be generated");
     compiler.include_source_info(false);
     std::fs::write(out.join("boardwire.v1.bin"), compiler.encode_file_descriptor_set())
         .expect("the descriptors can be written");
+    std::fs::write(out.join("files.rs"), texts()).expect("the texts can be written");
+}
+
+/// The protocol's text as a constant.
+fn texts() -> String {
+    let mut code = "pub(super) const FILES: &[(&str, &str)] = &[\n".to_owned();
+    for name in FILES {
+        let text = std::fs::read_to_string(protocol().join(name)).expect("the protocol can be read");
+        let mut quote = "#".to_owned();
+        while text.contains(&format!("\"{quote}")) {
+            quote.push('#');
+        }
+        write!(code, "(\"{name}\", r{quote}\"{text}\"{quote}),\n\n").expect("a string grows");
+    }
+    code + "];\n"
 }
 
 fn committed() -> PathBuf {
@@ -33,9 +67,37 @@ fn the_generated_code_is_fresh() {
     }
     let aside = tempfile::tempdir().expect("a temporary folder");
     generate(aside.path());
-    for name in ["boardwire.v1.rs", "boardwire.v1.bin"] {
+    for name in GENERATED {
         let fresh = std::fs::read(aside.path().join(name)).expect("it was just generated");
         let old = std::fs::read(committed().join(name)).unwrap_or_default();
         assert!(fresh == old, "src/gen/{name} is stale: `make proto` writes it anew");
+    }
+}
+
+#[test]
+fn every_file_of_the_protocol_is_generated_from() {
+    for package in ["boardwire/v1", "google/rpc"] {
+        for file in std::fs::read_dir(protocol().join(package)).expect("the protocol can be read") {
+            let name = file.expect("a file").file_name();
+            let path = format!("{package}/{}", name.to_str().expect("a plain name"));
+            assert!(FILES.contains(&path.as_str()), "{path} is missing from the list of this test");
+        }
+    }
+}
+
+#[test]
+fn stubs_are_built_for_clients_and_traits_for_servers_alone() {
+    let aside = tempfile::tempdir().expect("a temporary folder");
+    generate(aside.path());
+    let code = std::fs::read_to_string(aside.path().join("boardwire.v1.rs")).expect("it was just generated");
+    for side in ["client", "server"] {
+        let wanted = format!("#[cfg(feature = \"{side}\")]");
+        let mut services = 0;
+        for (module, _) in code.match_indices(&format!("_{side} {{\n")) {
+            let head = code[..module].rfind("/// Generated").expect("each begins so");
+            assert!(code[head..module].contains(&wanted), "{}", &code[head..module]);
+            services += 1;
+        }
+        assert_eq!(services, 3, "modules for the {side} side");
     }
 }

@@ -1,6 +1,6 @@
 //! Dependencies between our crates point one way, and the pure crates have no impure ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
@@ -26,14 +26,35 @@ const PURE: &[&str] = &[
     "thiserror",
 ];
 
-fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
+/// The features of all that a crate needs with these of its own: `tonic/channel` and so on.
+fn features_needed_by(package: &str, features: &str) -> BTreeSet<String> {
+    let own = ["--package", package, "--no-default-features", "--features", features];
+    let shape = ["--edges=normal", "--prefix=none", "--format={p}|{f}", "--locked", "--offline"];
+    let needed = cargo(&[&["tree"], &own[..], &shape[..]].concat());
+    let mut all = BTreeSet::new();
+    for line in needed.lines() {
+        let (package, features) = line.split_once('|').expect("the format has it");
+        let name = package.split(' ').next().expect("a name");
+        let features = features.trim_end_matches(" (*)").split(',');
+        all.extend(features.map(|feature| format!("{name}/{feature}")));
+    }
+    all
+}
+
+/// What cargo prints.
+fn cargo(args: &[&str]) -> String {
     let out = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--no-deps", "--locked", "--offline"])
+        .args(args)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    let metadata: Value = serde_json::from_slice(&out.stdout).expect("cargo prints JSON");
+    String::from_utf8(out.stdout).expect("cargo prints UTF-8")
+}
+
+fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
+    let out = cargo(&["metadata", "--format-version=1", "--no-deps", "--locked", "--offline"]);
+    let metadata: Value = serde_json::from_str(&out).expect("cargo prints JSON");
     let word = |value: &Value| value.as_str().expect("a word").to_owned();
     let edges = |package: &Value| {
         let all = package["dependencies"].as_array().expect("a list").iter();
@@ -65,4 +86,20 @@ fn the_pure_crates_use_pure_crates_only() {
             assert!(*dev || known, "{name} is pure and must not depend on {edge}");
         }
     }
+}
+
+#[test]
+fn a_client_is_built_without_a_server() {
+    let client = features_needed_by("boardwire-api", "client");
+    let server = features_needed_by("boardwire-server", "");
+    // What serving needs: tonic's own server, its router, and what is below them.
+    for part in ["tonic/server", "tonic/router", "hyper/server", "hyper-util/server-auto"] {
+        assert!(
+            server.contains(part),
+            "the server no longer needs {part}: this test looks for the wrong words"
+        );
+        assert!(!client.contains(part), "a client needs {part}");
+    }
+    assert!(client.contains("tonic/channel"), "a client calls over a channel: {client:?}");
+    assert!(!server.contains("tonic/channel"), "a server calls nobody");
 }

@@ -680,6 +680,7 @@ pub struct CloseBatchRequest {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CloseBatchResponse {}
 /// Generated client implementations.
+#[cfg(feature = "client")]
 pub mod batch_service_client {
     #![allow(
         unused_variables,
@@ -958,6 +959,7 @@ pub mod batch_service_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "server")]
 pub mod batch_service_server {
     #![allow(
         unused_variables,
@@ -1818,6 +1820,7 @@ impl ValueKind {
     }
 }
 /// Generated client implementations.
+#[cfg(feature = "client")]
 pub mod catalog_service_client {
     #![allow(
         unused_variables,
@@ -1988,6 +1991,7 @@ pub mod catalog_service_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "server")]
 pub mod catalog_service_server {
     #![allow(
         unused_variables,
@@ -2725,6 +2729,7 @@ pub struct CloseMatchResponse {
     pub r#match: ::core::option::Option<Match>,
 }
 /// Generated client implementations.
+#[cfg(feature = "client")]
 pub mod match_service_client {
     #![allow(
         unused_variables,
@@ -3068,6 +3073,7 @@ pub mod match_service_client {
     }
 }
 /// Generated server implementations.
+#[cfg(feature = "server")]
 pub mod match_service_server {
     #![allow(
         unused_variables,

@@ -1,0 +1,149 @@
+//! What an agent in Rust needs beside the stubs: a channel, its token, the legal actions, the reason of a refusal.
+//!
+//! This one plays the lowest legal action until its episode is over. `tests/rust` in the repository has an agent on the
+//! stream `Play` that survives lost connections, and `docs/agents.md` says what else there is to know.
+//!
+//! ```no_run
+//! use boardwire_api::client::{Bearer, connect, legal_actions};
+//! use boardwire_api::v1::match_service_client::MatchServiceClient;
+//! use boardwire_api::v1::{ActRequest, JoinMatchRequest, ObserveRequest};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (code, request_id) = (String::new(), String::new());
+//! let channel = connect("127.0.0.1:50051")?;
+//! // With a request id, a fresh random UUID, a join whose answer was lost can be repeated.
+//! let join = JoinMatchRequest { code, request_id };
+//! let joined = MatchServiceClient::new(channel.clone()).join_match(join).await?.into_inner();
+//! let match_id = joined.r#match.ok_or("no match")?.id;
+//!
+//! let mut seat = MatchServiceClient::with_interceptor(channel, Bearer::new(&joined.token)?);
+//! let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
+//! let mut seen = seat.observe(observe).await?.into_inner().observation.ok_or("no observation")?;
+//! while !(seen.terminated || seen.truncated) {
+//!     let action = legal_actions(&seen.mask).next().ok_or("no legal action")?;
+//!     let (episode, decision) = (seen.episode, seen.decision);
+//!     let act = ActRequest { match_id: match_id.clone(), episode, decision, action, wait: true, extras: None };
+//!     seen = seat.act(act).await?.into_inner().observation.ok_or("no observation")?;
+//! }
+//! println!("{:?}", seen.outcome);
+//! # Ok(())
+//! # }
+//! ```
+
+use std::time::Duration;
+
+use prost::Message as _;
+use tonic::metadata::errors::InvalidMetadataValue;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::transport::{Channel, Endpoint, Error};
+use tonic::{Code, Request, Status};
+use tonic_types::{StatusExt as _, pb};
+
+/// The largest message that a server sends: for `max_decoding_message_size` of a stub, where batches are large.
+pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// After this long without a word the server is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// The bytes of one stream that may be under way, as the server has it.
+const STREAM_WINDOW: u32 = 4 << 20;
+/// The same for a connection.
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// A channel to `host:port`, `http://host:port` or `unix:/path`. It connects at the first call, and again after it has
+/// lost its connection.
+///
+/// # Errors
+/// The address is none.
+///
+/// # Panics
+/// Outside a Tokio runtime.
+pub fn connect(address: &str) -> Result<Channel, Error> {
+    let schemed = address.contains("://") || address.starts_with("unix:");
+    let address = if schemed { address.to_owned() } else { format!("http://{address}") };
+    let endpoint = Endpoint::from_shared(address)?
+        .connect_timeout(CONNECT)
+        .http2_keep_alive_interval(KEEPALIVE)
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    Ok(endpoint.connect_lazy())
+}
+
+/// Sends a token with every call: a seat's, a host's or a batch owner's.
+#[derive(Debug, Clone)]
+pub struct Bearer(MetadataValue<Ascii>);
+
+impl Bearer {
+    /// With the token that joining, creating or opening has answered.
+    ///
+    /// # Errors
+    /// It has bytes that no token has.
+    pub fn new(token: &str) -> Result<Self, InvalidMetadataValue> {
+        let mut value: MetadataValue<Ascii> = format!("Bearer {token}").parse()?;
+        value.set_sensitive(true);
+        Ok(Self(value))
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        request.metadata_mut().insert("authorization", self.0.clone());
+        Ok(request)
+    }
+}
+
+/// The legal actions of a mask, ascending: action `i` is bit `i % 8` of byte `i / 8`.
+///
+/// ```
+/// assert_eq!(boardwire_api::client::legal_actions(&[0b101, 0b10]).collect::<Vec<_>>(), [0, 2, 9]);
+/// ```
+pub fn legal_actions(mask: &[u8]) -> impl Iterator<Item = u32> {
+    let bits = (0_u32..).zip(mask.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)));
+    bits.filter_map(|(action, legal)| legal.then_some(action))
+}
+
+/// Why the server refused: the reason that `ErrorInfo` carries, such as `DECISION_STALE`. None for what comes from
+/// elsewhere, a lost connection for instance.
+#[must_use]
+pub fn reason(status: &Status) -> Option<String> {
+    Some(status.get_details_error_info()?.reason)
+}
+
+/// A refusal that came as an answer on a stream, as the status that a single call would have ended with.
+#[must_use]
+pub fn refusal(error: &pb::Status) -> Status {
+    Status::with_details(Code::from_i32(error.code), error.message.as_str(), error.encode_to_vec().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tonic_types::{ErrorDetails, StatusExt as _, pb};
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_hosts_or_sockets() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let _inside = runtime.enter();
+        for good in ["127.0.0.1:50051", "http://localhost:1", "unix:/tmp/socket"] {
+            connect(good).expect(good);
+        }
+        connect("no address").expect_err("it has a space");
+    }
+
+    #[test]
+    fn a_refusal_keeps_code_message_and_reason() {
+        let details = ErrorDetails::with_error_info("DECISION_STALE", "boardwire.v1", HashMap::new());
+        let status = Status::with_error_details(Code::Aborted, "late", details);
+        let sent = pb::Status::decode(status.details()).expect("its details are a status");
+        let refused = refusal(&sent);
+        assert_eq!((refused.code(), refused.message()), (Code::Aborted, "late"));
+        assert_eq!(reason(&refused).as_deref(), Some("DECISION_STALE"));
+        assert_eq!(reason(&Status::unavailable("gone")), None);
+    }
+}

@@ -1,0 +1,1542 @@
+pub(super) const FILES: &[(&str, &str)] = &[
+("boardwire/v1/batch.proto", r#"// A batch of environments, and what a step of it gives back.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "boardwire/v1/match.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "BatchProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Many environments of one table, stepped together for one trusted owner.
+message Batch {
+  // The batch's id.
+  string id = 1;
+  // The game's id.
+  string game = 2;
+  // Who plays where, as at its opening.
+  repeated LineUp line_ups = 3;
+  // Every option with its value.
+  map<string, string> options = 4;
+  // How many environments there are.
+  uint32 environments = 5;
+  // The number of its first environment, as seeds and line-ups count them.
+  uint64 first_environment = 6;
+  // The seed from which the seeds of all episodes follow.
+  fixed64 seed = 7;
+  // Whether environments that differ in their line-ups alone are dealt the same.
+  bool duplicate_deals = 8;
+  // What seats are rewarded for.
+  RewardKind reward = 9;
+  // What becomes of an environment whose episode has ended.
+  AutoresetMode autoreset = 10;
+  // What happens to illegal actions.
+  IllegalActionPolicy illegal_actions = 11;
+  // Whether the engine plays decisions with a single legal action by itself.
+  bool skip_forced = 12;
+  // The columns that steps carry on request.
+  BatchColumns columns = 13;
+  // Bytes of one environment's action in `actions`: 1, as long as no action space exceeds 256.
+  uint32 action_bytes = 14;
+  // Bytes of one environment's row in `view`.
+  uint32 view_bytes = 15;
+  // Bytes of one environment's row in `mask`.
+  uint32 mask_bytes = 16;
+  // The most learner seats that a line-up has: the rows of an episode in `final_view`.
+  uint32 learners = 17;
+  // The digest of the table's facts, as CatalogService gives it.
+  string spec_digest = 18;
+}
+
+// Who plays at the seats of an environment.
+message LineUp {
+  // By seat: `learner`, or a bot such as `random`, `greedy` or `greedy:16`. At least one seat is the learner's.
+  repeated string players = 1;
+}
+
+// Columns that are sent on request only.
+message BatchColumns {
+  // `scores` and `ranks` of the episodes that ended.
+  bool scores = 1;
+  // `final_view` of the episodes that ended.
+  bool final_views = 2;
+  // `episode` of every environment.
+  bool episodes = 3;
+}
+
+// The decisions that a run of environments shows: one row an environment, packed column by column, numbers
+// low byte first. n is the number of rows, k that of the episodes that ended in this step.
+message BatchStep {
+  // The environment of the first row.
+  uint32 first = 1;
+  // The number of this answer: one more than the highest of those that have covered any of its environments, from 1.
+  uint64 sequence = 2;
+  // uint8[n]: the seat whose decision the row shows, the lowest pending learner; 255 when the episode is over.
+  bytes seat = 3;
+  // uint8[n], a sum of: 1 terminated, 2 truncated, 4 another action was played for the illegal one given,
+  // 8 forfeited (with 1). With AUTORESET_MODE_SAME_STEP they tell of the episode that ended.
+  bytes flags = 4;
+  // uint32[n]: how many actions have been applied in the episode shown.
+  bytes ply = 5;
+  // float32[n, seats]: the reward of every seat, absolute seat order; zero unless an episode ended in this step.
+  bytes reward = 6;
+  // uint8[n, mask_bytes]: the legal actions, action `i` as bit `i % 8` of byte `i / 8`; all zero when over.
+  bytes mask = 7;
+  // uint32[n]: the number of the episode shown, from 0; on request.
+  bytes episode = 8;
+  // uint32[k]: the environments whose episodes ended in this step, ascending.
+  bytes ended = 9;
+  // int32[k, seats]: their final scores; zero when truncated or forfeited; on request.
+  bytes scores = 10;
+  // uint8[k, seats]: their places, 1 is first; zero when truncated; on request.
+  bytes ranks = 11;
+  // uint8[k, learners, view_bytes]: what the learner seats, ascending, saw at their ends; zero where a line-up has
+  // fewer; on request.
+  bytes final_view = 12;
+  // uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest learner seat may know.
+  bytes view = 15;
+}
+
+// What becomes of an environment whose episode has ended, as in Gymnasium.
+enum AutoresetMode {
+  // The default: AUTORESET_MODE_NEXT_STEP.
+  AUTORESET_MODE_UNSPECIFIED = 0;
+  // The next step ignores its action and begins the next episode: its row shows the first decision, without
+  // reward or flags.
+  AUTORESET_MODE_NEXT_STEP = 1;
+  // The next episode begins within the same step: the row shows its first decision, with the rewards and
+  // flags of the episode that ended.
+  AUTORESET_MODE_SAME_STEP = 2;
+  // It stays as it ended. To step it is refused with ENVIRONMENT_OVER until ResetBatch has begun the next.
+  AUTORESET_MODE_DISABLED = 3;
+}
+"#),
+
+("boardwire/v1/batch_service.proto", r#"// Thousands of environments a call, for training: one trusted owner, every learner seat in its hands.
+//
+// The owner proves itself by `authorization: Bearer TOKEN` in the call's metadata. Views are still what the
+// deciding seat may know; but the owner knows the seed, and snapshots hold everything.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "boardwire/v1/batch.proto";
+import "boardwire/v1/match.proto";
+import "google/rpc/status.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "BatchServiceProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Steps batches of environments. A request that fails changes nothing. Calls for different environments of
+// one batch may be under way at once; for the same environments they wait for each other.
+service BatchService {
+  // Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
+  // when it has been idle for too long. Safe to retry with the same `request_id`.
+  // Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+  rpc OpenBatch(OpenBatchRequest) returns (OpenBatchResponse);
+  // Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`.
+  rpc ResetBatch(ResetBatchRequest) returns (ResetBatchResponse);
+  // Makes one decision in every environment of a run of them. Safe to retry with `sequence`.
+  // Fails with BATCH_ACTION_ILLEGAL, BATCH_ACTION_OUT_OF_RANGE or ENVIRONMENT_OVER, naming the first
+  // environment of which it is true, or with SEQUENCE_STALE; then no environment has been stepped.
+  rpc StepBatch(StepBatchRequest) returns (StepBatchResponse);
+  // Steps and resets on one stream: a request each, answered in order. Faster than single calls: send the
+  // actions of one half of the environments while those of the other half are being decided.
+  // A refused request is answered with an error and the stream goes on.
+  rpc RunBatch(stream RunBatchRequest) returns (stream RunBatchResponse);
+  // Saves all environments, or those of a mask, as opaque bytes that tell everything. Safe to retry.
+  rpc SaveBatch(SaveBatchRequest) returns (SaveBatchResponse);
+  // Puts saved environments in the place of as many of a batch; they go on exactly as those saved would
+  // have. Its answer takes a sequence number like those of steps. Safe to retry. Fails with SNAPSHOT_INVALID for bytes
+  // that were altered or are of another table.
+  rpc LoadBatch(LoadBatchRequest) returns (LoadBatchResponse);
+  // Closes a batch. Not safe to retry: it is unknown then.
+  rpc CloseBatch(CloseBatchRequest) returns (CloseBatchResponse);
+}
+
+// Asks for a new batch.
+message OpenBatchRequest {
+  // The game's id.
+  string game = 1;
+  // Who plays where: environment number i has line-up `i % line_ups`. All have the same number of seats.
+  repeated LineUp line_ups = 2;
+  // Options by name; those left out have their defaults.
+  map<string, string> options = 3;
+  // How many environments.
+  uint32 environments = 4;
+  // The number of the first one. What environment number i plays depends on i and `seed`, not on how many
+  // there are: parts of a large batch can be opened on their own.
+  uint64 first_environment = 5;
+  // The seed from which the seeds of all episodes follow; the server draws one when it is left out.
+  optional fixed64 seed = 6;
+  // Whether environments are dealt in groups: the line-ups in turn play the same episodes, so that environment number
+  // i has the seeds that number `i / line_ups` has otherwise.
+  bool duplicate_deals = 7;
+  // What seats are rewarded for; ranks when unspecified.
+  RewardKind reward = 8;
+  // What becomes of an environment whose episode has ended; the next step resets it when unspecified.
+  AutoresetMode autoreset = 9;
+  // What happens to illegal actions; they are rejected when unspecified.
+  IllegalActionPolicy illegal_actions = 10;
+  // Whether the engine plays decisions of the learner's seats with a single legal action by itself. The column `ply` then
+  // tells each of them how often the others had no choice: the owner holds all of them.
+  bool skip_forced = 11;
+  // The columns to add to every step.
+  BatchColumns columns = 12;
+  // The largest message that the client takes, in bytes; 4 MiB when left out, as most clients do unless they are told
+  // otherwise. A batch whose rows would not fit is refused.
+  uint32 max_message_bytes = 13;
+  // Whether the batch outlives the connection it is opened over.
+  bool keep = 14;
+  // A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
+  // answered as the first was, and the lease then ends with the connection of the repeated one; with other contents
+  // it fails with REQUEST_ID_REUSED.
+  string request_id = 15;
+}
+
+// A new batch.
+message OpenBatchResponse {
+  // The batch. Every environment is at the beginning of its episode 0.
+  Batch batch = 1;
+  // The owner's secret token.
+  string token = 2;
+}
+
+// Begins episodes. Without seeds: the next one of each environment, or episode 0 if it has been neither
+// reset nor stepped yet.
+message ResetBatchRequest {
+  // The batch's id.
+  string batch_id = 1;
+  // Which environments: environment `i` is bit `i % 8` of byte `i / 8`. Empty for all.
+  bytes mask = 2;
+  // A new batch seed for these environments, which begin their episode 0: as if opened with it.
+  optional fixed64 seed = 3;
+  // The seed of this one episode for each of these environments, in ascending order; or empty. Later ones follow from
+  // the batch seed.
+  repeated fixed64 seeds = 4;
+  // The sequence number that the answer is to have, as in StepBatchRequest, for all environments.
+  optional uint64 sequence = 5;
+}
+
+// The decisions shown after a reset.
+message ResetBatchResponse {
+  // The rows of all environments; those not reset are as they were, without rewards.
+  BatchStep step = 1;
+}
+
+// Makes decisions.
+message StepBatchRequest {
+  // The batch's id.
+  string batch_id = 1;
+  // uint8[count], `Batch.action_bytes` each: the index of the action for each environment.
+  bytes actions = 2;
+  // The first environment to step.
+  uint32 first = 3;
+  // How many to step; 0 for all from `first`.
+  uint32 count = 4;
+  // The sequence number that the answer is to have: one more than that of the last answer for these environments. A
+  // request that is repeated with the same one is answered as the first was, and nothing is stepped twice; with any
+  // other number, or other contents, it fails with SEQUENCE_STALE. When left out, whichever follows.
+  optional uint64 sequence = 5;
+}
+
+// The decisions shown after a step.
+message StepBatchResponse {
+  // The rows of the environments that were stepped.
+  BatchStep step = 1;
+}
+
+// One request on a stream. All of a stream's requests are for batches of the token that opened it.
+message RunBatchRequest {
+  // The client's own number for it, which the answer repeats.
+  uint32 tag = 1;
+  // What to do.
+  oneof request {
+    // As StepBatch.
+    StepBatchRequest step = 2;
+    // As ResetBatch.
+    ResetBatchRequest reset = 3;
+  }
+}
+
+// The answer to one request on a stream.
+message RunBatchResponse {
+  // The number of the request.
+  uint32 tag = 1;
+  // How it went.
+  oneof answer {
+    // The rows that were asked for, by a step or a reset.
+    BatchStep step = 2;
+    // Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed.
+    google.rpc.Status error = 15;
+  }
+}
+
+// Asks for a snapshot.
+message SaveBatchRequest {
+  // The batch's id.
+  string batch_id = 1;
+  // Which environments, as in ResetBatchRequest. Empty for all.
+  bytes mask = 2;
+}
+
+// Environments as bytes.
+message SaveBatchResponse {
+  // The snapshot: for LoadBatch of a server with the same snapshot key.
+  bytes snapshot = 1;
+}
+
+// Brings saved environments back.
+message LoadBatchRequest {
+  // The batch's id: of the same table and `skip_forced` as the one saved.
+  string batch_id = 1;
+  // What SaveBatch gave.
+  bytes snapshot = 2;
+  // Whose places they take, in ascending order, as in ResetBatchRequest: as many as were saved, each of the same
+  // line-up as the one saved. Empty for all.
+  bytes mask = 3;
+}
+
+// The decisions shown after loading.
+message LoadBatchResponse {
+  // The rows of all environments, without rewards.
+  BatchStep step = 1;
+}
+
+// Asks to close a batch.
+message CloseBatchRequest {
+  // The batch's id.
+  string batch_id = 1;
+}
+
+// The batch is closed.
+message CloseBatchResponse {}
+"#),
+
+("boardwire/v1/catalog.proto", r#"// What can be played: games, seats, options, actions, view layouts, tables.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "google/protobuf/duration.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "CatalogProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Serves the descriptions of the server and its games. They do not change while it runs: fetch them once.
+service CatalogService {
+  // Gets what the server is, and how much callers may ask of it. Safe to retry.
+  rpc GetServer(GetServerRequest) returns (GetServerResponse);
+  // Lists the games served, in the order of their ids in the catalogue. Safe to retry.
+  rpc ListGames(ListGamesRequest) returns (ListGamesResponse);
+  // Gets everything about one table of a game: a seat count with its options. Safe to retry.
+  // Fails with GAME_UNKNOWN, SEATS_OUT_OF_RANGE, OPTION_UNKNOWN or OPTION_VALUE_INVALID.
+  rpc GetGame(GetGameRequest) returns (GetGameResponse);
+}
+
+// Asks what the server is.
+message GetServerRequest {}
+
+// What the server is.
+message GetServerResponse {
+  // The description.
+  Server server = 1;
+}
+
+// Asks for a page of the games served.
+message ListGamesRequest {
+  // The most games to answer with; 0 leaves it to the server.
+  int32 page_size = 1;
+  // The `next_page_token` of the page before; empty for the first.
+  string page_token = 2;
+}
+
+// A page of the games served.
+message ListGamesResponse {
+  // The games.
+  repeated Game games = 1;
+  // The token of the next page; empty when this is the last.
+  string next_page_token = 2;
+}
+
+// Asks for one table of a game.
+message GetGameRequest {
+  // The game's id, such as `faraway`.
+  string game = 1;
+  // How many seats; 0 for the fewest the game is played by.
+  uint32 seats = 2;
+  // Options by name; those left out have their defaults.
+  map<string, string> options = 3;
+}
+
+// One table of a game.
+message GetGameResponse {
+  // The description.
+  GameSpec spec = 1;
+}
+
+// What a server is.
+message Server {
+  // The version of its software, such as `0.2.0`.
+  string version = 1;
+  // The protocols it speaks, such as `boardwire.v1`.
+  repeated string protocols = 2;
+  // What it can do that not every server of the protocol can, by names that docs/protocol.md lists.
+  repeated string features = 3;
+  // How much callers may ask for.
+  Limits limits = 4;
+}
+
+// How much callers may ask of a server.
+message Limits {
+  // The largest message that it sends, and that LoadBatch takes: bytes.
+  uint32 message_bytes = 1;
+  // The most matches that may be open at once.
+  uint32 matches = 2;
+  // The most of them that one caller may have created.
+  uint32 matches_per_caller = 3;
+  // The most calls that one seat may have waiting.
+  uint32 waiting_calls = 4;
+  // How long a match stays that nobody uses.
+  google.protobuf.Duration match_idle_timeout = 5;
+  // The most batches that may be open at once.
+  uint32 batches = 6;
+  // The most environments that all of them may have.
+  uint32 environments = 7;
+  // The most environments that those of one caller may have.
+  uint32 environments_per_caller = 8;
+  // How long a batch stays that nobody uses.
+  google.protobuf.Duration batch_idle_timeout = 9;
+}
+
+// What is known of a game before seats and options are chosen.
+message Game {
+  // The id everywhere, such as `golden_compass`.
+  string id = 1;
+  // The name on the box.
+  string name = 2;
+  // Moves when the same actions no longer give the same states.
+  uint32 rules_version = 3;
+  // The fewest seats it is played by.
+  uint32 min_seats = 4;
+  // The most seats it is played by.
+  uint32 max_seats = 5;
+  // The options of a match.
+  repeated GameOption options = 6;
+  // The BLAKE3 digest of the component catalogue it is played with: 64 hexadecimal digits.
+  string catalogue_digest = 7;
+  // Where the values of the catalogue were read, section by section.
+  repeated Provenance provenance = 8;
+}
+
+// An option of a match.
+message GameOption {
+  // Its name.
+  string name = 1;
+  // One sentence on what it does.
+  string description = 2;
+  // The value when none is given.
+  string default_value = 3;
+  // The values it takes, where they are few words; a flag takes `true` and `false`.
+  repeated string choices = 4;
+  // The least whole number it takes, where it takes numbers.
+  optional sint64 min = 5;
+  // The greatest whole number it takes, where it takes numbers.
+  optional sint64 max = 6;
+}
+
+// Where the values of one catalogue section were read.
+message Provenance {
+  // The section.
+  string section = 1;
+  // The source: a rulebook, the printed cards, a review, or designed for this project.
+  string source = 2;
+}
+
+// One table of a game: seats and options chosen. Steps carry only data laid out as said here.
+message GameSpec {
+  // The game.
+  Game game = 1;
+  // How many seats.
+  uint32 seats = 2;
+  // Every option with its value.
+  map<string, string> options = 3;
+  // Every action, in index order: action `i` is `actions[i]`.
+  repeated Action actions = 4;
+  // The fields of a seat's view, in the order of their bytes.
+  repeated ViewField fields = 5;
+  // Bytes of a seat's view.
+  uint32 view_bytes = 6;
+  // Bytes of a legal mask: ceil(actions / 8). Action `i` is bit `i % 8` of byte `i / 8`.
+  uint32 mask_bytes = 7;
+  // The component catalogue as integer matrices.
+  repeated ComponentTable tables = 8;
+  // No episode has more plies than this; one that would is truncated.
+  uint32 max_plies = 9;
+  // No final score is below this.
+  sint32 min_score = 10;
+  // No final score is above this.
+  sint32 max_score = 11;
+  // The BLAKE3 digest of all facts here: 64 hexadecimal digits. A changed game has a changed digest.
+  string spec_digest = 12;
+  // What each stream of chance is for, in stream order.
+  repeated string chance_streams = 13;
+  // The fields of the public's view: what everybody at the table may know.
+  repeated ViewField public_fields = 14;
+  // Bytes of the public's view.
+  uint32 public_view_bytes = 15;
+}
+
+// One action: what people read, and what it does to which row of which table.
+message Action {
+  // The words for it; no other action of the game has the same.
+  string label = 1;
+  // What it does, such as `draft`.
+  string verb = 2;
+  // The table of the component that it does it to; empty if it is none.
+  string table = 3;
+  // The row of that table; without one, the number of the thing.
+  uint32 row = 4;
+}
+
+// One named field of a view.
+message ViewField {
+  // The name, such as `lines`.
+  string name = 1;
+  // The byte at which it begins.
+  uint32 offset = 2;
+  // Its dimensions, slowest first; none for a single value.
+  repeated Axis axes = 3;
+  // The largest value. Above 255 a value takes two bytes, low byte first; otherwise one.
+  uint32 max = 4;
+  // What the values mean.
+  ValueKind kind = 5;
+  // The table whose rows the values name, for VALUE_KIND_ID.
+  string table = 6;
+  // The name of each value, for VALUE_KIND_CATEGORY.
+  repeated string names = 7;
+  // One sentence for people.
+  string description = 8;
+}
+
+// One dimension of a field.
+message Axis {
+  // What is counted along it, such as `seat` or `round`.
+  string name = 1;
+  // How many there are.
+  uint32 size = 2;
+}
+
+// A part of the catalogue as a matrix: row `i` describes id `i`.
+message ComponentTable {
+  // The table's name, which fields, actions and columns refer to.
+  string name = 1;
+  // What each column holds.
+  repeated Column columns = 2;
+  // The number of rows, row 0 (none: all zero) included.
+  uint32 rows = 3;
+  // The values row by row, `rows * columns` in all.
+  repeated sint32 values = 4;
+}
+
+// One column of a table.
+message Column {
+  // What it holds, such as `duration`.
+  string name = 1;
+  // What the values mean.
+  ValueKind kind = 2;
+  // The table whose rows the values name, for VALUE_KIND_ID.
+  string table = 3;
+  // The name of each value, for VALUE_KIND_CATEGORY.
+  repeated string names = 4;
+}
+
+// What the values of a field or column mean.
+enum ValueKind {
+  // Never sent.
+  VALUE_KIND_UNSPECIFIED = 0;
+  // The row of a table; 0 is none.
+  VALUE_KIND_ID = 1;
+  // A number of things, or a place on a track.
+  VALUE_KIND_COUNT = 2;
+  // 0 or 1.
+  VALUE_KIND_FLAG = 3;
+  // A seat relative to the viewer: 0 none, 1 the viewer, 2 the next clockwise, and so on; to the public 1 is seat 0.
+  VALUE_KIND_SEAT = 4;
+  // One of a few named values: value `i` is `names[i]`.
+  VALUE_KIND_CATEGORY = 5;
+}
+"#),
+
+("boardwire/v1/match.proto", r#"// A match as everybody may know it, and what it was created with.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "google/protobuf/timestamp.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "MatchProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// What everybody may know of a match.
+message Match {
+  // The match's id.
+  string id = 1;
+  // The game's id.
+  string game = 2;
+  // Who plays at each seat, in seat order, as at its creation: `remote`, or the name of a bot.
+  repeated string players = 3;
+  // Every option with its value.
+  map<string, string> options = 4;
+  // What a seat is rewarded for.
+  RewardKind reward = 5;
+  // Whether the engine plays decisions of the remote seat with a single legal action by itself.
+  bool skip_forced = 6;
+  // What happens to illegal actions.
+  IllegalActionPolicy illegal_actions = 7;
+  // Whether the only remote seat may give the seed of an episode that it asks for.
+  bool seat_may_seed = 8;
+  // Whether the match is shown to its host and its seats alone.
+  bool private = 9;
+  // What its host has labelled it with.
+  map<string, string> labels = 10;
+  // The digest of the table's facts, as CatalogService gives it.
+  string spec_digest = 11;
+  // How the match stands.
+  MatchState state = 12;
+  // Why it has been closed; unspecified as long as it is open.
+  CloseReason close_reason = 13;
+  // The seats, as a set of bits, that are bots or have been joined.
+  uint32 joined = 14;
+  // The seats, as a set of bits, that the match waits for: those that owe a decision while it is played, the remote
+  // ones that have not asked for the next episode once one is over.
+  uint32 waiting_for = 15;
+  // The present episode, counted from 0.
+  uint32 episode = 16;
+  // How many actions have been applied in it.
+  uint32 ply = 17;
+  // When the match was created.
+  google.protobuf.Timestamp create_time = 18;
+  // When the last action was applied, or the present episode dealt if none has been.
+  google.protobuf.Timestamp last_action_time = 19;
+  // The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+  // (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
+  bytes seed_commitment = 20;
+  // Where the present episode's seed comes from.
+  SeedSource seed_source = 21;
+  // What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
+  // the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
+  optional SeedOpening seed_opening = 22;
+}
+
+// What opens the commitment to an episode's key.
+message SeedOpening {
+  // The seed, if it was given or follows from one that was.
+  optional fixed64 seed = 1;
+  // The 16 bytes of salt.
+  bytes salt = 2;
+  // The 32 bytes of the episode's key: of a given seed its 8 bytes, low first, then 24 zero bytes.
+  bytes key = 3;
+}
+
+// What lets an agent in.
+message Invitation {
+  // The seat, counted from 0.
+  uint32 seat = 1;
+  // The secret that JoinMatch takes.
+  string code = 2;
+}
+
+// Where a seed comes from.
+enum SeedSource {
+  // Never sent.
+  SEED_SOURCE_UNSPECIFIED = 0;
+  // The server drew it: nobody can know it before it is shown.
+  SEED_SOURCE_DRAWN = 1;
+  // Somebody gave it, or one that it follows from, and can compute every hidden card.
+  SEED_SOURCE_GIVEN = 2;
+}
+
+// What a seat is rewarded for at the end of an episode. Rewards are not rules.
+enum RewardKind {
+  // The default: REWARD_KIND_RANK.
+  REWARD_KIND_UNSPECIFIED = 0;
+  // From +1 for the first place to -1 for the last, in equal steps; ties share the mean. Sums to zero.
+  REWARD_KIND_RANK = 1;
+  // +1 shared between the winners as 1 / winners, 0 for the others.
+  REWARD_KIND_WIN = 2;
+  // The own score minus the best score of another seat.
+  REWARD_KIND_MARGIN = 3;
+  // The own score.
+  REWARD_KIND_SCORE = 4;
+}
+
+// What happens to an action that exists but is illegal now. An index beyond the action space is an error
+// under every policy.
+enum IllegalActionPolicy {
+  // The default: ILLEGAL_ACTION_POLICY_REJECT.
+  ILLEGAL_ACTION_POLICY_UNSPECIFIED = 0;
+  // It is refused with ACTION_ILLEGAL.
+  ILLEGAL_ACTION_POLICY_REJECT = 1;
+  // The legal action with the lowest index is played for it.
+  ILLEGAL_ACTION_POLICY_FIRST_LEGAL = 2;
+  // A legal action drawn from the episode's seed is played for it.
+  ILLEGAL_ACTION_POLICY_SEEDED_LEGAL = 3;
+  // The episode ends: the seat is last, the others share the first place.
+  ILLEGAL_ACTION_POLICY_FORFEIT = 4;
+}
+
+// Why a match has been closed.
+enum CloseReason {
+  // It has not.
+  CLOSE_REASON_UNSPECIFIED = 0;
+  // Its host closed it.
+  CLOSE_REASON_HOST = 1;
+  // Nobody used it for too long.
+  CLOSE_REASON_IDLE = 2;
+  // A bot of it failed.
+  CLOSE_REASON_BOT_FAILED = 3;
+  // The server is shutting down.
+  CLOSE_REASON_SHUTTING_DOWN = 4;
+}
+
+// How a match stands.
+enum MatchState {
+  // Never sent.
+  MATCH_STATE_UNSPECIFIED = 0;
+  // Some seat owes a decision.
+  MATCH_STATE_PLAYING = 1;
+  // The present episode has ended; a reset begins the next.
+  MATCH_STATE_OVER = 2;
+  // The match has been closed.
+  MATCH_STATE_CLOSED = 3;
+}
+"#),
+
+("boardwire/v1/match_service.proto", r#"// One match between mutually distrusting seats, any mix of remote agents and server bots.
+//
+// A seat proves itself by `authorization: Bearer TOKEN` in the call's metadata; so does the host, who
+// created the match. Everything a seat is answered derives from what that seat may know.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "boardwire/v1/match.proto";
+import "boardwire/v1/observation.proto";
+import "google/rpc/status.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "MatchServiceProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Plays matches. A request that fails changes nothing; every status carries google.rpc.ErrorInfo with a
+// reason and, as metadata, each value its message mentions.
+service MatchService {
+  // Creates a match and deals its first episode. Safe to retry with the same `request_id`.
+  rpc CreateMatch(CreateMatchRequest) returns (CreateMatchResponse);
+  // Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
+  // their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+  rpc GetMatch(GetMatchRequest) returns (GetMatchResponse);
+  // Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
+  // no seed of an open one. Safe to retry.
+  rpc ListMatches(ListMatchesRequest) returns (ListMatchesResponse);
+  // Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
+  rpc JoinMatch(JoinMatchRequest) returns (JoinMatchResponse);
+  // Shows the seat its observation, at once or when the seat has something to decide. Safe to retry.
+  rpc Observe(ObserveRequest) returns (ObserveResponse);
+  // Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
+  rpc Act(ActRequest) returns (ActResponse);
+  // Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
+  // time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
+  // was created with `seat_may_seed`. Safe to retry with `episode`.
+  rpc Reset(ResetRequest) returns (ResetResponse);
+  // Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
+  // seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
+  rpc Resign(ResignRequest) returns (ResignResponse);
+  // Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
+  // The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
+  // What waits holds up what follows: to resign while waiting for others takes a single call.
+  rpc Play(stream PlayRequest) returns (stream PlayResponse);
+  // Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
+  rpc CloseMatch(CloseMatchRequest) returns (CloseMatchResponse);
+}
+
+// Asks for a new match.
+message CreateMatchRequest {
+  // The game's id.
+  string game = 1;
+  // Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+  repeated string players = 2;
+  // Options by name; those left out have their defaults.
+  map<string, string> options = 3;
+  // The seed of the first episode; the server draws a secret one when it is left out. Whoever gives a seed
+  // can compute every hidden card: leave it out when seats distrust the host.
+  optional fixed64 seed = 4;
+  // What a seat is rewarded for; ranks when unspecified.
+  RewardKind reward = 5;
+  // Whether the engine plays decisions of the remote seat with a single legal action by itself. Only where one seat is
+  // remote: to other seats, a ply that nobody chose would tell that a hidden hand left one choice.
+  bool skip_forced = 6;
+  // What happens to illegal actions; they are rejected when unspecified.
+  IllegalActionPolicy illegal_actions = 7;
+  // A fresh random UUID, or empty. A repeated request with the same one, from the same account where that is known, is
+  // answered as the first was; with other contents it fails with REQUEST_ID_REUSED.
+  string request_id = 8;
+  // Whether the only remote seat may give the seed of an episode that it asks for: for training, never for
+  // evaluation, since whoever gives a seed can compute every hidden card.
+  bool seat_may_seed = 9;
+  // Whether the match is listed for nobody, and shown to its host and its seats alone.
+  bool private = 10;
+  // Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
+  // of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
+  map<string, string> labels = 11;
+}
+
+// A new match, with what lets its seats in.
+message CreateMatchResponse {
+  // The match.
+  Match match = 1;
+  // An invitation for each remote seat, in seat order. Each lets one agent in, once.
+  repeated Invitation invitations = 2;
+  // The host's token: closes and resets the match. It shows nobody's cards.
+  string host_token = 3;
+}
+
+// Asks for a match.
+message GetMatchRequest {
+  // The match's id.
+  string match_id = 1;
+}
+
+// A match.
+message GetMatchResponse {
+  // The match.
+  Match match = 1;
+}
+
+// Asks for a page of the matches.
+message ListMatchesRequest {
+  // The most matches to answer with, at most 1000; 0 leaves it to the server.
+  int32 page_size = 1;
+  // The `next_page_token` of the page before, of a request with the same filters; empty for the first.
+  string page_token = 2;
+  // Only matches of this game; of all when empty.
+  string game = 3;
+  // Only matches that stand so; all when empty.
+  repeated MatchState states = 4;
+  // Only matches with all of these labels.
+  map<string, string> labels = 5;
+}
+
+// A page of the matches, in the order of their ids.
+message ListMatchesResponse {
+  // The matches.
+  repeated Match matches = 1;
+  // The token of the next page; empty when this is the last.
+  string next_page_token = 2;
+}
+
+// Asks to be let in.
+message JoinMatchRequest {
+  // The code of the invitation.
+  string code = 1;
+  // A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
+  string request_id = 2;
+}
+
+// The way to act for a seat.
+message JoinMatchResponse {
+  // The match.
+  Match match = 1;
+  // The seat, counted from 0.
+  uint32 seat = 2;
+  // The seat's secret token, valid until the match is closed, over any connection.
+  string token = 3;
+}
+
+// Asks for the seat's observation.
+message ObserveRequest {
+  // The match's id.
+  string match_id = 1;
+  // Whether to answer only when the seat is pending or the episode over.
+  bool wait = 2;
+  // What to add.
+  Extras extras = 3;
+}
+
+// What the seat sees.
+message ObserveResponse {
+  // The observation.
+  Observation observation = 1;
+}
+
+// Makes a decision.
+message ActRequest {
+  // The match's id.
+  string match_id = 1;
+  // The episode of the observation that is answered.
+  uint32 episode = 2;
+  // The decision of the observation that is answered.
+  uint32 decision = 3;
+  // The index of the action.
+  uint32 action = 4;
+  // Whether to answer only when the seat is pending again or the episode over.
+  bool wait = 5;
+  // What to add.
+  Extras extras = 6;
+}
+
+// What the seat sees after its decision.
+message ActResponse {
+  // The observation.
+  Observation observation = 1;
+}
+
+// Asks for the next episode.
+message ResetRequest {
+  // The match's id.
+  string match_id = 1;
+  // The seed of the next episode; when left out, the next one derived from the seed given before, or a
+  // secret one when none was.
+  optional fixed64 seed = 2;
+  // The episode that is to be left. One that has been left already is no error: the answer then shows the
+  // present one. When left out, whichever is present.
+  optional uint32 episode = 3;
+  // Whether to answer only when the seat is pending or the episode over.
+  bool wait = 4;
+  // What to add.
+  Extras extras = 5;
+}
+
+// The beginning of an episode.
+message ResetResponse {
+  // What the seat sees; absent for the host.
+  Observation observation = 1;
+}
+
+// Gives up an episode.
+message ResignRequest {
+  // The match's id.
+  string match_id = 1;
+  // The episode that is given up; when left out, whichever is present, which is then not safe to retry. One that
+  // has been left, or is over without a forfeit of the seat, is refused.
+  optional uint32 episode = 2;
+  // The remote seat that loses the episode, where the host says so; left out by a seat.
+  optional uint32 seat = 3;
+  // What to add.
+  Extras extras = 4;
+}
+
+// The end of the episode.
+message ResignResponse {
+  // What the seat sees; absent for the host.
+  Observation observation = 1;
+}
+
+// One request on a stream.
+message PlayRequest {
+  // The client's own number for it, which the answer repeats.
+  uint32 tag = 1;
+  // What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
+  oneof request {
+    // As Observe.
+    ObserveRequest observe = 2;
+    // As Act.
+    ActRequest act = 3;
+    // As Reset.
+    ResetRequest reset = 4;
+    // As Resign.
+    ResignRequest resign = 5;
+  }
+}
+
+// The answer to one request on a stream.
+message PlayResponse {
+  // The number of the request.
+  uint32 tag = 1;
+  // How it went: as the single call would have been answered.
+  oneof answer {
+    // The answer to `observe`.
+    ObserveResponse observe = 2;
+    // The answer to `act`.
+    ActResponse act = 3;
+    // The answer to `reset`.
+    ResetResponse reset = 4;
+    // The answer to `resign`.
+    ResignResponse resign = 5;
+    // Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed.
+    google.rpc.Status error = 15;
+  }
+}
+
+// Asks to end a match.
+message CloseMatchRequest {
+  // The match's id.
+  string match_id = 1;
+}
+
+// The match that has ended.
+message CloseMatchResponse {
+  // The match.
+  Match match = 1;
+}
+"#),
+
+("boardwire/v1/observation.proto", r#"// What one seat sees of an episode, and how an episode ends.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "ObservationProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Parts of an observation that are made on request only.
+message Extras {
+  // The position as text.
+  bool text = 1;
+  // Where the points of every seat came from, once the episode is over.
+  bool explanation = 2;
+  // The legal actions with their labels.
+  bool actions = 3;
+}
+
+// What one seat sees. The same in every answer.
+message Observation {
+  // The episode, counted from 0.
+  uint32 episode = 1;
+  // How many actions have been applied in it, by all seats. Simultaneous choices come in any order: never let
+  // anything depend on it that is to repeat.
+  uint32 ply = 2;
+  // How many decisions this seat has made in it; an Act answers with this number.
+  uint32 decision = 3;
+  // What the seat may know, laid out as GameSpec.fields says.
+  bytes view = 4;
+  // The legal actions, a bit each; all zero when the seat owes no decision.
+  bytes mask = 5;
+  // The seats that owe a decision, as a set of bits: seat `i` is bit `i`.
+  uint32 pending = 6;
+  // The reward since this seat's last decision. Not part of the rules, and made from whole scores at the
+  // end of an episode alone.
+  float reward = 7;
+  // Whether the episode has ended by the rules, or by a forfeit.
+  bool terminated = 8;
+  // Whether the episode was cut at its greatest length.
+  bool truncated = 9;
+  // Whether this seat's last decision was illegal and another action was played for it.
+  bool substituted = 10;
+  // How it ended, once it has.
+  Outcome outcome = 11;
+  // The position as text, on request.
+  string text = 12;
+  // The legal actions in the order of their indices, on request.
+  repeated LegalAction actions = 13;
+}
+
+// An action that the seat may choose now.
+message LegalAction {
+  // Its index, for Act.
+  uint32 index = 1;
+  // What it does, in words; the same as in GameSpec.actions.
+  string label = 2;
+}
+
+// How an episode ended.
+message Outcome {
+  // The final score of each seat; empty when the episode was truncated or forfeited.
+  repeated sint32 scores = 1;
+  // The place of each seat: 1 is first, and seats that share a place have the same number; empty when the
+  // episode was truncated.
+  repeated uint32 ranks = 2;
+  // For each seat whether it forfeited the episode, and why; empty when none did.
+  repeated Forfeit forfeits = 3;
+  // Where the points of each seat came from, on request.
+  repeated Explanation explanations = 4;
+}
+
+// Where the points of one seat came from.
+message Explanation {
+  // The sources, in the order of the rulebook's scoring.
+  repeated ScoreLine lines = 1;
+}
+
+// One source of points.
+message ScoreLine {
+  // What gave them, such as `region 27`.
+  string source = 1;
+  // The points.
+  sint32 points = 2;
+}
+
+// Why a seat forfeited an episode.
+enum Forfeit {
+  // It did not.
+  FORFEIT_UNSPECIFIED = 0;
+  // It chose an illegal action, where that forfeits.
+  FORFEIT_ILLEGAL_ACTION = 1;
+  // It did not choose in the time it had.
+  FORFEIT_TIME = 2;
+  // It resigned.
+  FORFEIT_RESIGNED = 3;
+  // The host ended the episode against it.
+  FORFEIT_HOST = 4;
+}
+"#),
+
+("google/rpc/error_details.proto", r#"// Copyright 2026 Google LLC
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+syntax = "proto3";
+
+package google.rpc;
+
+import "google/protobuf/duration.proto";
+
+option go_package = "google.golang.org/genproto/googleapis/rpc/errdetails;errdetails";
+option java_multiple_files = true;
+option java_outer_classname = "ErrorDetailsProto";
+option java_package = "com.google.rpc";
+option objc_class_prefix = "RPC";
+
+// Describes the cause of the error with structured details.
+//
+// Example of an error when contacting the "pubsub.googleapis.com" API when it
+// is not enabled:
+//
+//     { "reason": "API_DISABLED"
+//       "domain": "googleapis.com"
+//       "metadata": {
+//         "resource": "projects/123",
+//         "service": "pubsub.googleapis.com"
+//       }
+//     }
+//
+// This response indicates that the pubsub.googleapis.com API is not enabled.
+//
+// Example of an error that is returned when attempting to create a Spanner
+// instance in a region that is out of stock:
+//
+//     { "reason": "STOCKOUT"
+//       "domain": "spanner.googleapis.com",
+//       "metadata": {
+//         "availableRegions": "us-central1,us-east2"
+//       }
+//     }
+message ErrorInfo {
+  // The reason of the error. This is a constant value that identifies the
+  // proximate cause of the error. Error reasons are unique within a particular
+  // domain of errors. This should be at most 63 characters and match a
+  // regular expression of `[A-Z][A-Z0-9_]+[A-Z0-9]`, which represents
+  // UPPER_SNAKE_CASE.
+  string reason = 1;
+
+  // The logical grouping to which the "reason" belongs. The error domain
+  // is typically the registered service name of the tool or product that
+  // generates the error. Example: "pubsub.googleapis.com". If the error is
+  // generated by some common infrastructure, the error domain must be a
+  // globally unique value that identifies the infrastructure. For Google API
+  // infrastructure, the error domain is "googleapis.com".
+  string domain = 2;
+
+  // Additional structured details about this error.
+  //
+  // Keys must match a regular expression of `[a-z][a-zA-Z0-9-_]+` but should
+  // ideally be lowerCamelCase. Also, they must be limited to 64 characters in
+  // length. When identifying the current value of an exceeded limit, the units
+  // should be contained in the key, not the value.  For example, rather than
+  // `{"instanceLimit": "100/request"}`, should be returned as,
+  // `{"instanceLimitPerRequest": "100"}`, if the client exceeds the number of
+  // instances that can be created in a single (batch) request.
+  map<string, string> metadata = 3;
+}
+
+// Describes when the clients can retry a failed request. Clients could ignore
+// the recommendation here or retry when this information is missing from error
+// responses.
+//
+// It's always recommended that clients should use exponential backoff when
+// retrying.
+//
+// Clients should wait until `retry_delay` amount of time has passed since
+// receiving the error response before retrying.  If retrying requests also
+// fail, clients should use an exponential backoff scheme to gradually increase
+// the delay between retries based on `retry_delay`, until either a maximum
+// number of retries have been reached or a maximum retry delay cap has been
+// reached.
+message RetryInfo {
+  // Clients should wait at least this long between retrying the same request.
+  google.protobuf.Duration retry_delay = 1;
+}
+
+// Describes additional debugging info.
+message DebugInfo {
+  // The stack trace entries indicating where the error occurred.
+  repeated string stack_entries = 1;
+
+  // Additional debugging information provided by the server.
+  string detail = 2;
+}
+
+// Describes how a quota check failed.
+//
+// For example if a daily limit was exceeded for the calling project,
+// a service could respond with a QuotaFailure detail containing the project
+// id and the description of the quota limit that was exceeded.  If the
+// calling project hasn't enabled the service in the developer console, then
+// a service could respond with the project id and set `service_disabled`
+// to true.
+//
+// Also see RetryInfo and Help types for other details about handling a
+// quota failure.
+message QuotaFailure {
+  // A message type used to describe a single quota violation.  For example, a
+  // daily quota or a custom quota that was exceeded.
+  message Violation {
+    // The subject on which the quota check failed.
+    // For example, "clientip:<ip address of client>" or "project:<Google
+    // developer project id>".
+    string subject = 1;
+
+    // A description of how the quota check failed. Clients can use this
+    // description to find more about the quota configuration in the service's
+    // public documentation, or find the relevant quota limit to adjust through
+    // developer console.
+    //
+    // For example: "Service disabled" or "Daily Limit for read operations
+    // exceeded".
+    string description = 2;
+
+    // The API Service from which the `QuotaFailure.Violation` orginates. In
+    // some cases, Quota issues originate from an API Service other than the one
+    // that was called. In other words, a dependency of the called API Service
+    // could be the cause of the `QuotaFailure`, and this field would have the
+    // dependency API service name.
+    //
+    // For example, if the called API is Kubernetes Engine API
+    // (container.googleapis.com), and a quota violation occurs in the
+    // Kubernetes Engine API itself, this field would be
+    // "container.googleapis.com". On the other hand, if the quota violation
+    // occurs when the Kubernetes Engine API creates VMs in the Compute Engine
+    // API (compute.googleapis.com), this field would be
+    // "compute.googleapis.com".
+    string api_service = 3;
+
+    // The metric of the violated quota. A quota metric is a named counter to
+    // measure usage, such as API requests or CPUs. When an activity occurs in a
+    // service, such as Virtual Machine allocation, one or more quota metrics
+    // may be affected.
+    //
+    // For example, "compute.googleapis.com/cpus_per_vm_family",
+    // "storage.googleapis.com/internet_egress_bandwidth".
+    string quota_metric = 4;
+
+    // The id of the violated quota. Also know as "limit name", this is the
+    // unique identifier of a quota in the context of an API service.
+    //
+    // For example, "CPUS-PER-VM-FAMILY-per-project-region".
+    string quota_id = 5;
+
+    // The dimensions of the violated quota. Every non-global quota is enforced
+    // on a set of dimensions. While quota metric defines what to count, the
+    // dimensions specify for what aspects the counter should be increased.
+    //
+    // For example, the quota "CPUs per region per VM family" enforces a limit
+    // on the metric "compute.googleapis.com/cpus_per_vm_family" on dimensions
+    // "region" and "vm_family". And if the violation occurred in region
+    // "us-central1" and for VM family "n1", the quota_dimensions would be,
+    //
+    // {
+    //   "region": "us-central1",
+    //   "vm_family": "n1",
+    // }
+    //
+    // When a quota is enforced globally, the quota_dimensions would always be
+    // empty.
+    map<string, string> quota_dimensions = 6;
+
+    // The enforced quota value at the time of the `QuotaFailure`.
+    //
+    // For example, if the enforced quota value at the time of the
+    // `QuotaFailure` on the number of CPUs is "10", then the value of this
+    // field would reflect this quantity.
+    int64 quota_value = 7;
+
+    // The new quota value being rolled out at the time of the violation. At the
+    // completion of the rollout, this value will be enforced in place of
+    // quota_value. If no rollout is in progress at the time of the violation,
+    // this field is not set.
+    //
+    // For example, if at the time of the violation a rollout is in progress
+    // changing the number of CPUs quota from 10 to 20, 20 would be the value of
+    // this field.
+    optional int64 future_quota_value = 8;
+  }
+
+  // Describes all quota violations.
+  repeated Violation violations = 1;
+}
+
+// Describes what preconditions have failed.
+//
+// For example, if an RPC failed because it required the Terms of Service to be
+// acknowledged, it could list the terms of service violation in the
+// PreconditionFailure message.
+message PreconditionFailure {
+  // A message type used to describe a single precondition failure.
+  message Violation {
+    // The type of PreconditionFailure. We recommend using a service-specific
+    // enum type to define the supported precondition violation subjects. For
+    // example, "TOS" for "Terms of Service violation".
+    string type = 1;
+
+    // The subject, relative to the type, that failed.
+    // For example, "google.com/cloud" relative to the "TOS" type would indicate
+    // which terms of service is being referenced.
+    string subject = 2;
+
+    // A description of how the precondition failed. Developers can use this
+    // description to understand how to fix the failure.
+    //
+    // For example: "Terms of service not accepted".
+    string description = 3;
+  }
+
+  // Describes all precondition violations.
+  repeated Violation violations = 1;
+}
+
+// Describes violations in a client request. This error type focuses on the
+// syntactic aspects of the request.
+message BadRequest {
+  // A message type used to describe a single bad request field.
+  message FieldViolation {
+    // A path that leads to a field in the request body. The value will be a
+    // sequence of dot-separated identifiers that identify a protocol buffer
+    // field.
+    //
+    // Consider the following:
+    //
+    //     message CreateContactRequest {
+    //       message EmailAddress {
+    //         enum Type {
+    //           TYPE_UNSPECIFIED = 0;
+    //           HOME = 1;
+    //           WORK = 2;
+    //         }
+    //
+    //         optional string email = 1;
+    //         repeated EmailType type = 2;
+    //       }
+    //
+    //       string full_name = 1;
+    //       repeated EmailAddress email_addresses = 2;
+    //     }
+    //
+    // In this example, in proto `field` could take one of the following values:
+    //
+    // * `full_name` for a violation in the `full_name` value
+    // * `email_addresses[0].email` for a violation in the `email` field of the
+    //   first `email_addresses` message
+    // * `email_addresses[2].type[1]` for a violation in the second `type`
+    //   value in the third `email_addresses` message.
+    //
+    // In JSON, the same values are represented as:
+    //
+    // * `fullName` for a violation in the `fullName` value
+    // * `emailAddresses[0].email` for a violation in the `email` field of the
+    //   first `emailAddresses` message
+    // * `emailAddresses[2].type[1]` for a violation in the second `type`
+    //   value in the third `emailAddresses` message.
+    string field = 1;
+
+    // A description of why the request element is bad.
+    string description = 2;
+
+    // The reason of the field-level error. This is a constant value that
+    // identifies the proximate cause of the field-level error. It should
+    // uniquely identify the type of the FieldViolation within the scope of the
+    // google.rpc.ErrorInfo.domain. This should be at most 63
+    // characters and match a regular expression of `[A-Z][A-Z0-9_]+[A-Z0-9]`,
+    // which represents UPPER_SNAKE_CASE.
+    string reason = 3;
+
+    // Provides a localized error message for field-level errors that is safe to
+    // return to the API consumer.
+    LocalizedMessage localized_message = 4;
+  }
+
+  // Describes all violations in a client request.
+  repeated FieldViolation field_violations = 1;
+}
+
+// Contains metadata about the request that clients can attach when filing a bug
+// or providing other forms of feedback.
+message RequestInfo {
+  // An opaque string that should only be interpreted by the service generating
+  // it. For example, it can be used to identify requests in the service's logs.
+  string request_id = 1;
+
+  // Any data that was used to serve this request. For example, an encrypted
+  // stack trace that can be sent back to the service provider for debugging.
+  string serving_data = 2;
+}
+
+// Describes the resource that is being accessed.
+message ResourceInfo {
+  // A name for the type of resource being accessed, e.g. "sql table",
+  // "cloud storage bucket", "file", "Google calendar"; or the type URL
+  // of the resource: e.g. "type.googleapis.com/google.pubsub.v1.Topic".
+  string resource_type = 1;
+
+  // The name of the resource being accessed.  For example, a shared calendar
+  // name: "example.com_4fghdhgsrgh@group.calendar.google.com", if the current
+  // error is
+  // [google.rpc.Code.PERMISSION_DENIED][google.rpc.Code.PERMISSION_DENIED].
+  string resource_name = 2;
+
+  // The owner of the resource (optional).
+  // For example, "user:<owner email>" or "project:<Google developer project
+  // id>".
+  string owner = 3;
+
+  // Describes what error is encountered when accessing this resource.
+  // For example, updating a cloud project may require the `writer` permission
+  // on the developer console project.
+  string description = 4;
+}
+
+// Provides links to documentation or for performing an out of band action.
+//
+// For example, if a quota check failed with an error indicating the calling
+// project hasn't enabled the accessed service, this can contain a URL pointing
+// directly to the right place in the developer console to flip the bit.
+message Help {
+  // Describes a URL link.
+  message Link {
+    // Describes what the link offers.
+    string description = 1;
+
+    // The URL of the link.
+    string url = 2;
+  }
+
+  // URL(s) pointing to additional information on handling the current error.
+  repeated Link links = 1;
+}
+
+// Provides a localized error message that is safe to return to the user
+// which can be attached to an RPC error.
+message LocalizedMessage {
+  // The locale used following the specification defined at
+  // https://www.rfc-editor.org/rfc/bcp/bcp47.txt.
+  // Examples are: "en-US", "fr-CH", "es-MX"
+  string locale = 1;
+
+  // The localized error message in the above locale.
+  string message = 2;
+}
+"#),
+
+("google/rpc/status.proto", r#"// Copyright 2026 Google LLC
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+syntax = "proto3";
+
+package google.rpc;
+
+import "google/protobuf/any.proto";
+
+option go_package = "google.golang.org/genproto/googleapis/rpc/status;status";
+option java_multiple_files = true;
+option java_outer_classname = "StatusProto";
+option java_package = "com.google.rpc";
+option objc_class_prefix = "RPC";
+
+// The `Status` type defines a logical error model that is suitable for
+// different programming environments, including REST APIs and RPC APIs. It is
+// used by [gRPC](https://github.com/grpc). Each `Status` message contains
+// three pieces of data: error code, error message, and error details.
+//
+// You can find out more about this error model and how to work with it in the
+// [API Design Guide](https://cloud.google.com/apis/design/errors).
+message Status {
+  // The status code, which should be an enum value of
+  // [google.rpc.Code][google.rpc.Code].
+  int32 code = 1;
+
+  // A developer-facing error message, which should be in English. Any
+  // user-facing error message should be localized and sent in the
+  // [google.rpc.Status.details][google.rpc.Status.details] field, or localized
+  // by the client.
+  string message = 2;
+
+  // A list of messages that carry the error details.  There is a common set of
+  // message types for APIs to use.
+  repeated google.protobuf.Any details = 3;
+}
+"#),
+
+];
