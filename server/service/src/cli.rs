@@ -5,6 +5,7 @@ mod arena;
 mod games;
 mod lines;
 mod play;
+mod proto;
 mod serve;
 
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ enum Command {
     Arena(arena::Arena),
     /// Tells whether an agent in any language keeps the protocol.
     AgentCheck(agent_check::AgentCheck),
+    /// Writes the protocol's files, from which agents in any language generate their stubs.
+    Proto(proto::Proto),
     /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
     Score(lines::Score),
     /// Plays recorded games and compares every fact: JSON lines on stdin, JSON lines on stdout.
@@ -57,6 +60,7 @@ impl Cli {
             Command::Play(play) => play.run(),
             Command::Arena(arena) => arena.run(),
             Command::AgentCheck(check) => check.run(),
+            Command::Proto(proto) => proto.run(),
             Command::Score(score) => score.run(),
             Command::Replay(replay) => replay.run(),
         }
