@@ -48,6 +48,9 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
                 if flaw == "gives up":
                     raise
 
+    if flaw == "talkative":
+        # No flaw: more than a pipe holds, so somebody has to listen.
+        print("is playing\n" * 20_000, file=sys.stderr, flush=True)
     if flaw == "joins twice":
         # The client repeats a join by itself; without that each has a request id of its own.
         _client._ATTEMPTS = 1

@@ -15,7 +15,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use boardwire_kernel::{Digest, Seat};
 use tokio::io::AsyncReadExt as _;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::task::JoinHandle;
 
 use crate::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Phase, Role};
 use crate::edge::Origin;
@@ -29,8 +30,8 @@ use scenario::{Trouble, Who};
 const LATENESS: Duration = Duration::from_millis(15);
 /// How long our own seat takes for its first decisions where others have to wait for it.
 const PAUSE: Duration = Duration::from_millis(1_500);
-/// The most bytes of an agent's error output that are shown.
-const SHOWN: u64 = 4_000;
+/// The most bytes of an agent's error output that are shown: the last ones.
+const SHOWN: usize = 4_000;
 
 /// How an episode ended: with how many plies, in which position.
 pub(crate) type End = (u32, Digest);
@@ -97,12 +98,12 @@ impl Examiner {
         arbiter.close(CloseReason::Host);
         let played = played
             .map_err(|_| anyhow::anyhow!("it had not played {} after {:?}", scenario.episodes(), self.limit));
-        let mut said = String::new();
+        let mut said = vec![];
         let mut left = vec![];
         for (agent, _proxy) in agents {
             let (status, words) = self.end(agent).await?;
             left.push(status);
-            said += &words;
+            said.extend(Some(words).filter(|words| !words.is_empty()));
         }
         let verdict =
             played.and_then(|played| played).and_then(|()| sitting.compare(&expected)).and_then(|()| {
@@ -115,8 +116,9 @@ impl Examiner {
                     Some(None) => anyhow::bail!("the match was closed, and it did not end"),
                 }
             });
-        verdict.with_context(|| {
-            if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") }
+        verdict.with_context(|| match said.join("\n") {
+            said if said.is_empty() => "it said nothing".to_owned(),
+            said => format!("it said: {said}"),
         })
     }
 
@@ -133,33 +135,44 @@ impl Examiner {
         Ok(())
     }
 
-    fn start(&self, address: &str, code: &str) -> anyhow::Result<Child> {
+    fn start(&self, address: &str, code: &str) -> anyhow::Result<Agent> {
         let [program, first @ ..] = self.command.as_slice() else { anyhow::bail!("there is no command") };
         let mut command = Command::new(program);
         command.args(first).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(Stdio::piped()).kill_on_drop(true);
-        command.spawn().with_context(|| format!("`{program}` cannot be started"))
+        let mut process = command.spawn().with_context(|| format!("`{program}` cannot be started"))?;
+        let errors = process.stderr.take().context("its standard error is piped")?;
+        Ok(Agent { process, words: tokio::spawn(listen(errors)) })
     }
 
     /// Waits until an agent ends; gives how, none if it was killed, and what it said.
-    async fn end(&self, mut agent: Child) -> anyhow::Result<(Option<ExitStatus>, String)> {
-        let errors = agent.stderr.take();
-        let reading = tokio::spawn(async move {
-            let mut said = vec![];
-            if let Some(errors) = errors {
-                // What cannot be read was not said.
-                let _ = errors.take(SHOWN).read_to_end(&mut said).await;
-            }
-            String::from_utf8_lossy(&said).trim().to_owned()
-        });
-        let status = if let Ok(status) = tokio::time::timeout(self.limit, agent.wait()).await {
-            Some(status?)
-        } else {
-            agent.kill().await?;
-            None
-        };
-        Ok((status, reading.await?))
+    async fn end(&self, mut agent: Agent) -> anyhow::Result<(Option<ExitStatus>, String)> {
+        let ended = tokio::time::timeout(self.limit, agent.process.wait()).await;
+        let status = ended.ok().transpose()?;
+        if status.is_none() {
+            agent.process.kill().await?;
+        }
+        Ok((status, agent.words.await?))
     }
+}
+
+/// The command as it was started for a seat.
+struct Agent {
+    process: Child,
+    /// What it says on standard error.
+    words: JoinHandle<String>,
+}
+
+/// Reads until the end, so that an agent may say as much as it likes; gives the last that it said.
+async fn listen(mut errors: ChildStderr) -> String {
+    let mut said = vec![];
+    let mut bytes = [0; 4 << 10];
+    // What cannot be read was not said.
+    while let Ok(read @ 1..) = errors.read(&mut bytes).await {
+        said.extend_from_slice(&bytes[..read]);
+        said.drain(..said.len().saturating_sub(SHOWN));
+    }
+    String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 /// A match under examination.
@@ -193,7 +206,7 @@ impl Sitting {
     }
 
     /// Waits until so many episodes are over; an agent that ends before has failed.
-    async fn until_over(&self, episodes: u32, agents: &mut [(Child, Proxy)]) -> anyhow::Result<()> {
+    async fn until_over(&self, episodes: u32, agents: &mut [(Agent, Proxy)]) -> anyhow::Result<()> {
         let mut often = tokio::time::interval(Duration::from_millis(10));
         loop {
             often.tick().await;
@@ -202,7 +215,7 @@ impl Sitting {
                 return Ok(());
             }
             for (agent, _) in &mut *agents {
-                if let Some(status) = agent.try_wait()? {
+                if let Some(status) = agent.process.try_wait()? {
                     anyhow::bail!("it ended with {status} when {over} of {episodes} episodes were over");
                 }
             }

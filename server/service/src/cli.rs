@@ -38,9 +38,7 @@ enum Command {
     Play(play::PlayOne),
     /// Plays many matches of bots and prints win rates with 95 % intervals.
     Arena(arena::Arena),
-    /// Tells whether an agent in any language keeps the protocol.
     AgentCheck(agent_check::AgentCheck),
-    /// Writes the protocol's files, from which agents in any language generate their stubs.
     Proto(proto::Proto),
     /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
     Score(lines::Score),

@@ -35,7 +35,8 @@ pub(super) enum Trouble {
     None,
     /// The answer to its join is lost with its connection.
     LostJoin,
-    /// Its connection is cut, with what was on its way to the agent or to the server, when these plies are reached.
+    /// Its connection is cut, with what was on its way to the agent or to the server, when it has joined and these plies
+    /// are reached.
     Cuts(Toward, Vec<u32>),
     /// Every answer comes late.
     Late,
@@ -52,7 +53,7 @@ impl Trouble {
         let verdict = match (&mut *self, toward) {
             (Self::LostJoin, Toward::Agent) if joined => Verdict::Cut,
             (Self::Cuts(way, plies), toward)
-                if *way == toward && plies.first().is_some_and(|ply| reached(*ply)) =>
+                if joined && *way == toward && plies.first().is_some_and(|ply| reached(*ply)) =>
             {
                 plies.remove(0);
                 return (Verdict::Cut, false);
@@ -155,7 +156,8 @@ pub fn scenarios(registry: &Registry) -> Vec<Scenario> {
             }
         }
         all.push(Scenario { trouble: Trouble::LostJoin, ..two("the answer to the join is lost") });
-        let cuts = |toward| Trouble::Cuts(toward, vec![1, 4, 5, 12]);
+        // The third meets the connection that is made after the second.
+        let cuts = |toward| Trouble::Cuts(toward, vec![3, 4, 5, 12]);
         all.push(Scenario { trouble: cuts(Toward::Agent), ..two("answers are lost, and connections") });
         all.push(Scenario { trouble: cuts(Toward::Server), ..two("requests are lost, and connections") });
         all.push(Scenario { trouble: Trouble::Late, ..two("every answer is late") });

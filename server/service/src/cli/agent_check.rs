@@ -16,7 +16,9 @@ use crate::pool::Pool;
 use crate::run::{Listener, run, runtime};
 use crate::tables::Tables;
 
-/// Puts an agent in any language through matches, lost answers and cut connections; a line for each.
+/// Tells whether an agent in any language keeps the protocol.
+///
+/// It is put through matches, lost answers and cut connections, of each of which a line tells how it went.
 ///
 /// The command is started with two more arguments, the server's address and the code of an invitation. It joins, chooses
 /// the legal action number `decision` modulo their count, asks for the next episode when one is over, and ends with 0 when

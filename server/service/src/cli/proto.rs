@@ -10,9 +10,9 @@ use clap::Args;
 /// The protocol with all that it imports, as protoc, buf and grpcurl read it.
 const SET: &str = "boardwire.v1.binpb";
 
-/// Writes the protocol's files into a folder, in place of older ones, and prints their paths.
+/// Writes the protocol's files, from which agents in any language generate their stubs.
 ///
-/// They are `boardwire/v1/*.proto`, with `google/rpc/*.proto` for refusals, and `boardwire.v1.binpb`, a serialised
+/// Older ones in the folder are replaced, and the paths are printed. The files are `boardwire/v1/*.proto`, with `google/rpc/*.proto` for refusals, and `boardwire.v1.binpb`, a serialised
 /// `FileDescriptorSet` of all of them and what they import.
 #[derive(Debug, Args)]
 pub(super) struct Proto {
