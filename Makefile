@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-node build lint fmt proto release-proto golden mutants bench soak abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node build lint fmt proto release-proto golden mutants bench soak abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -39,13 +39,17 @@ $(VENV)/.installed: client-py/pyproject.toml $(BINARY) | $(VENV)/bin/python
 	@touch $@
 
 ## test: everything but the heavy trainer suites
-test: test-rust test-python test-node soak abuse-quick
+test: test-rust test-python test-agents test-node soak abuse-quick
 
 test-rust: | check-tools
 	cargo test --workspace --locked --quiet
 
 test-python: build
 	cd client-py && ../$(PYTHON) -m pytest -q
+
+## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
+test-agents: build
+	tools/agents.sh "$(abspath $(BINARY))" "$(abspath $(PYTHON))" $(AGENTS)
 
 test-node: build
 	tools/need-node.sh
@@ -57,16 +61,16 @@ lint: build
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	cargo test --locked --quiet -p boardwire-server --test dependencies
 	cargo test --locked --quiet -p boardwire-games --test clauses
-	$(PYTHON) -m ruff check client-py tests/python tests/node tests/abuse bench
-	$(PYTHON) -m ruff format --check client-py tests/python tests/node tests/abuse bench
+	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench
+	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench
 	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 	cd proto && ../$(VENV)/bin/buf breaking --against released.binpb
 
 fmt: build
 	cargo fmt --all
-	$(PYTHON) -m ruff format client-py tests/python tests/node tests/abuse bench
-	$(PYTHON) -m ruff check --fix client-py tests/python tests/node tests/abuse bench
+	$(PYTHON) -m ruff format client-py tests/python tests/abuse bench
+	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench
 	cd proto && ../$(VENV)/bin/buf format -w
 
 ## proto: generates the committed code of all languages anew

@@ -11,6 +11,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("boardwire-games", &["boardwire-kernel"]),
     ("boardwire-bots", &["boardwire-kernel"]),
     ("boardwire-api", &[]),
+    ("boardwire-agent", &["boardwire-api"]),
     ("boardwire-server", &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel"]),
 ];
 

@@ -1,80 +1,117 @@
-// An agent: joins a match by invitation and plays it.
+// An agent: joins a match with the code of an invitation and plays until the host closes it.
+//
+//     node agent.js ADDRESS CODE [--transcript] [--proto DIR]
+//
+// ADDRESS is host:port or unix:/path. To write an agent of your own, replace `choose`.
 
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
-import { Client, members } from "./client.js";
+import { status } from "@grpc/grpc-js";
+import { Client, Patience, members } from "./client.js";
+import type { GameSpec__Output as GameSpec } from "./gen/boardwire/v1/GameSpec.js";
+import type { Match__Output as Match } from "./gen/boardwire/v1/Match.js";
 import type { Observation__Output as Observation } from "./gen/boardwire/v1/Observation.js";
+import type { PlayRequest } from "./gen/boardwire/v1/PlayRequest.js";
+import type { PlayResponse__Output as PlayResponse } from "./gen/boardwire/v1/PlayResponse.js";
 
-const USAGE =
-  "usage: agent ADDRESS CODE [--policy first|seeded:SEED] [--episodes N] [--transcript] [--proto DIR]";
-
-/** Chooses one of the legal actions. A learned policy would read `observation.view` as well. */
-type Policy = (legal: number[], observation: Observation) => number;
-
-/** Always the legal action with the lowest index. */
-const first: Policy = (legal) => legal[0]!;
-
-/** Any legal action; equal seeds choose alike. The generator is Lehmer's: short, and exact in a double. */
-function seeded(seed: number): Policy {
-  let state = (seed % 2147483646) + 1;
-  return (legal) => {
-    state = (state * 48271) % 2147483647;
-    return legal[state % legal.length]!;
-  };
+/**
+ * Chooses one of the legal actions. A trained policy looks at `seen.view` as well, which `GameSpec.fields` lays out.
+ * None looks at `seen.ply`: simultaneous choices come in any order, so the same game shows other plies.
+ */
+function choose(legal: number[], seen: Observation): number {
+  return legal[seen.decision % legal.length]!;
 }
 
-/** Joins with the code of an invitation and plays; logs each own decision, and how each episode ended. */
-async function play(
-  client: Client, code: string, policy: Policy, episodes: number, log: (line: string) => void,
-): Promise<void> {
-  const { match: methods } = client;
-  // With a request id of its own, a join whose answer was lost can be repeated.
-  const joined = await client.call(methods.JoinMatch, { code, requestId: randomUUID() });
-  const { token } = joined;
-  const { id: matchId, game, players, options } = joined.match!;
-  const { spec } = await client.call(client.catalog.GetGame, { game, seats: players.length, options });
+/** Who has a seat of a match. */
+class Agent {
+  /** What is to be asked, or has not been answered yet. */
+  #due: PlayRequest;
 
-  let seen = (await client.call(methods.Observe, { matchId, wait: true }, token)).observation!;
-  for (let left = episodes; ; ) {
-    while (!seen.terminated && !seen.truncated) {
-      const { episode, decision } = seen;
-      const action = policy(members(seen.mask), seen);
-      const answer = await client.call(methods.Act, { matchId, episode, decision, action, wait: true }, token);
-      log(`${episode} ${decision} ${action} ${spec!.actions[action]!.label}`);
-      seen = answer.observation!;
-    }
-    const { scores = [], ranks = [] } = seen.outcome ?? {};
-    log(`${seen.episode} over scores ${scores.join(" ")} ranks ${ranks.join(" ")}`);
-    if (--left === 0) return;
-    const answer = await client.call(methods.Reset, { matchId, episode: seen.episode, wait: true }, token);
-    seen = answer.observation!;
+  private constructor(
+    private readonly client: Client, private readonly match: Match, private readonly token: string,
+    private readonly spec: GameSpec, private readonly log: (line: string) => void,
+  ) {
+    this.#due = this.observe();
   }
-}
 
-function policyNamed(text: string): Policy {
-  const [, seed] = /^seeded:(\d+)$/.exec(text) ?? [];
-  if (seed !== undefined) return seeded(Number(seed));
-  if (text === "first") return first;
-  throw new Error(`no such policy: ${text}\n${USAGE}`);
+  /** Takes the seat. With a request id of its own, a join whose answer was lost can be repeated. */
+  static async join(client: Client, code: string, log: (line: string) => void): Promise<Agent> {
+    const { match, token } = await client.insist(client.match.JoinMatch, { code, requestId: randomUUID() });
+    const { game, players, options } = match!;
+    const table = { game, seats: players.length, options };
+    const { spec } = await client.insist(client.catalog.GetGame, table);
+    return new Agent(client, match!, token, spec!, log);
+  }
+
+  /** Plays until the match is closed. When a stream breaks, what was not answered is asked again on another one. */
+  async play(): Promise<void> {
+    for (const patience = new Patience(this.client); ; ) {
+      const failure = await this.stream(patience).catch((failure) => failure);
+      if (this.client.reason(failure) === "MATCH_CLOSED") return;
+      await patience.wait(failure);
+    }
+  }
+
+  /** Asks and is answered on one stream, until it breaks or a request is refused. */
+  private async stream(patience: Patience): Promise<never> {
+    // It has no deadline, since others may think for long.
+    const stream = this.client.stream(this.client.match.Play, this.token);
+    try {
+      stream.write(this.#due);
+      for await (const answer of stream) {
+        patience.reset();
+        this.#due = this.next(answer as PlayResponse);
+        stream.write(this.#due);
+      }
+    } finally {
+      stream.cancel();
+    }
+    throw Object.assign(new Error("the server has ended the stream"), { code: status.UNAVAILABLE });
+  }
+
+  /** Asks for the observation; with `wait` it comes when the seat owes a decision or the episode is over. */
+  private observe(): PlayRequest {
+    return { observe: { matchId: this.match.id, wait: true } };
+  }
+
+  /**
+   * What to ask for after an answer: the decision that is due, or the next episode. Both name the one that they are
+   * about, so that a request that is repeated does nothing twice.
+   */
+  private next({ error, observe, act, reset }: PlayResponse): PlayRequest {
+    if (error) {
+      const reason = this.client.reason(error);
+      // The host has begun another episode, or ended this one: look again.
+      if (["DECISION_STALE", "EPISODE_OVER", "NOT_YOUR_TURN"].includes(reason)) return this.observe();
+      throw Object.assign(new Error(`${error.message} ${reason}`), error);
+    }
+    const seen = (act ?? reset ?? observe)!.observation!;
+    if (this.#due.act) {
+      const { episode, decision, action } = this.#due.act;
+      this.log(`${episode} ${decision} ${action} ${this.spec.actions[action!]!.label}`);
+    }
+    const [matchId, episode, decision] = [this.match.id, seen.episode, seen.decision];
+    if (seen.terminated || seen.truncated) {
+      const { scores = [], ranks = [] } = seen.outcome ?? {};
+      this.log(`${episode} over scores ${scores.join(" ")} ranks ${ranks.join(" ")}`);
+      return { reset: { matchId, episode, wait: true } };
+    }
+    return { act: { matchId, episode, decision, action: choose(members(seen.mask), seen), wait: true } };
+  }
 }
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: {
-      policy: { type: "string", default: "first" },
-      episodes: { type: "string", default: "1" },
-      transcript: { type: "boolean", default: false },
-      proto: { type: "string" },
-    },
+    options: { transcript: { type: "boolean", default: false }, proto: { type: "string" } },
   });
   const [address, code] = positionals;
-  const episodes = Number(values.episodes);
-  if (address === undefined || code === undefined || !(episodes >= 1)) throw new Error(USAGE);
-  const policy = policyNamed(values.policy!);
+  if (address === undefined || code === undefined) {
+    throw new Error("usage: agent ADDRESS CODE [--transcript] [--proto DIR]");
+  }
   const client = new Client(address, values.proto);
   try {
-    await play(client, code, policy, Math.floor(episodes), values.transcript ? console.log : () => {});
+    await (await Agent.join(client, code, values.transcript ? console.log : () => {})).play();
   } finally {
     client.close();
   }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Client } from "./client.js";
 import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
@@ -18,11 +19,15 @@ export function path(relative: string): string {
 
 const BINARY = process.env["BOARDWIRE_BINARY"] ?? path("target/release/boardwire");
 const PYTHON = process.env["BOARDWIRE_PYTHON"] ?? path(".venv/bin/python");
+/** Where `make test-agents` builds the agents in other languages. */
+const BUILT = process.env["BOARDWIRE_AGENTS"] ?? path("target/agents");
 
 /** The agents, which take the same arguments and print the same lines. */
 export const AGENTS = {
   typescript: [process.execPath, path("tests/node/dist/agent.js")],
-  python: [PYTHON, path("tests/node/python_agent.py")],
+  python: [PYTHON, path("tests/python/agent.py")],
+  cpp: [join(BUILT, "cpp/agent")],
+  rust: [join(BUILT, "rust/agent")],
 };
 export type Agent = keyof typeof AGENTS;
 
@@ -51,7 +56,7 @@ export async function startServer(): Promise<Server> {
   };
   const stop = async (): Promise<void> => {
     server.stdin.end();
-    const last = setTimeout(() => server.kill("SIGKILL"), 10_000);
+    const last = global.setTimeout(() => server.kill("SIGKILL"), 10_000);
     const how = await ended;
     clearTimeout(last);
     rmSync(folder, { recursive: true, force: true });
@@ -70,19 +75,36 @@ async function end(child: ChildProcess): Promise<string> {
   }
 }
 
-/** Lets agents play and gives the lines that each has printed. If one fails, all are ended. */
-export async function letPlay(games: { agent: Agent; args: string[] }[]): Promise<string[][]> {
+/**
+ * Lets an agent play at each seat of a match until it has begun the episode of this number, then closes the match;
+ * gives the lines that each agent has printed of the episodes before. If one fails, all are ended.
+ */
+export async function letPlay(
+  client: Client, match: Hosted, agents: Agent[], addresses: string[], episodes: number,
+  flags = ["--transcript"],
+): Promise<string[][]> {
   const stop = new AbortController();
   try {
-    return await Promise.all(games.map(({ agent, args }) => letOnePlay(agent, args, stop.signal)));
+    const playing = match.codes.map((code, seat) => {
+      const address = addresses[seat % addresses.length]!;
+      return letOnePlay(agents[seat % agents.length]!, [address, code, ...flags], stop.signal);
+    });
+    const closing = (async () => {
+      for (let episode = 0; episode < episodes && !stop.signal.aborted; await setTimeout(20)) {
+        ({ episode } = (await client.call(client.match.GetMatch, { matchId: match.matchId })).match!);
+      }
+      await closeMatch(client, match);
+    })();
+    const [printed] = await Promise.all([Promise.all(playing), closing]);
+    return printed.map((lines) => lines.filter((line) => !(Number(line.split(" ", 1)[0]) >= episodes)));
   } finally {
     stop.abort();
   }
 }
 
 async function letOnePlay(agent: Agent, args: string[], signal: AbortSignal): Promise<string[]> {
-  const [command, script] = AGENTS[agent] as [string, string];
-  const child = spawn(command, [script, ...args], { signal, stdio: ["ignore", "pipe", "pipe"] });
+  const [command, ...script] = AGENTS[agent];
+  const child = spawn(command!, [...script, ...args], { signal, stdio: ["ignore", "pipe", "pipe"] });
   const [how, printed, complaint] = await Promise.all([end(child), text(child.stdout), text(child.stderr)]);
   if (how !== "exit code 0") throw new Error(`the ${agent} agent ended with ${how}\n${complaint}`);
   return printed.split("\n").slice(0, -1);

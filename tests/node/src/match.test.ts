@@ -1,7 +1,7 @@
-// Agents in two languages against each other, and what a client in another language meets when it errs.
+// Agents in several languages against each other, and what a client in another language meets when it errs.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { Client, members } from "./client.js";
@@ -9,7 +9,7 @@ import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 import type { PlayRequest } from "./gen/boardwire/v1/PlayRequest.js";
 import type { PlayResponse__Output as PlayResponse } from "./gen/boardwire/v1/PlayResponse.js";
 import {
-  closeMatch, createMatch, joinMatch, letPlay, listGames, path, startServer, type Agent, type Server,
+  AGENTS, closeMatch, createMatch, joinMatch, letPlay, listGames, path, startServer, type Agent, type Server,
 } from "./house.js";
 import { assertGolden, transcript, writeGolden } from "./transcript.js";
 
@@ -53,40 +53,66 @@ function illegalAction(mask: Uint8Array): number {
   return Array.from({ length: mask.length * 8 }, (_, action) => action).find((action) => !legal.has(action))!;
 }
 
+/** Lets agents play, four if the game is for as many; expects the golden transcript. */
+async function playGolden(game: Game, agents: Agent[], addresses: string[], bless = false): Promise<void> {
+  const players = agents.slice(0, game.maxSeats).map(() => "remote");
+  const match = await createMatch(client, game.id, players, SEED);
+  const printed = await letPlay(client, match, agents, addresses, EPISODES);
+  const found = await transcript(client, game, SEED, printed);
+  if (bless) writeGolden(game.id, found);
+  assertGolden(game.id, found);
+}
+
 test("agents in TypeScript and Python play the golden match of every game", limit, async (t) => {
   assert(games.length > 0);
   for (const game of games) {
-    const orders: Agent[][] = [["typescript", "python"], ["python", "typescript"]];
-    for (const order of orders) {
-      await t.test(`${game.id}: ${order.join(" against ")}`, async () => {
-        const players = Array.from({ length: game.minSeats }, () => "remote");
-        const match = await createMatch(client, game.id, players, SEED);
-        const args = ["--transcript", "--episodes", String(EPISODES)];
-        const printed = await letPlay(match.codes.map((code, seat) => (
-          { agent: order[seat % 2]!, args: [server.address, code, ...args] }
-        )));
-        await closeMatch(client, match);
-        const found = await transcript(client, game, SEED, printed);
-        if (BLESS && order === orders[0]) writeGolden(game.id, found);
-        assertGolden(game.id, found);
-      });
-    }
+    await t.test(`${game.id}: over TCP`, async () => {
+      await playGolden(game, ["typescript", "python", "typescript", "python"], [server.address], BLESS);
+    });
+    await t.test(`${game.id}: at the other seats, over TCP and a Unix socket`, async () => {
+      const addresses = [server.socket, server.socket, server.address, server.address];
+      await playGolden(game, ["python", "typescript", "python", "typescript"], addresses);
+    });
   }
 });
 
-test("a seeded agent plays alike over TCP and over a Unix socket", limit, async () => {
-  const { id, minSeats } = games[0]!;
-  const players = ["remote", ...Array.from({ length: minSeats - 1 }, () => "random")];
-  const matches = [];
-  for (const [address, seed] of [[server.address, 5], [server.socket, 5], [server.socket, 6]] as const) {
-    const match = await createMatch(client, id, players, SEED);
-    const args = [address, match.codes[0]!, "--policy", `seeded:${seed}`, "--transcript"];
-    matches.push((await letPlay([{ agent: "typescript", args }]))[0]!);
-    await closeMatch(client, match);
+test("agents in Python, TypeScript, C++ and Rust play it at one table", limit, async (t) => {
+  const missing = (["cpp", "rust"] as const).filter((agent) => !existsSync(AGENTS[agent][0]!));
+  if (missing.length > 0) return t.skip(`no agent in ${missing.join(" and ")}: \`make test-agents\` builds them`);
+  for (const game of games) {
+    await t.test(`${game.id}: with C++ and Rust`, () => (
+      playGolden(game, ["python", "typescript", "cpp", "rust"], [server.address])
+    ));
+    await t.test(`${game.id}: with Rust and C++ at other seats, over a Unix socket`, () => (
+      playGolden(game, ["rust", "cpp", "python", "typescript"], [server.socket])
+    ));
   }
-  assert.match(matches[0]!.at(-1)!, /^0 over scores -?\d+/);
-  assert.deepEqual(matches[0], matches[1]);
-  assert.notDeepEqual(matches[0], matches[2]);
+});
+
+test("the agent in C++ reads views field by field", limit, async (t) => {
+  if (!existsSync(AGENTS.cpp[0]!)) return t.skip("no agent in cpp: `make test-agents` builds it");
+  for (const game of games) {
+    // Two matches from one seed: an agent looks at one of them, this test at the other.
+    const players = ["remote", "random"];
+    const [seen, played] = [
+      await createMatch(client, game.id, players, SEED), await createMatch(client, game.id, players, SEED),
+    ];
+    const token = await joinMatch(client, seen.codes[0]!);
+    const { spec } = await client.call(client.catalog.GetGame, { game: game.id, seats: 2, options: seen.options });
+    const observe = { matchId: seen.matchId, wait: true };
+    const { view } = (await client.call(client.match.Observe, observe, token)).observation!;
+    const wanted = spec!.fields.map(({ name, offset, axes, max }) => {
+      const values = Array.from({ length: axes.reduce((all, { size }) => all * size, 1) }, (_, i) => (
+        max > 255 ? view.readUInt16LE(offset + 2 * i) : view.readUInt8(offset + i)
+      ));
+      return ["view", name, ...values].join(" ");
+    });
+    const printed = (await letPlay(client, played, ["cpp"], [server.address], 1, ["--views"]))[0]!;
+    assert(wanted.length > 5);
+    assert(spec!.fields.some(({ axes }) => axes.length > 1), "some field has two axes");
+    assert.deepEqual(printed.slice(0, wanted.length), wanted);
+    await closeMatch(client, seen);
+  }
 });
 
 test("an illegal action is refused and the match goes on", limit, async () => {

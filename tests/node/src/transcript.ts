@@ -24,7 +24,7 @@ export async function transcript(
   const lines = [
     `game ${game.id} rules ${game.rulesVersion} seats ${players.length} seed ${seed}`,
     ["options", ...options].join(" "),
-    "policy first",
+    "policy decision",
   ];
   const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
   for (let episode = 0; left[0]!.length > 0; episode++) {

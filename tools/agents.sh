@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Builds the example agents, has each keep the protocol, and lets those that there are play at one table:
+# tools/agents.sh SERVER PYTHON [LANGUAGE...]
+#
+# Toolchains that are missing are installed from Debian's packages. Where that cannot be done, the language is left out
+# and a line says so; an agent that does not build, or breaks the protocol, is an error.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+server=$1 python=$2
+shift 2
+out=$PWD/target/agents
+protos=(boardwire/v1/{catalog,match,match_service,observation}.proto)
+details=(google/rpc/{error_details,status}.proto)
+
+# need THING... -- PACKAGE...: whether all commands and files are there, at the latest once the packages are installed.
+need() {
+    local things=() thing
+    while [ "$1" != -- ]; do things+=("$1") && shift; done
+    shift
+    there() { for thing in "${things[@]}"; do command -v "$thing" >/dev/null || [ -e "$thing" ] || return 1; done; }
+    there || { tools/apt.sh "$@" && there; }
+}
+
+# launcher LANGUAGE COMMAND...: makes the command an agent.
+launcher() {
+    mkdir -p "$out/$1"
+    printf '#!/bin/sh\nexec%s "$@"\n' "$(printf ' %q' "${@:2}")" >"$out/$1/agent"
+    chmod +x "$out/$1/agent"
+}
+
+need_python() { true; }
+build_python() { launcher python "$python" "$PWD/tests/python/agent.py"; }
+
+need_node() { tools/need-node.sh; }
+build_node() {
+    (cd tests/node && npm ci --silent --no-audit --no-fund && npm run --silent build)
+    launcher node node "$PWD/tests/node/dist/agent.js"
+}
+
+need_rust() { need cargo --; }
+build_rust() {
+    cargo build --release --locked --quiet -p boardwire-agent
+    launcher rust "$PWD/target/release/agent"
+}
+
+need_cpp() {
+    need cmake g++ make protoc grpc_cpp_plugin /usr/include/grpcpp/grpcpp.h -- \
+        cmake g++ make libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc
+}
+build_cpp() {
+    cmake -S tests/cpp -B "$out/cpp" -DCMAKE_BUILD_TYPE=Release >"$out/cpp.log"
+    cmake --build "$out/cpp" --parallel "$(nproc)" >>"$out/cpp.log"
+}
+
+# Debian has the libraries as sources below this path, which take the place of modules.
+gocode=/usr/share/gocode
+need_go() {
+    # gRPC is content with version 1.3 of golang/protobuf, which cannot send what protoc-gen-go generates.
+    need go protoc protoc-gen-go protoc-gen-go-grpc "$gocode/src/google.golang.org/"{grpc,protobuf,genproto} \
+        "$gocode/src/github.com/golang/protobuf/proto/registry.go" -- \
+        golang-go golang-google-{grpc,protobuf,genproto}-dev golang-github-golang-protobuf-1-5-dev protoc-gen-go{,-grpc}
+}
+build_go() {
+    mkdir -p "$out/go/src"
+    protoc --proto_path=proto --go_out="$out/go/src" --go-grpc_out="$out/go/src" "${protos[@]}"
+    GO111MODULE=off GOPATH="$out/go:$gocode" go build -o "$out/go/agent" ./tests/go
+}
+
+jars=$(printf ':/usr/share/java/%s.jar' grpc-{api,context,core,netty,protobuf,protobuf-lite,stub} protobuf guava gson \
+    perfmark-{api,impl} geronimo-annotation-1.3-spec \
+    netty-{buffer,codec,codec-http,codec-http2,codec-socks,common,handler,handler-proxy,resolver,transport,transport-native-unix-common})
+need_java() {
+    need javac protoc /usr/bin/grpc_java_plugin ${jars//:/ } -- \
+        openjdk-17-jdk-headless protobuf-compiler protobuf-compiler-grpc-java-plugin libgrpc-java libprotobuf-java \
+        libnetty-java libguava-java libgoogle-gson-java libperfmark-java libgeronimo-annotation-1.3-spec-java
+}
+build_java() {
+    local newest=$out/java/classes/Agent.class
+    if [ ! -e "$newest" ] || [ -n "$(find tests/java proto -newer "$newest")" ]; then
+        rm -rf "$out/java" && mkdir -p "$out/java/"{src,classes}
+        protoc --proto_path=proto --plugin=protoc-gen-grpc-java=/usr/bin/grpc_java_plugin \
+            --java_out="$out/java/src" --grpc-java_out="$out/java/src" "${protos[@]}" "${details[@]}"
+        find "$out/java/src" tests/java -name '*.java' -print0 | xargs -0 javac -nowarn -d "$out/java/classes" -cp "${jars#:}"
+    fi
+    # Small and short-lived: it starts sooner without the better compiler.
+    launcher java java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$out/java/classes$jars" Agent
+}
+
+mkdir -p "$out"
+failed=()
+[ $# -gt 0 ] || set -- python node rust cpp go java
+for language; do
+    if ! "need_$language"; then
+        rm -rf "${out:?}/$language"
+        echo "skipped: the agent in $language, whose toolchain cannot be installed here" >&2
+        continue
+    fi
+    "build_$language"
+    examined=$("$server" agent-check -- "$out/$language/agent") || failed+=("$language")
+    grep -v '^ok ' <<<"$examined" | tail -n 40 | sed "s/^/$language: /"
+done
+[ ${#failed[@]} -eq 0 ] || { echo "these agents break the protocol: ${failed[*]}" >&2 && exit 1; }
+[ -x "$out/node/agent" ] || { echo "skipped: the matches at one table, since Node hosts them" >&2 && exit; }
+cd tests/node
+BOARDWIRE_BINARY=$server BOARDWIRE_PYTHON=$python npm run --silent together
