@@ -195,7 +195,7 @@ def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
     env = make("faraway")
     _, info = env.reset(seed=1)
     illegal = int((info["action_mask"] == 0).argmax())
-    words = rf"action {illegal} \({env.game_spec.actions[illegal]}\) was illegal.*'seeded_legal'"
+    words = rf"action {illegal} \({env.game_spec.actions[illegal].label}\) was illegal.*'seeded_legal'"
     with pytest.warns(boardwire.envs.IllegalActionWarning, match=words):
         *_, info = env.step(illegal)
     assert info["substituted"]

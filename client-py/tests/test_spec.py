@@ -73,10 +73,9 @@ def test_fields_have_the_shape_of_their_named_axes(spec: GameSpec) -> None:
 
 
 def test_actions_and_columns_say_what_they_are_about(spec: GameSpec) -> None:
-    assert spec.actions == ("pass", "play 2")
-    assert [(each.verb, each.table, each.row) for each in spec.action_specs] == [
-        ("pass", "", 0),
-        ("play", "cards", 2),
+    assert [(each.label, each.verb, each.table, each.row) for each in spec.actions] == [
+        ("pass", "pass", "", 0),
+        ("play 2", "play", "cards", 2),
     ]
     columns = spec.tables["cards"].columns
     assert [(column.name, column.kind, column.names) for column in columns] == [

@@ -307,7 +307,7 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     envs.reset(seed=1)
     with pytest.warns(boardwire.envs.IllegalActionWarning) as warned:
         assert envs.step(illegal)[4]["substituted"].all()
-    label = envs.game_spec.actions[illegal[0]]
+    label = envs.game_spec.actions[illegal[0]].label
     assert f"action {illegal[0]} ({label}) of environment 0 was illegal" in str(warned[0].message)
     assert len(warned) == 1
     # Once is enough.

@@ -51,7 +51,7 @@ def play(seat: Seat, log: Callable[[str], None]) -> None:
             while not seen.over:
                 episode, decision, action = seen.episode, seen.decision, choose(seen)
                 seen = insist(partial(seat.act, action, wait=True))
-                log(f"{episode} {decision} {action} {seat.spec.actions[action]}")
+                log(f"{episode} {decision} {action} {seat.spec.actions[action].label}")
             scores, ranks = (" ".join(map(str, numbers)) for numbers in (seen.scores, seen.ranks))
             log(f"{seen.episode} over scores {scores} ranks {ranks}")
             insist(partial(seat.reset, wait=True))

@@ -64,7 +64,7 @@ def game_spec(message: catalog_pb2.GameSpec) -> GameSpec:
         game=game(message.game),
         seats=message.seats,
         options=dict(message.options),
-        action_specs=tuple(
+        actions=tuple(
             ActionSpec(action.label, action.verb, action.table, action.row) for action in message.actions
         ),
         fields={field.name: _field(field) for field in message.fields},

@@ -201,8 +201,7 @@ class GameSpec:
         game: The game.
         seats: How many seats.
         options: Every option with its value.
-        actions: The label of every action: action `i` is `actions[i]`.
-        action_specs: The same with verb, table and row.
+        actions: What every action does: action `i` is `actions[i]`, `actions[i].label` in words.
         fields: The fields of a seat's view by name, in the order of their bytes.
         view_bytes: Bytes of a seat's view.
         public_fields: The fields of the public's view: what everybody at the table may know.
@@ -219,7 +218,7 @@ class GameSpec:
     game: Game
     seats: int
     options: Mapping[str, str]
-    action_specs: tuple[ActionSpec, ...]
+    actions: tuple[ActionSpec, ...]
     fields: Mapping[str, ViewField]
     view_bytes: int
     public_fields: Mapping[str, ViewField]
@@ -230,12 +229,10 @@ class GameSpec:
     max_score: int
     digest: str
     chance_streams: tuple[str, ...]
-    actions: tuple[str, ...] = field(init=False, repr=False)
     layout: FeatureLayout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Prepares the labels and the feature layout."""
-        object.__setattr__(self, "actions", tuple(action.label for action in self.action_specs))
+        """Prepares the feature layout."""
         object.__setattr__(self, "layout", FeatureLayout(self.fields.values(), self.tables))
 
     def decode(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:

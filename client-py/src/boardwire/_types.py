@@ -65,7 +65,7 @@ class LegalAction:
 
     Attributes:
         index: Its index, for `act`.
-        label: What it does, in words: `GameSpec.actions[index]`.
+        label: What it does, in words: `GameSpec.actions[index].label`.
     """
 
     index: int

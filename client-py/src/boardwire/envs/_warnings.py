@@ -27,8 +27,8 @@ class IllegalActionNotice:
             return
         self.is_due = False
         warnings.warn(
-            f"action {action} ({self._spec.actions[action]}){of} was illegal, and another was played for it, "
-            f"as illegal_actions={self._policy!r} says; the legal ones are in the action mask. This "
+            f"action {action} ({self._spec.actions[action].label}){of} was illegal, and another was played "
+            f"for it, as illegal_actions={self._policy!r} says; the legal ones are in the action mask. This "
             "environment says so once.",
             IllegalActionWarning,
             # The caller of the environment's `step`, unless there are wrappers.
