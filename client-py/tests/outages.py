@@ -23,8 +23,8 @@ def kill(process: subprocess.Popen[str], how: int = signal.SIGKILL) -> None:
 
 def kill_private(client: boardwire.Client) -> None:
     """Kills the private server of a client."""
-    assert client._server is not None
-    kill(client._server._process)
+    assert client._private is not None
+    kill(client._private._process)
 
 
 def create(client: boardwire.Client) -> boardwire.Match:

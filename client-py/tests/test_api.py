@@ -12,12 +12,13 @@ from types import ModuleType
 import pytest
 
 import boardwire
+import boardwire.aio
 import boardwire.envs
 import boardwire.pettingzoo
-from boardwire import _status, errors
+from boardwire import _status, aio, errors
 from boardwire._server import find_binary
 
-MODULES = [boardwire, boardwire.envs, boardwire.pettingzoo]
+MODULES = [boardwire, boardwire.aio, boardwire.envs, boardwire.pettingzoo]
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -26,7 +27,7 @@ def test_all_lists_what_is_importable(module: ModuleType) -> None:
     names = {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and (value is errors or not inspect.ismodule(value))
+        if not name.startswith("_") and (value in (aio, errors) or not inspect.ismodule(value))
     }
     assert set(module.__all__) - {"__version__"} == names
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tables import TABLES
 
 import boardwire
+from boardwire._twins import run
 
 
 def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
@@ -385,19 +386,19 @@ def test_closing_twice_or_late_is_no_trouble() -> None:
     with boardwire.connect() as client:
         batch = client.open_batch("faraway", environments=1)
         batch.reset()
-        client._connection.close()
+        run(client._connection.close())
         # The lease has ended with its connection.
         batch.close()
         batch.close()
         with client.open_batch("faraway", environments=1, keep=True) as kept:
             opening = kept.reset(seed=1)
-            kept._stream.close()
-            client._connection.close()
+            run(kept._stream.close())
+            run(client._connection.close())
             assert same(kept.reset(seed=1), opening)
 
 
 def test_a_step_that_takes_too_long_is_a_timeout(client: boardwire.Client) -> None:
-    with client.open_batch("faraway", environments=256, opponents={1: "greedy:64"}) as batch:
+    with client.open_batch("faraway", environments=1024, opponents={1: "greedy:1024"}) as batch:
         actions = lowest(batch.reset().mask)
         with pytest.raises(boardwire.errors.CallTimeout):
             batch.step(actions, timeout=0.001)

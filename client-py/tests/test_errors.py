@@ -16,6 +16,8 @@ from google.rpc import error_details_pb2, status_pb2
 import boardwire
 from boardwire import _status, errors
 from boardwire._channel import Connection
+from boardwire._twins import run
+from boardwire._ways import BLOCKING
 from boardwire.v1 import catalog_pb2
 
 TABLE = Path(__file__).resolve().parents[2] / "tests" / "errors.tsv"
@@ -45,9 +47,9 @@ def test_every_status_is_mapped_and_no_grpc_error_escapes(code: grpc.StatusCode)
     def answer(request: object) -> object:
         raise FakeStatus(code, "words")
 
-    connection = Connection("fake:1", channel=FakeChannel({"ListGames": answer}))
+    connection = Connection("fake:1", BLOCKING, channel=FakeChannel({"ListGames": answer}))
     with pytest.raises(boardwire.BoardwireError) as caught:
-        connection.call(lambda on: on.catalog.ListGames, catalog_pb2.ListGamesRequest(), timeout=1)
+        run(connection.call(lambda on: on.catalog.ListGames, catalog_pb2.ListGamesRequest(), timeout=1))
     assert caught.value.code == code.name
     assert "words" in caught.value.message
 
@@ -70,9 +72,9 @@ def test_a_refusal_without_details_or_with_an_unknown_code_is_still_an_error_of_
 
 
 def test_a_deadline_is_one_whichever_side_notices_it_first() -> None:
-    connection = Connection("fake:1")
+    connection = Connection("fake:1", BLOCKING)
     for words, reason in (("Deadline Exceeded", ""), ("the time is over", "TIMED_OUT")):
-        failure = connection.failure(FakeStatus(grpc.StatusCode.DEADLINE_EXCEEDED, words, reason))
+        failure = run(connection.failure(FakeStatus(grpc.StatusCode.DEADLINE_EXCEEDED, words, reason)))
         assert type(failure) is errors.CallTimeout
         assert (failure.code, failure.reason) == ("DEADLINE_EXCEEDED", "TIMED_OUT")
 

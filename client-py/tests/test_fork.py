@@ -31,6 +31,8 @@ from processes import (
 
 import boardwire
 from boardwire._stream import PlayStream, Stream
+from boardwire._twins import run
+from boardwire._ways import _BlockingPipe
 
 # Python 3.12 and later warn of every fork beside threads, which grpcio always has.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -133,7 +135,8 @@ def answers(seat_or_batch: boardwire.Seat | boardwire.Batch) -> Callable[[], obj
         assert isinstance(seat_or_batch._carrier, PlayStream)
         stream = seat_or_batch._carrier._stream
     assert stream.is_open
-    return weakref.ref(stream._answers)
+    assert isinstance(stream._pipe, _BlockingPipe)
+    return weakref.ref(stream._pipe._answers)
 
 
 @pytest.fixture
@@ -180,7 +183,7 @@ def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None
         if child == 0:
             # What runs at an ordinary exit, without pytest's own.
             client.games()
-            client._server.close()  # type: ignore[union-attr]
+            run(client._private.close())  # type: ignore[union-attr]
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert client.games()

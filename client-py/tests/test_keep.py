@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from proxies import Proxy, proxy_of
 
 import boardwire
+from boardwire._twins import run
 from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleSequence
 
 N = 6
@@ -118,7 +119,7 @@ def test_what_was_sent_ahead_is_received_in_order_after_a_break(client: boardwir
             for part in (left, right, left, right):
                 part.send(np.zeros(N // 2, np.uint8))
             if cut:
-                batch._stream.close()
+                run(batch._stream.close())
             steps = [part.recv() for part in (left, left, right, right)]
             assert [step.ply.max() for step in steps] == [1, 2, 1, 2]
             return [pickle.dumps(step) for step in steps]
@@ -132,7 +133,7 @@ def test_a_refused_request_takes_no_number(client: boardwire.Client) -> None:
         for _ in range(2):
             with pytest.raises(IllegalAction):
                 batch.step((step.mask == 0).argmax(axis=1))
-        batch._stream.close()
+        run(batch._stream.close())
         assert (batch.step(lowest(step.mask)).ply == 1).all()
 
 
@@ -169,7 +170,7 @@ def test_without_keep_what_was_in_flight_on_a_broken_stream_is_lost(client: boar
         left, right = batch.halves()
         for part in (left, right):
             part.send(lowest(step.mask[part.rows]))
-        batch._stream.close()
+        run(batch._stream.close())
         for part in (left, right):
             with pytest.raises(ConnectionLost):
                 part.recv()

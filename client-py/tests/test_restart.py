@@ -20,6 +20,8 @@ from processes import in_child, play, script
 import boardwire
 from boardwire import _server
 from boardwire._process import ServerProcess
+from boardwire._twins import run
+from boardwire._ways import BLOCKING
 
 # Python 3.12 and later warn of every fork beside threads, which grpcio always has.
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -87,7 +89,7 @@ def test_a_server_that_is_told_to_end_by_others_is_waited_for(starts: list[Serve
 
 
 def test_clients_of_one_server_start_it_once(starts: list[ServerProcess]) -> None:
-    server = _server.PrivateServer()
+    server = run(_server.PrivateServer.start(BLOCKING))
     one, other = boardwire.Client(server=server), boardwire.Client(server=server)
     kill_private(one)
     assert one.games() == other.games()
@@ -206,11 +208,11 @@ client = env._client
 for _ in range(2):
     for one in (env, envs, several):
         one.reset(seed=1)
-    print(client._server._process.pid, flush=True)
+    print(client._private._process.pid, flush=True)
     kill_private(client)
 if {alive}:
     env.reset()
-    print(client._server._process.pid, flush=True)
+    print(client._private._process.pid, flush=True)
 if {killed}:
     os.kill(os.getpid(), signal.SIGKILL)
 """

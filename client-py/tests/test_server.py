@@ -14,6 +14,8 @@ from processes import script
 
 import boardwire
 from boardwire._server import PrivateServer, find_binary
+from boardwire._twins import run
+from boardwire._ways import BLOCKING
 
 
 def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> None:
@@ -53,7 +55,7 @@ def test_a_server_that_ends_at_once_is_quoted(monkeypatch: pytest.MonkeyPatch, t
 def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOARDWIRE_BINARY", str(script(tmp_path, "exec cat")))
     with pytest.raises(boardwire.errors.StartError, match="did not get ready"):
-        PrivateServer(timeout=0.1)
+        run(PrivateServer.start(BLOCKING, timeout=0.1))
 
 
 def test_wrong_arguments_are_quoted() -> None:
@@ -81,7 +83,7 @@ def test_nobody_at_an_address_is_a_lost_connection() -> None:
 
 
 def test_a_server_that_dies_mid_match_is_a_lost_connection_with_its_story() -> None:
-    server = PrivateServer()
+    server = run(PrivateServer.start(BLOCKING))
     with boardwire.Client(server=server) as client:
         match = client.create_match("faraway", players=["remote", "random"])
         seat = match.join(0)
@@ -102,7 +104,7 @@ client.games()
 forked = os.fork() if {fork} else 0
 if {fork} and not forked:
     signal.pause()
-print(client._server._process.pid, forked, flush=True)
+print(client._private._process.pid, forked, flush=True)
 sys.stdin.readline()
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -8,7 +8,7 @@ multiply-shift on one 32-bit word with rejection; `draw` takes the `below(len)`-
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
 
 _WORD = 0xFFFFFFFF
 _CONSTANT = struct.unpack("<4I", b"expand 32-byte k")
@@ -50,27 +50,37 @@ def block(key: bytes, counter: int, stream: int, rounds: int = 8) -> list[int]:
 
 
 class Dice:
-    """One stream of a seed, or of a whole key of 32 bytes."""
+    """One stream of a seed, or of a whole key of 32 bytes.
+
+    Attributes:
+        words: How many words it has used.
+    """
 
     def __init__(self, seed: int | bytes, stream: int) -> None:
         """Begins at the stream's first word."""
         key = seed if isinstance(seed, bytes) else struct.pack("<Q24x", seed)
-        self._words = self._stream(key, stream)
+        self._stream = self._blocks(key, stream)
+        self.words = 0
 
     @staticmethod
-    def _stream(key: bytes, stream: int) -> Iterator[int]:
+    def _blocks(key: bytes, stream: int) -> Iterator[int]:
         counter = 0
         while True:
             yield from block(key, counter, stream)
             counter += 1
 
+    def word(self) -> int:
+        """The next word."""
+        self.words += 1
+        return next(self._stream)
+
     def below(self, n: int) -> int:
         """A number in `range(n)`."""
-        product = next(self._words) * n
+        product = self.word() * n
         if product & _WORD < n:
             threshold = (1 << 32) % n
             while product & _WORD < threshold:
-                product = next(self._words) * n
+                product = self.word() * n
         return product >> 32
 
     def draw(self, among: set[int]) -> int:
@@ -78,6 +88,16 @@ class Dice:
         member = sorted(among)[self.below(len(among))]
         among.remove(member)
         return member
+
+    def shuffle(self, items: MutableSequence[int]) -> None:
+        """Puts items into another order."""
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+
+    def seed(self) -> int:
+        """Two words, the low half first."""
+        return self.word() | self.word() << 32
 
 
 def faraway_deal(

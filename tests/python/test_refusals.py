@@ -15,6 +15,7 @@ import pytest
 import boardwire
 from boardwire._channel import Stubs, bearer
 from boardwire._stream import PlayStream
+from boardwire._twins import run
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
 
@@ -42,7 +43,7 @@ def call(
     token: str = "",
 ) -> Any:
     """A call as no well-behaved client makes it."""
-    return client._connection.call(method, request, timeout=10, token=token)
+    return run(client._connection.call(method, request, timeout=10, token=token))
 
 
 def begun(
@@ -220,7 +221,7 @@ def _(client: boardwire.Client) -> None:
             pass
         status = next(waiting for waiting in calls if waiting.done()).exception()
         assert isinstance(status, grpc.RpcError)
-        raise strict._connection.failure(status)
+        raise run(strict._connection.failure(status))
 
 
 @provokes("RequestReused")
@@ -241,7 +242,7 @@ def _(client: boardwire.Client) -> None:
 @provokes("UnknownToken")
 def _(client: boardwire.Client) -> None:
     request = pb.ObserveRequest(match_id=begun(client)[0].id)
-    PlayStream(client._connection, "guessed", advice="").ask(request, 10)
+    run(PlayStream(client._connection, "guessed", advice="").ask(request, 10))
 
 
 @provokes("ShuttingDown")
@@ -249,7 +250,7 @@ def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
         match, seat, seen = begun(doomed, "remote")
         seat.act(legal(seen), wait=False)
-        connection, server = doomed._connection, doomed._server
+        connection, server = doomed._connection, doomed._private
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
         # Answered on the same connection, so the server has the call before it by now.
@@ -259,7 +260,7 @@ def _(client: boardwire.Client) -> None:
         server._process.stdin.close()
         status = waiting.exception()
         assert isinstance(status, grpc.RpcError)
-        raise connection.failure(status)
+        raise run(connection.failure(status))
 
 
 def opened(client: boardwire.Client, **kwargs: Any) -> tuple[boardwire.Batch, boardwire.BatchStep]:
@@ -480,9 +481,9 @@ def test_a_stream_refuses_in_the_same_words(
     with pytest.raises(boardwire.BoardwireError) as single:
         PROVOKED[variant](client)
 
-    def ask(seat: boardwire.Seat, *args: Any) -> boardwire.Observation:
+    async def ask(seat: boardwire.Seat, *args: Any) -> boardwire.Observation:
         seat._carrier = seat.stream()._carrier
-        return asked(seat, *args)
+        return await asked(seat, *args)
 
     asked = boardwire.Seat._ask
     monkeypatch.setattr(boardwire.Seat, "_ask", ask)

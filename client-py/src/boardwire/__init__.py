@@ -8,9 +8,8 @@ registers `boardwire/<Game>-v<version>` for every game of the server that comes 
 
 from importlib.metadata import version as _version
 
-from . import _registration, errors
-from ._batch import Batch
-from ._client import CALL_SECONDS, Client, connect
+from . import _registration, aio, errors
+from ._client import CALL_SECONDS
 from ._features import FeatureLayout
 from ._info import (
     CloseReason,
@@ -21,9 +20,7 @@ from ._info import (
     SeedOpening,
     ServerInfo,
 )
-from ._match import Match
-from ._part import BatchPart
-from ._seat import WAIT_SECONDS, Seat
+from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
 from ._spec import (
     ActionSpec,
@@ -36,6 +33,7 @@ from ._spec import (
     ValueKind,
     ViewField,
 )
+from ._sync import Batch, BatchPart, Client, Match, Seat, connect
 from ._types import (
     NOBODY,
     Autoreset,
@@ -91,6 +89,7 @@ __all__ = [
     "ValueKind",
     "ViewField",
     "__version__",
+    "aio",
     "connect",
     "errors",
 ]

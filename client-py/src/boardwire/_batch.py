@@ -6,18 +6,18 @@ import contextlib
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import SupportsIndex
+from typing import Generic, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._batch_stream import BatchStream
 from ._channel import Connection
-from ._closing import GONE, Closing
 from ._line_ups import LEARNER
-from ._part import BatchPart
+from ._part import BatchPartCore
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
+from ._twins import GONE
 from ._types import BatchStep
 from .v1 import batch_pb2
 from .v1 import batch_service_pb2 as pb
@@ -29,8 +29,11 @@ _KEPT = (
 )
 
 
-class Batch(Closing):
-    """Many environments of one table, stepped together; for one thread.
+_Part = TypeVar("_Part", bound=BatchPartCore)
+
+
+class BatchCore(Generic[_Part]):
+    """Many environments of one table, stepped together; for one thread or task.
 
     Every environment shows one decision at a time: that of the lowest seat of the learner's which owes one.
     Bots decide in the server. Requests go over one stream that opens with the first. A batch ends with its
@@ -50,6 +53,8 @@ class Batch(Closing):
         seed: The seed from which the seeds of all episodes follow.
         token: What proves the owner.
     """
+
+    _part_type: type[_Part]
 
     def __init__(
         self,
@@ -75,10 +80,10 @@ class Batch(Closing):
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
         self._stream = BatchStream(connection, token, message, spec, keep=keep, advice=self._advice)
-        self._whole = BatchPart(self._stream, 0, self.environments)
+        self._whole = self._part_type(self._stream, 0, self.environments)
         self._closed = False
 
-    def reset(
+    async def _reset(
         self,
         *,
         mask: NDArray[np.bool_] | None = None,
@@ -104,9 +109,9 @@ class Batch(Closing):
             seed=None if seed is None else operator.index(seed),
             seeds=() if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
         )
-        return self._stream.receive(self._stream.send(request, self._whole.rows), timeout)
+        return await self._stream.receive(await self._stream.send(request, self._whole.rows), timeout)
 
-    def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def _step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones.
 
         Args:
@@ -119,17 +124,17 @@ class Batch(Closing):
             ActionOutOfRange: There is no such action; none was stepped.
             EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
         """
-        return self._whole.step(actions, timeout=timeout)
+        return await self._whole._step(actions, timeout=timeout)
 
-    def send(self, actions: ArrayLike) -> None:
+    async def _send(self, actions: ArrayLike) -> None:
         """Sends an action for every environment, and does not wait for what follows."""
-        self._whole.send(actions)
+        await self._whole._send(actions)
 
-    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def _recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received."""
-        return self._whole.recv(timeout=timeout)
+        return await self._whole._recv(timeout=timeout)
 
-    def parts(self, count: int) -> tuple[BatchPart, ...]:
+    def parts(self, count: int) -> tuple[_Part, ...]:
         """Divides the environments into runs of neighbours, as equal as can be.
 
         Raises:
@@ -138,10 +143,12 @@ class Batch(Closing):
         if not 1 <= count <= self.environments:
             raise ValueError(f"{self.environments} environments make no {count} parts")
         bounds = [self.environments * part // count for part in range(count + 1)]
-        return tuple(BatchPart(self._stream, first, end - first) for first, end in pairwise(bounds))
+        return tuple(self._part_type(self._stream, first, end - first) for first, end in pairwise(bounds))
 
-    def halves(self) -> tuple[BatchPart, BatchPart]:
+    def halves(self) -> tuple[_Part, _Part]:
         """Two parts, of which one is decided here while the other is being stepped by the server.
+
+        In an event loop each reset, send and receive is awaited.
 
         ```python
         parts, shown = batch.halves(), batch.reset()
@@ -156,15 +163,15 @@ class Batch(Closing):
         first, second = self.parts(2)
         return first, second
 
-    def save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
+    async def _save(self, mask: NDArray[np.bool_] | None = None) -> bytes:
         """Saves environments as bytes that tell everything; for a server with the same snapshot key.
 
         Args:
             mask: `bool[environments]`, which ones; all when left out.
         """
-        self._stream.make_way()
+        await self._stream.make_way()
         request = pb.SaveBatchRequest(batch_id=self.id, mask=self._mask(mask))
-        answer = self._connection.call(
+        answer = await self._connection.call(
             lambda on: on.batch.SaveBatch,
             request,
             timeout=WAIT_SECONDS,
@@ -173,7 +180,7 @@ class Batch(Closing):
         )
         return answer.snapshot
 
-    def load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
+    async def _load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
 
         Args:
@@ -187,9 +194,9 @@ class Batch(Closing):
         Raises:
             InvalidSnapshot: It was altered, or is of another table, line-up or number of environments.
         """
-        self._stream.make_way()
+        await self._stream.make_way()
         request = pb.LoadBatchRequest(batch_id=self.id, snapshot=snapshot, mask=self._mask(mask))
-        answer = self._connection.call(
+        answer = await self._connection.call(
             lambda on: on.batch.LoadBatch,
             request,
             timeout=WAIT_SECONDS,
@@ -199,14 +206,14 @@ class Batch(Closing):
         self._stream.note(self._whole.rows, answer.step)
         return self._stream.rows(answer.step)
 
-    def close(self) -> None:
+    async def _close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
         if self._closed:
             return
         self._closed = True
-        self._stream.close()
+        await self._stream.close()
         with contextlib.suppress(*GONE):
-            self._connection.call(
+            await self._connection.call(
                 lambda on: on.batch.CloseBatch,
                 pb.CloseBatchRequest(batch_id=self.id),
                 timeout=self._timeout,

@@ -85,7 +85,7 @@ class BatchStream:
         self._sequence = np.zeros(about.environments, dtype=np.uint64)
         self._resets = 0
 
-    def send(self, request: BatchRequest, rows: slice) -> Asked:
+    async def send(self, request: BatchRequest, rows: slice) -> Asked:
         """Sends a request about some environments.
 
         Raises:
@@ -95,24 +95,24 @@ class BatchStream:
         if self._keep:
             # The server must have answered these before it is asked for the next.
             for earlier in [each for each in self._unanswered if each.overlaps(rows)]:
-                self._wait(earlier, WAIT_SECONDS)
+                await self._wait(earlier, WAIT_SECONDS)
             request.sequence = int(self._sequence[rows].max()) + 1
-            self._send_again()
-        self._put(asked)
+            await self._send_again()
+        await self._put(asked)
         while self._unanswered and self._unanswered[0].opening != asked.opening:
             self._unanswered.popleft()
         self._unanswered.append(asked)
         self._resets += isinstance(request, pb.ResetBatchRequest)
         return asked
 
-    def receive(self, asked: Asked, timeout: float) -> BatchStep:
+    async def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the answer to a request.
 
         Raises:
             BoardwireError: The request was refused, or its answer was lost.
         """
         asked.failed = True
-        answer = self._wait(asked, timeout)
+        answer = await self._wait(asked, timeout)
         asked.failed = False
         if answer.HasField("error"):
             raise refused(answer.error)
@@ -130,7 +130,7 @@ class BatchStream:
         """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
         return asked.failed and asked.resets < self._resets
 
-    def make_way(self) -> None:
+    async def make_way(self) -> None:
         """Sees to it that nothing is under way, for calls that do not wait for the stream.
 
         Raises:
@@ -139,7 +139,7 @@ class BatchStream:
         """
         if self._keep:
             for asked in [each for each in self._unanswered if each.failed]:
-                self._wait(asked, WAIT_SECONDS)
+                await self._wait(asked, WAIT_SECONDS)
         if self._unanswered and (self._keep or self._stream.is_open):
             raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
 
@@ -147,38 +147,38 @@ class BatchStream:
         """Takes note of the number of an answer, by whichever way it came."""
         self._sequence[rows] = step.sequence
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Ends the stream; the next request opens another."""
-        self._stream.close()
+        await self._stream.close()
 
     def _is_under_way(self, asked: Asked) -> bool:
         return self._stream.is_open and asked.opening == self._stream.openings
 
-    def _send_again(self) -> None:
+    async def _send_again(self) -> None:
         for asked in self._unanswered:
             if not self._is_under_way(asked):
-                self._put(asked)
+                await self._put(asked)
 
-    def _put(self, asked: Asked) -> None:
+    async def _put(self, asked: Asked) -> None:
         request = asked.request
         if isinstance(request, pb.StepBatchRequest):
-            self._stream.send(pb.RunBatchRequest(step=request))
+            await self._stream.send(pb.RunBatchRequest(step=request))
         else:
-            self._stream.send(pb.RunBatchRequest(reset=request))
+            await self._stream.send(pb.RunBatchRequest(reset=request))
         asked.opening = self._stream.openings
 
-    def _wait(self, asked: Asked, timeout: float) -> pb.RunBatchResponse:
+    async def _wait(self, asked: Asked, timeout: float) -> pb.RunBatchResponse:
         due, again = time.monotonic() + timeout, self._keep
         while asked.answer is None:
             if self._keep:
-                self._send_again()
+                await self._send_again()
             elif not self._is_under_way(asked):
-                what_now = self._connection.what_now(
+                what_now = await self._connection.what_now(
                     "as long as the server has the batch, a reset goes on with it; else open another"
                 )
                 raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
             try:
-                answer = self._stream.receive(timeout)
+                answer = await self._stream.receive(timeout)
             except ConnectionLost as lost:
                 # Once more, unless the server itself says that it is of no use.
                 if not again or type(lost) is not ConnectionLost:

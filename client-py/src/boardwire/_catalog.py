@@ -7,14 +7,13 @@ from collections.abc import Mapping
 
 from . import _convert
 from ._channel import Connection
-from ._closing import Closing
 from ._info import ServerInfo
 from ._link import Link, pages
 from ._spec import Game, GameSpec
 from .v1 import catalog_pb2
 
 
-class Catalog(Closing):
+class Catalog:
     """A client's knowledge of its server: asked for once and kept."""
 
     def __init__(self, link: Link, timeout: float) -> None:
@@ -32,22 +31,23 @@ class Catalog(Closing):
     def _connection(self) -> Connection:
         return self._link.connection
 
-    def server(self) -> ServerInfo:
+    async def _server(self) -> ServerInfo:
         """What the server is, and how much it may be asked for."""
         request = catalog_pb2.GetServerRequest()
-        answer, _ = self._link.ask(lambda on: on.catalog.GetServer, request, timeout=self._timeout)
+        answer, _ = await self._link.ask(lambda on: on.catalog.GetServer, request, timeout=self._timeout)
         return _convert.server_info(answer.server)
 
-    def games(self) -> list[Game]:
+    async def _games(self) -> list[Game]:
         """The games that are served."""
 
-        def page(token: str) -> catalog_pb2.ListGamesResponse:
+        async def page(token: str) -> catalog_pb2.ListGamesResponse:
             request = catalog_pb2.ListGamesRequest(page_token=token)
-            return self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)[0]
+            answer, _ = await self._link.ask(lambda on: on.catalog.ListGames, request, timeout=self._timeout)
+            return answer
 
-        return [_convert.game(game) for answer in pages(page) for game in answer.games]
+        return [_convert.game(game) async for answer in pages(page) for game in answer.games]
 
-    def game(
+    async def _game(
         self, game: str, *, seats: int | None = None, options: Mapping[str, str] | None = None
     ) -> GameSpec:
         """Everything about one table of a game. It is asked for once and kept.
@@ -66,18 +66,18 @@ class Catalog(Closing):
         key = game, count, frozenset(chosen.items())
         if key not in self._specs:
             request = catalog_pb2.GetGameRequest(game=game, seats=count, options=chosen)
-            answer, _ = self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
+            answer, _ = await self._link.ask(lambda on: on.catalog.GetGame, request, timeout=self._timeout)
             self._specs[key] = _convert.game_spec(answer.spec)
         return self._specs[key]
 
-    def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
-        spec = self.game(game, seats=seats, options=options)
+    async def _table(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> GameSpec:
+        spec = await self._game(game, seats=seats, options=options)
         if spec.digest != digest:
             # Another server than before has been started at the address.
             self._specs.clear()
-            spec = self.game(game, seats=seats, options=options)
+            spec = await self._game(game, seats=seats, options=options)
         return spec
 
-    def close(self) -> None:
+    async def _close(self) -> None:
         """Closes the channel, and stops a private server, if this process started it."""
-        self._link.close()
+        await self._link.close()

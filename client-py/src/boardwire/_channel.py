@@ -1,4 +1,4 @@
-"""Channels: options, deadlines, statuses as exceptions, and one channel for each process.
+"""Channels: options, deadlines, statuses as exceptions, and one channel for each process or event loop.
 
 grpcio is kept below this module: callers hand in and get messages, and catch `BoardwireError` alone.
 """
@@ -9,16 +9,10 @@ import gc
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-# A forked process opens channels of its own, but in versions of grpcio that leave this off by default the
-# library itself does not survive the fork. No other module imports grpcio before this one.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
-
-import grpc
-from google.rpc import status_pb2
-
-from ._status import error, error_info
+from ._status import error
+from ._ways import Metadata, RpcError, Way, read_status
 from .errors import (
     BoardwireError,
     CallTimeout,
@@ -28,6 +22,9 @@ from .errors import (
     UnknownMatch,
 )
 from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc
+
+if TYPE_CHECKING:
+    import grpc
 
 #: The largest message either way, as the server has it.
 MESSAGE_BYTES = 64 * 1024 * 1024
@@ -96,16 +93,21 @@ class Stubs:
 
 
 class Connection:
-    """A channel to one target, opened at the first call of each process.
+    """A channel to one target, opened at the first call of each process, or of each event loop in it.
 
     A channel does not survive a fork. In a process with another id than the one that opened it, it is
     left alone, and another one opened. The same goes for a channel that has lost its server: it would wait
     longer and longer before it tried again, and refuse calls meanwhile.
+
+    Attributes:
+        target: Where the server listens.
+        way: How calls are made and awaited.
     """
 
     def __init__(
         self,
         target: str,
+        way: Way,
         *,
         channel: grpc.Channel | None = None,
         story: Callable[[], str] = lambda: "",
@@ -115,35 +117,36 @@ class Connection:
 
         Args:
             target: Where the server listens.
+            way: How calls are made and awaited.
             channel: What tests use instead of opening one.
-            story: Tells why the server is gone, or nothing.
+            story: Tells why the server is gone, or nothing; it may take a moment.
             past: Why the server may not know what its client asks for.
         """
         self.target = target
+        self.way = way
         self._given = channel
         self._story = story
         self._past = past
         self._lock = threading.Lock()
-        self._pid = 0
+        self._place: tuple[int, object] = (os.getpid(), None)
         self._stubs: Stubs | None = None
 
     @property
     def stubs(self) -> Stubs:
-        """The services over this process's channel."""
+        """The services over the channel of this place."""
         stubs = self._stubs
-        return stubs if stubs is not None and self._pid == os.getpid() else self._opened()
+        return stubs if stubs is not None and self._place == self.way.place() else self._opened()
 
     def _opened(self) -> Stubs:
-        if self._pid != os.getpid():
+        place = self.way.place()
+        if self._place[0] != place[0]:
             # Another thread may have held the lock at the fork.
             self._lock = threading.Lock()
             inherited.append(self._stubs)
-            self._stubs = None
-            self._pid = os.getpid()
         with self._lock:
-            if self._stubs is None:
-                channel = self._given or grpc.insecure_channel(self.target, options=_options(self.target))
-                self._stubs = Stubs(channel)
+            if self._stubs is None or self._place != place:
+                channel = self._given or self.way.open(self.target, _options(self.target))
+                self._stubs, self._place = Stubs(channel), place
             return self._stubs
 
     def borrow(self) -> Stubs:
@@ -155,17 +158,17 @@ class Connection:
                     stubs.users += 1
                     return stubs
 
-    def give_back(self, stubs: Stubs) -> None:
+    async def give_back(self, stubs: Stubs) -> None:
         """Ends what was borrowed."""
         with self._lock:
             stubs.users -= 1
             unused = stubs.dropped and not stubs.users
         if unused:
-            stubs.channel.close()
+            await self.way.close(stubs.channel)
 
-    def drop(self, stubs: Stubs | None = None) -> None:
+    async def drop(self, stubs: Stubs | None = None) -> None:
         """Lets the next call open another channel than this one; whoever uses this one still closes it."""
-        if self._given is not None or self._pid != os.getpid():
+        if self._given is not None or self._place != self.way.place():
             return
         with self._lock:
             stubs = stubs or self._stubs
@@ -176,9 +179,9 @@ class Connection:
                 self._stubs = None
             unused = not stubs.users
         if unused:
-            stubs.channel.close()
+            await self.way.close(stubs.channel)
 
-    def call(
+    async def call(
         self,
         method: Callable[[Stubs], Unary[_Req, _Res]],
         request: _Req,
@@ -205,16 +208,17 @@ class Connection:
             attempts -= 1
             stubs = self.borrow()
             try:
-                return method(stubs)(request, timeout=timeout, metadata=bearer(token))
-            except grpc.RpcError as status:
-                failure = self.failure(status, stubs, advice)
+                answer: _Res = await self.way.call(method(stubs), request, timeout, bearer(token))
+                return answer
+            except RpcError as status:
+                failure = await self.failure(status, stubs, advice)
                 if attempts <= 0 or type(failure) is not ConnectionLost:
                     raise failure from None
             finally:
-                self.give_back(stubs)
+                await self.give_back(stubs)
 
-    def failure(
-        self, status: grpc.RpcError, stubs: Stubs | None = None, advice: str = REPEAT
+    async def failure(
+        self, status: RpcError, stubs: Stubs | None = None, advice: str = REPEAT
     ) -> BoardwireError:
         """The exception for a failed call; a lost connection's channel is dropped."""
         code, message, reason, metadata = read_status(status)
@@ -223,37 +227,27 @@ class Connection:
             reason = CallTimeout.REASON
         if code == "UNAVAILABLE" and not reason:
             if stubs is not None:
-                self.drop(stubs)
-            message = f"no answer from {self.target} ({message}): {self.what_now(advice)}"
+                await self.drop(stubs)
+            message = f"no answer from {self.target} ({message}): {await self.what_now(advice)}"
         if self._past and reason in _UNKNOWN:
             message = f"{message}; {self._past}"
         return error(code, reason, message, metadata)
 
-    def what_now(self, advice: str) -> str:
+    async def what_now(self, advice: str) -> str:
         """Why the server is gone, where that is known; else the advice."""
-        return self._story() or advice
+        return await self.way.aside(self._story) or advice
 
-    def close(self) -> None:
-        """Closes the channel of this process; the next call opens another."""
-        if self._stubs is not None and self._pid == os.getpid():
-            self._stubs.channel.close()
+    async def close(self) -> None:
+        """Closes the channel of this place; the next call opens another."""
+        stubs = self._stubs
+        if stubs is not None and self._place == self.way.place():
             self._stubs = None
+            await self.way.close(stubs.channel)
 
 
-def bearer(token: str) -> tuple[tuple[str, str], ...]:
+def bearer(token: str) -> Metadata:
     """The metadata in which a seat or host proves itself; none without a token."""
     return (("authorization", f"Bearer {token}"),) if token else ()
-
-
-def read_status(status: grpc.RpcError) -> tuple[str, str, str, dict[str, str]]:
-    """Code, message, reason and metadata of a failed call."""
-    # Every RpcError raised by a call is also that call.
-    assert isinstance(status, grpc.Call)
-    code, message = status.code().name, status.details() or ""
-    for key, value in status.trailing_metadata() or ():
-        if key == "grpc-status-details-bin":
-            return code, message, *error_info(status_pb2.Status.FromString(value))
-    return code, message, "", {}
 
 
 def check_target(target: str) -> str:

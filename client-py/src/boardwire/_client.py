@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import operator
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, SupportsIndex
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
 
 from . import _convert
-from ._batch import Batch
+from ._batch import BatchCore
 from ._catalog import Catalog
 from ._channel import MESSAGE_BYTES, Connection, check_target
 from ._info import Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
-from ._match import Match
-from ._seat import WAIT_SECONDS, Seat, fetch_match
+from ._match import MatchCore
+from ._seat import WAIT_SECONDS, SeatCore, fetch_match
 from ._server import PrivateServer
 from ._types import Autoreset, IllegalActions, Reward
+from ._ways import Way
 from .v1 import batch_pb2, batch_service_pb2
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
     import grpc
+    from typing_extensions import Self
 
 #: How long a call may take that waits for nobody, unless the caller says otherwise: seconds.
 CALL_SECONDS = 30.0
@@ -30,36 +32,24 @@ CALL_SECONDS = 30.0
 _ATTEMPTS = 2
 
 
-def connect(
-    target: str | None = None, *, timeout: float = CALL_SECONDS, server_args: Sequence[str] = ()
-) -> Client:
-    """Connects to a server, or starts a private one.
-
-    Args:
-        target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
-            it ends with the client, and at the latest with this process.
-        timeout: Seconds that a call may take, unless it waits for others.
-        server_args: More arguments of `boardwire serve`, for a private server.
-
-    Raises:
-        StartError: The private server was not found or did not start.
-        ValueError: The target is no address, or arguments are given for a server that runs already.
-    """
-    if target is None:
-        return Client(server=PrivateServer(server_args), timeout=timeout)
-    if server_args:
-        raise ValueError("server_args are for a private server: leave the target out")
-    return Client(target, timeout=timeout)
+_Seat = TypeVar("_Seat", bound=SeatCore)
+_Match = TypeVar("_Match", bound=MatchCore[Any])
+_Batch = TypeVar("_Batch", bound=BatchCore[Any])
 
 
-class Client(Catalog):
+class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
     """A server's games and matches, over a channel that opens at the first call of each process.
 
-    It may be used by several threads, and after a fork. Use it in a `with` statement, or `close` it.
+    Several threads, or tasks, may use it. Use it in a `with` statement (`async with`), or `close` it.
 
     A private server that has ended by itself is started again by the next call that asks for nothing of what
     was lost with it: any but `join` and `seat`.
     """
+
+    _WAY: ClassVar[Way]
+    _seat_type: type[_Seat]
+    _match_type: type[_Match]
+    _batch_type: type[_Batch]
 
     def __init__(
         self,
@@ -70,12 +60,20 @@ class Client(Catalog):
         channel: grpc.Channel | None = None,
     ) -> None:
         """Is called by `connect`; tests hand in a channel of their own."""
-        self._server = server
+        self._private = server
         if server is None:
             target = target if channel is not None else check_target(target)
-        super().__init__(Link(server or Connection(target, channel=channel)), timeout)
+        super().__init__(Link(server or Connection(target, self._WAY, channel=channel)), timeout)
 
-    def create_match(
+    @classmethod
+    async def _connect(cls, target: str | None, timeout: float, server_args: Sequence[str]) -> Self:
+        if target is None:
+            return cls(server=await PrivateServer.start(cls._WAY, server_args), timeout=timeout)
+        if server_args:
+            raise ValueError("server_args are for a private server: leave the target out")
+        return cls(target, timeout=timeout)
+
+    async def _create_match(
         self,
         game: str,
         *,
@@ -88,7 +86,7 @@ class Client(Catalog):
         seat_may_seed: bool = False,
         private: bool = False,
         labels: Mapping[str, str] | None = None,
-    ) -> Match:
+    ) -> _Match:
         """Creates a match and deals its first episode.
 
         Args:
@@ -124,13 +122,16 @@ class Client(Catalog):
             labels=labels or {},
             request_id=str(uuid.uuid4()),
         )
-        answer, connection = self._link.ask(
+        answer, connection = await self._link.ask(
             lambda on: on.match.CreateMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
         info = _convert.match_info(answer.match)
-        return Match(self, connection, info, answer.host_token, _convert.invitations(answer))
+        spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
+        return self._match_type(
+            self, connection, info.id, spec, answer.host_token, _convert.invitations(answer)
+        )
 
-    def open_batch(
+    async def _open_batch(
         self,
         game: str,
         *,
@@ -150,7 +151,7 @@ class Client(Catalog):
         final_views: bool = False,
         episodes: bool = False,
         keep: bool = False,
-    ) -> Batch:
+    ) -> _Batch:
         """Opens a batch: many environments of one table, stepped together, for one trusted owner.
 
         Args:
@@ -187,7 +188,7 @@ class Client(Catalog):
         """
         if line_ups is not None:
             seats = seats_of(line_ups, seats, opponents)
-        spec = self.game(game, seats=seats, options=options)
+        spec = await self._game(game, seats=seats, options=options)
         if line_ups is None:
             line_ups = [against(opponents or {}, spec.seats)]
         request = batch_service_pb2.OpenBatchRequest(
@@ -207,14 +208,16 @@ class Client(Catalog):
             keep=keep,
             request_id=str(uuid.uuid4()),
         )
-        answer, connection = self._link.ask(
+        answer, connection = await self._link.ask(
             lambda on: on.batch.OpenBatch, request, timeout=WAIT_SECONDS, attempts=_ATTEMPTS
         )
         if spec.digest != answer.batch.spec_digest:
-            spec = self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
-        return Batch(connection, answer.batch, answer.token, spec, timeout=self._timeout, keep=keep)
+            spec = await self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
+        return self._batch_type(
+            connection, answer.batch, answer.token, spec, timeout=self._timeout, keep=keep
+        )
 
-    def join(self, invitation: Invitation | str) -> Seat:
+    async def _join(self, invitation: Invitation | str) -> _Seat:
         """Takes the seat that an invitation is for.
 
         Args:
@@ -225,35 +228,38 @@ class Client(Catalog):
             InvitationUsed: Somebody has joined with it.
         """
         code = invitation.code if isinstance(invitation, Invitation) else invitation
-        return self._join(self._connection, code)
+        return await self._take(self._connection, code)
 
-    def _join(self, connection: Connection, code: str, host_token: str = "") -> Seat:
+    async def _take(self, connection: Connection, code: str, host_token: str = "") -> _Seat:
         request = pb.JoinMatchRequest(code=code, request_id=str(uuid.uuid4()))
-        answer = connection.call(
+        answer = await connection.call(
             lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
         info = _convert.match_info(answer.match)
-        return self._seat(connection, info, answer.token, answer.seat, host_token)
+        return await self._made(connection, info, answer.token, answer.seat, host_token)
 
-    def seat(self, match_id: str, token: str) -> Seat:
+    async def _seat(self, match_id: str, token: str) -> _Seat:
         """Takes a seat again whose token is known: after a crash of the agent, or in another process."""
         connection = self._connection
-        return self._seat(connection, fetch_match(connection, match_id, self._timeout, token), token, None)
+        info = await fetch_match(connection, match_id, self._timeout, token)
+        return await self._made(connection, info, token, None)
 
-    def _seat(
+    async def _made(
         self, connection: Connection, info: MatchInfo, token: str, index: int | None, host_token: str = ""
-    ) -> Seat:
-        spec = self._table(info.game, len(info.players), info.options, info.spec_digest)
+    ) -> _Seat:
+        spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
         timeout = self._timeout
-        return Seat(connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token)
+        return self._seat_type(
+            connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token
+        )
 
-    def matches(
+    def _matches(
         self,
         game: str | None = None,
         *,
         states: Collection[MatchState] = (),
         labels: Mapping[str, str] | None = None,
-    ) -> Iterator[MatchInfo]:
+    ) -> AsyncIterator[MatchInfo]:
         """The matches that the server remembers and that are not private, closed ones included.
 
         Args:
@@ -263,13 +269,14 @@ class Client(Catalog):
         """
         wanted = pb.ListMatchesRequest(game=game or "", states=_convert.states(states), labels=labels or {})
 
-        def page(token: str) -> pb.ListMatchesResponse:
+        async def page(token: str) -> pb.ListMatchesResponse:
             request = pb.ListMatchesRequest()
             request.CopyFrom(wanted)
             request.page_token = token
-            return self._link.ask(lambda on: on.match.ListMatches, request, timeout=self._timeout)[0]
+            answer, _ = await self._link.ask(lambda on: on.match.ListMatches, request, timeout=self._timeout)
+            return answer
 
-        return (_convert.match_info(match) for answer in pages(page) for match in answer.matches)
+        return (_convert.match_info(match) async for answer in pages(page) for match in answer.matches)
 
     def __repr__(self) -> str:
         """Names the server."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from ._channel import Connection, Stubs, Unary
@@ -28,7 +28,7 @@ class Link:
         """The connection for what the server knows already."""
         return self._server if isinstance(self._server, Connection) else self._server.connection
 
-    def ask(
+    async def ask(
         self,
         method: Callable[[Stubs], Unary[_Req, _Res]],
         request: _Req,
@@ -49,27 +49,28 @@ class Link:
             BoardwireError: The call failed.
         """
 
-        def call(connection: Connection) -> tuple[_Res, Connection]:
-            return connection.call(method, request, timeout=timeout, attempts=attempts), connection
+        async def call(connection: Connection) -> tuple[_Res, Connection]:
+            answer = await connection.call(method, request, timeout=timeout, attempts=attempts)
+            return answer, connection
 
         server = self._server
         if isinstance(server, Connection):
-            return call(server)
-        connection = server.running()
+            return await call(server)
+        connection = await server.running()
         try:
-            return call(connection)
+            return await call(connection)
         except ConnectionLost as lost:
             within = _ENDING_SECONDS if isinstance(lost, ServerShuttingDown) else 0.0
-            other = server.running(within)
+            other = await server.running(within)
             if other is connection:
                 raise
-        return call(other)
+        return await call(other)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Closes the channel, and stops a private server, if this process started it."""
-        self.connection.close()
+        await self.connection.close()
         if isinstance(self._server, PrivateServer):
-            self._server.close()
+            await self._server.close()
 
 
 class _Page(Protocol):
@@ -80,11 +81,11 @@ class _Page(Protocol):
 _PageT = TypeVar("_PageT", bound=_Page)
 
 
-def pages(page: Callable[[str], _PageT]) -> Iterator[_PageT]:
+async def pages(page: Callable[[str], Awaitable[_PageT]]) -> AsyncIterator[_PageT]:
     """All answers of a call that answers page by page."""
     token = ""
     while True:
-        answer = page(token)
+        answer = await page(token)
         yield answer
         token = answer.next_page_token
         if not token:

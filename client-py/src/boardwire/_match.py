@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
 
 from . import _convert
 from ._channel import Connection
-from ._closing import Closing
 from ._info import Invitation, MatchInfo
-from ._seat import MATCH_GOES_ON, WAIT_SECONDS, Seat, fetch_match
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
+from ._spec import GameSpec
 from .v1 import match_service_pb2 as pb
 
 if TYPE_CHECKING:
-    from ._client import Client
+    from ._client import ClientCore
+
+_Seat = TypeVar("_Seat", bound=SeatCore)
 
 
-class Match(Closing):
+class MatchCore(Generic[_Seat]):
     """A match, in the hands of its host. It shows nobody's cards.
 
     Attributes:
@@ -28,21 +30,22 @@ class Match(Closing):
 
     def __init__(
         self,
-        client: Client,
+        client: ClientCore[_Seat, Any, Any],
         connection: Connection,
-        info: MatchInfo,
+        match_id: str,
+        spec: GameSpec,
         host_token: str,
         invitations: tuple[Invitation, ...],
     ) -> None:
         """Is called by `Client.create_match`."""
-        self.id = info.id
-        self.spec = client._table(info.game, len(info.players), info.options, info.spec_digest)
+        self.id = match_id
+        self.spec = spec
         self.host_token = host_token
         self.invitations = invitations
         self._client = client
         self._connection = connection
 
-    def join(self, seat: int) -> Seat:
+    async def _join(self, seat: int) -> _Seat:
         """Takes a remote seat in this process.
 
         Raises:
@@ -51,18 +54,18 @@ class Match(Closing):
         """
         for given in self.invitations:
             if given.seat == seat:
-                return self._client._join(self._connection, given.code, self.host_token)
+                return await self._client._take(self._connection, given.code, self.host_token)
         remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
         raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
 
-    def info(self) -> MatchInfo:
+    async def _info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
-        return fetch_match(self._connection, self.id, self._client._timeout, self.host_token)
+        return await fetch_match(self._connection, self.id, self._client._timeout, self.host_token)
 
-    def reset(self, seed: SupportsIndex | None = None) -> None:
+    async def _reset(self, seed: SupportsIndex | None = None) -> None:
         """Begins the next episode at once, with this seed or the next one derived."""
         request = pb.ResetRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
-        self._connection.call(
+        await self._connection.call(
             lambda on: on.match.Reset,
             request,
             timeout=WAIT_SECONDS,
@@ -70,7 +73,7 @@ class Match(Closing):
             advice=MATCH_GOES_ON,
         )
 
-    def resign(self, seat: int, *, episode: int | None = None) -> None:
+    async def _resign(self, seat: int, *, episode: int | None = None) -> None:
         """Ends the present episode against a remote seat: it is last, the others share the first place.
 
         Args:
@@ -82,7 +85,7 @@ class Match(Closing):
             InvalidField: It is no remote seat.
         """
         request = pb.ResignRequest(match_id=self.id, episode=episode, seat=operator.index(seat))
-        self._connection.call(
+        await self._connection.call(
             lambda on: on.match.Resign,
             request,
             timeout=self._client._timeout,
@@ -90,14 +93,14 @@ class Match(Closing):
             advice=MATCH_GOES_ON,
         )
 
-    def close(self) -> MatchInfo:
+    async def _close(self) -> MatchInfo:
         """Ends the match for good: waiting calls are answered with `MatchClosed`.
 
         Raises:
             ConnectionLost: Nobody answers. At the end of a `with` block that is passed over.
         """
         request = pb.CloseMatchRequest(match_id=self.id)
-        answer = self._connection.call(
+        answer = await self._connection.call(
             lambda on: on.match.CloseMatch,
             request,
             timeout=self._client._timeout,

@@ -14,7 +14,7 @@ from .errors import BatchActionOutOfRange
 from .v1 import batch_service_pb2 as pb
 
 
-class BatchPart:
+class BatchPartCore:
     """A run of environments of a batch, which is sent actions while others are being decided.
 
     Attributes:
@@ -39,7 +39,7 @@ class BatchPart:
         """Where its rows stand among those of the whole batch."""
         return slice(self.first, self.first + self.environments)
 
-    def send(self, actions: ArrayLike) -> None:
+    async def _send(self, actions: ArrayLike) -> None:
         """Sends an action for every environment, and does not wait for what follows.
 
         A batch opened with `keep` first waits for what was sent before for any of the same environments.
@@ -53,9 +53,9 @@ class BatchPart:
             first=self.first,
             count=self.environments,
         )
-        self._asked.append(self._stream.send(request, self.rows))
+        self._asked.append(await self._stream.send(request, self.rows))
 
-    def recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def _recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received.
 
         Args:
@@ -71,17 +71,17 @@ class BatchPart:
             raise RuntimeError("nothing has been sent whose answer could be received")
         asked = self._asked[0]
         try:
-            return self._stream.receive(asked, timeout)
+            return await self._stream.receive(asked, timeout)
         finally:
             if not self._stream.may_answer(asked):
                 self._asked.popleft()
 
-    def step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def _step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
         if self._is_waiting():
             raise RuntimeError("receive what has been sent before another step")
-        self.send(actions)
-        return self.recv(timeout=timeout)
+        await self._send(actions)
+        return await self._recv(timeout=timeout)
 
     def _is_waiting(self) -> bool:
         """Whether something has been sent and is still to be received."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Protocol, SupportsIndex
 
 from . import _convert
 from ._channel import Connection
-from ._closing import Closing
 from ._info import MatchInfo
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
@@ -16,6 +15,9 @@ from ._types import Observation
 from .errors import ActionOutOfRange
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: How long a call may take that waits for others, unless the caller says otherwise: seconds.
 WAIT_SECONDS = 600.0
@@ -29,15 +31,15 @@ MATCH_GOES_ON = (
 class Carrier(Protocol):
     """What takes a seat's requests to the server and its observations back."""
 
-    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+    async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
         """Sends one request and waits for its answer."""
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Lets go of what it holds open."""
 
 
-class Seat(Closing):
-    """A place in a match, for one agent in one thread.
+class SeatCore:
+    """A place in a match, for one agent in one thread or task.
 
     Each method is a call of its own. `stream` gives the same seat over one stream of messages, which is
     about twice as fast.
@@ -73,7 +75,7 @@ class Seat(Closing):
         self._carrier = carrier or _Calls(connection, token)
         self._host_token = host_token
 
-    def observe(
+    async def _observe(
         self,
         *,
         wait: bool = False,
@@ -93,9 +95,9 @@ class Seat(Closing):
         """
         extras = _extras(text, explain, actions)
         request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=extras)
-        return self._ask(request, timeout, wait)
+        return await self._ask(request, timeout, wait)
 
-    def act(
+    async def _act(
         self,
         action: SupportsIndex,
         *,
@@ -126,7 +128,7 @@ class Seat(Closing):
         if index < 0:
             metadata = {"action": str(index), "actions": str(len(self.spec.actions))}
             raise ActionOutOfRange(f"an action is not negative: {index}", metadata=metadata)
-        seen = self.last or self.observe()
+        seen = self.last or await self._observe()
         request = pb.ActRequest(
             match_id=self.match_id,
             episode=seen.episode,
@@ -135,9 +137,9 @@ class Seat(Closing):
             wait=wait,
             extras=_extras(text, explain, actions),
         )
-        return self._ask(request, timeout, wait)
+        return await self._ask(request, timeout, wait)
 
-    def reset(
+    async def _reset(
         self,
         seed: SupportsIndex | None = None,
         *,
@@ -170,11 +172,11 @@ class Seat(Closing):
         )
         if seed is not None and self._host_token:
             # The host gives the seed, and the seat looks.
-            _Calls(self._connection, self._host_token).ask(request, timeout or WAIT_SECONDS)
-            return self.observe(wait=wait, text=text, actions=actions, timeout=timeout)
-        return self._ask(request, timeout, True)
+            await _Calls(self._connection, self._host_token).ask(request, timeout or WAIT_SECONDS)
+            return await self._observe(wait=wait, text=text, actions=actions, timeout=timeout)
+        return await self._ask(request, timeout, True)
 
-    def resign(
+    async def _resign(
         self, *, text: bool = False, explain: bool = False, timeout: float | None = None
     ) -> Observation:
         """Gives up the episode of the last observation: the seat is last, the others share the first place.
@@ -189,21 +191,21 @@ class Seat(Closing):
         Raises:
             EpisodeOver: The episode has ended without a forfeit of the seat, or been left.
         """
-        seen = self.last or self.observe()
+        seen = self.last or await self._observe()
         extras = _extras(text, explain, False)
         request = pb.ResignRequest(match_id=self.match_id, episode=seen.episode, extras=extras)
-        return self._ask(request, timeout, False)
+        return await self._ask(request, timeout, False)
 
-    def info(self) -> MatchInfo:
+    async def _info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
-        return fetch_match(self._connection, self.match_id, self._timeout, self.token)
+        return await fetch_match(self._connection, self.match_id, self._timeout, self.token)
 
-    def stream(self) -> Seat:
-        """The same seat over one stream; use it in a `with` statement, which ends the stream.
+    def stream(self) -> Self:
+        """The same seat over one stream; use it in a `with` statement (`async with`), which ends it.
 
         A stream that breaks is opened again by the next call.
         """
-        seat = Seat(
+        seat = type(self)(
             self._connection,
             self.match_id,
             self.token,
@@ -216,18 +218,18 @@ class Seat(Closing):
         seat.last = self.last
         return seat
 
-    def close(self) -> None:
+    async def _close(self) -> None:
         """Ends the stream, if there is one. The seat stays taken."""
-        self._carrier.close()
+        await self._carrier.close()
 
     def __repr__(self) -> str:
         """Names match and seat, never the token."""
         return f"<Seat {self.index} of {self.match_id}>"
 
-    def _ask(self, request: SeatRequest, timeout: float | None, waits: bool) -> Observation:
+    async def _ask(self, request: SeatRequest, timeout: float | None, waits: bool) -> Observation:
         if timeout is None:
             timeout = WAIT_SECONDS if waits else self._timeout
-        self.last = _convert.observation(self._carrier.ask(request, timeout), self.spec)
+        self.last = _convert.observation(await self._carrier.ask(request, timeout), self.spec)
         return self.last
 
 
@@ -238,24 +240,24 @@ class _Calls:
         self._connection = connection
         self._token = token
 
-    def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
+    async def ask(self, request: SeatRequest, timeout: float) -> observation_pb2.Observation:
         call = partial(self._connection.call, timeout=timeout, token=self._token, advice=MATCH_GOES_ON)
         if isinstance(request, pb.ActRequest):
-            return call(lambda on: on.match.Act, request).observation
+            return (await call(lambda on: on.match.Act, request)).observation
         if isinstance(request, pb.ObserveRequest):
-            return call(lambda on: on.match.Observe, request).observation
+            return (await call(lambda on: on.match.Observe, request)).observation
         if isinstance(request, pb.ResetRequest):
-            return call(lambda on: on.match.Reset, request).observation
-        return call(lambda on: on.match.Resign, request).observation
+            return (await call(lambda on: on.match.Reset, request)).observation
+        return (await call(lambda on: on.match.Resign, request)).observation
 
-    def close(self) -> None:
+    async def close(self) -> None:
         pass
 
 
-def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
+async def fetch_match(connection: Connection, match_id: str, timeout: float, token: str) -> MatchInfo:
     """What the holder of a token may know of a match."""
     request = pb.GetMatchRequest(match_id=match_id)
-    answer = connection.call(
+    answer = await connection.call(
         lambda on: on.match.GetMatch, request, timeout=timeout, token=token, advice=MATCH_GOES_ON
     )
     return _convert.match_info(answer.match)

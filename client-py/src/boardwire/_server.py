@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ._channel import Connection
 from ._process import ServerProcess
+from ._ways import Way
 from .errors import StartError
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
@@ -53,12 +54,9 @@ class PrivateServer:
     this one stops it or starts it again.
     """
 
-    def __init__(self, args: Sequence[str] = (), *, timeout: float = 30.0) -> None:
-        """Starts the server and waits for the line in which it says where it listens.
-
-        Raises:
-            StartError: It was not found, ended, or did not get ready within `timeout` seconds.
-        """
+    def __init__(self, way: Way, args: Sequence[str], timeout: float) -> None:
+        """Is called by `start`, and blocks as long as that takes."""
+        self._way = way
         self._args = tuple(args)
         self._timeout = timeout
         self._owner = os.getpid()
@@ -66,12 +64,21 @@ class PrivateServer:
         self._closed = False
         self._now = self._start()
 
+    @classmethod
+    async def start(cls, way: Way, args: Sequence[str] = (), *, timeout: float = 30.0) -> PrivateServer:
+        """Starts the server and waits for the line in which it says where it listens.
+
+        Raises:
+            StartError: It was not found, ended, or did not get ready within `timeout` seconds.
+        """
+        return await way.aside(cls, way, args, timeout)
+
     @property
     def connection(self) -> Connection:
         """The connection to the server as it was started last, for what it knows already."""
         return self._now[1]
 
-    def running(self, within: float = 0.0) -> Connection:
+    async def running(self, within: float = 0.0) -> Connection:
         """A connection to a server that runs: another is started when this one has ended.
 
         Args:
@@ -81,27 +88,34 @@ class PrivateServer:
             StartError: No other could be started; the next call tries again.
         """
         process, connection = self._now
-        if process.has_died(within):
-            # Of several threads one starts it, the others wait.
-            with self._lock:
-                if self._now[0] is process and not self._closed:
-                    self._now = self._start(_STARTED_AGAIN)
-                    process.bury()
-                    connection.drop()
+        if not process.has_died() and not (within and await self._way.aside(process.has_died, within)):
+            return connection
+        await self._way.aside(self._replace, process)
+        await connection.drop()
         return self.connection
+
+    def _replace(self, process: ServerProcess) -> None:
+        # Of several threads one starts it, the others wait.
+        with self._lock:
+            if self._now[0] is process and not self._closed:
+                self._now = self._start(_STARTED_AGAIN)
+                process.bury()
 
     def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
-        return process, Connection(process.target, story=process.story, past=past)
+        return process, Connection(process.target, self._way, story=process.story, past=past)
 
     @property
     def _process(self) -> subprocess.Popen[str]:
         return self._now[0].popen
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stops the server for good. Does nothing in a process that did not start it, or when repeated."""
-        # Another thread of the process that started it may have held the lock at the fork.
+        # In another one the lock may have been held at the fork.
         if self._owner == os.getpid():
-            with self._lock:
-                self._closed = True
-                self._now[0].stop()
+            await self._way.aside(self._stop)
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._now[0].stop()

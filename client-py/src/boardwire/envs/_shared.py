@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from .._client import Client, connect
+from .._sync import Client, connect
 
 _clients: dict[str | None, Client] = {}
 _lock = threading.Lock()

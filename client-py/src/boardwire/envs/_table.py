@@ -12,9 +12,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 
-from .._closing import GONE
-from .._match import Match
-from .._seat import Seat
+from .._sync import Match, Seat
+from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
 from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent

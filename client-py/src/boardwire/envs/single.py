@@ -11,9 +11,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .._closing import GONE
-from .._match import Match
-from .._seat import Seat
+from .._sync import Match, Seat
+from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
 from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent

@@ -13,8 +13,8 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
-from .._batch import Batch
-from .._closing import GONE
+from .._sync import Batch
+from .._twins import GONE
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
 from ..errors import BoardwireError
 from ._recovery import advised, check_table, unspent

@@ -1,0 +1,110 @@
+"""Clients, matches, seats and batches whose calls are awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from types import TracebackType
+from typing import Any
+
+from ._batch import BatchCore
+from ._client import CALL_SECONDS, ClientCore
+from ._match import MatchCore
+from ._part import BatchPartCore
+from ._seat import SeatCore
+from ._twins import AsyncClosing, awaiting
+from ._ways import AWAITING
+
+
+class Seat(SeatCore, AsyncClosing):
+    __doc__ = SeatCore.__doc__
+
+    observe = awaiting(SeatCore._observe)
+    act = awaiting(SeatCore._act)
+    reset = awaiting(SeatCore._reset)
+    resign = awaiting(SeatCore._resign)
+    info = awaiting(SeatCore._info)
+    close = awaiting(SeatCore._close)
+
+
+class Match(MatchCore[Seat], AsyncClosing):
+    __doc__ = MatchCore.__doc__
+
+    join = awaiting(MatchCore[Seat]._join)
+    info = awaiting(MatchCore[Seat]._info)
+    reset = awaiting(MatchCore[Seat]._reset)
+    resign = awaiting(MatchCore[Seat]._resign)
+    close = awaiting(MatchCore[Seat]._close)
+
+
+class BatchPart(BatchPartCore):
+    __doc__ = BatchPartCore.__doc__
+
+    send = awaiting(BatchPartCore._send)
+    recv = awaiting(BatchPartCore._recv)
+    step = awaiting(BatchPartCore._step)
+
+
+class Batch(BatchCore[BatchPart], AsyncClosing):
+    __doc__ = BatchCore.__doc__
+    _part_type = BatchPart
+
+    reset = awaiting(BatchCore[BatchPart]._reset)
+    step = awaiting(BatchCore[BatchPart]._step)
+    send = awaiting(BatchCore[BatchPart]._send)
+    recv = awaiting(BatchCore[BatchPart]._recv)
+    save = awaiting(BatchCore[BatchPart]._save)
+    load = awaiting(BatchCore[BatchPart]._load)
+    close = awaiting(BatchCore[BatchPart]._close)
+
+
+class Client(ClientCore[Seat, Match, Batch], AsyncClosing):
+    __doc__ = ClientCore.__doc__
+    _WAY = AWAITING
+    _seat_type, _match_type, _batch_type = Seat, Match, Batch
+
+    server = awaiting(ClientCore[Seat, Match, Batch]._server)
+    games = awaiting(ClientCore[Seat, Match, Batch]._games)
+    game = awaiting(ClientCore[Seat, Match, Batch]._game)
+    create_match = awaiting(ClientCore[Seat, Match, Batch]._create_match)
+    open_batch = awaiting(ClientCore[Seat, Match, Batch]._open_batch)
+    join = awaiting(ClientCore[Seat, Match, Batch]._join)
+    seat = awaiting(ClientCore[Seat, Match, Batch]._seat)
+    matches = ClientCore[Seat, Match, Batch]._matches
+    close = awaiting(ClientCore[Seat, Match, Batch]._close)
+
+
+class _Connecting:
+    """A client to come: `await` gives it, `async with` gives and closes it."""
+
+    def __init__(self, target: str | None, timeout: float, server_args: Sequence[str]) -> None:
+        self._asked = target, timeout, server_args
+
+    def __await__(self) -> Generator[Any, Any, Client]:
+        return Client._connect(*self._asked).__await__()
+
+    async def __aenter__(self) -> Client:
+        self._client = await self
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+
+def connect(
+    target: str | None = None, *, timeout: float = CALL_SECONDS, server_args: Sequence[str] = ()
+) -> _Connecting:
+    """Connects to a server, or starts a private one; for `async with`, or to be awaited.
+
+    Args:
+        target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
+            it ends with the client, and at the latest with this process.
+        timeout: Seconds that a call may take, unless it waits for others.
+        server_args: More arguments of `boardwire serve`, for a private server.
+
+    Raises:
+        StartError: The private server was not found or did not start.
+        ValueError: The target is no address, or arguments are given for a server that runs already.
+    """
+    return _Connecting(target, timeout, server_args)

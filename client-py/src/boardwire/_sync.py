@@ -1,0 +1,89 @@
+"""Clients, matches, seats and batches whose calls wait in the thread that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ._batch import BatchCore
+from ._client import CALL_SECONDS, ClientCore
+from ._match import MatchCore
+from ._part import BatchPartCore
+from ._seat import SeatCore
+from ._twins import Closing, blocking, blocking_each, run
+from ._ways import BLOCKING
+
+
+class Seat(SeatCore, Closing):
+    __doc__ = SeatCore.__doc__
+
+    observe = blocking(SeatCore._observe)
+    act = blocking(SeatCore._act)
+    reset = blocking(SeatCore._reset)
+    resign = blocking(SeatCore._resign)
+    info = blocking(SeatCore._info)
+    close = blocking(SeatCore._close)
+
+
+class Match(MatchCore[Seat], Closing):
+    __doc__ = MatchCore.__doc__
+
+    join = blocking(MatchCore[Seat]._join)
+    info = blocking(MatchCore[Seat]._info)
+    reset = blocking(MatchCore[Seat]._reset)
+    resign = blocking(MatchCore[Seat]._resign)
+    close = blocking(MatchCore[Seat]._close)
+
+
+class BatchPart(BatchPartCore):
+    __doc__ = BatchPartCore.__doc__
+
+    send = blocking(BatchPartCore._send)
+    recv = blocking(BatchPartCore._recv)
+    step = blocking(BatchPartCore._step)
+
+
+class Batch(BatchCore[BatchPart], Closing):
+    __doc__ = BatchCore.__doc__
+    _part_type = BatchPart
+
+    reset = blocking(BatchCore[BatchPart]._reset)
+    step = blocking(BatchCore[BatchPart]._step)
+    send = blocking(BatchCore[BatchPart]._send)
+    recv = blocking(BatchCore[BatchPart]._recv)
+    save = blocking(BatchCore[BatchPart]._save)
+    load = blocking(BatchCore[BatchPart]._load)
+    close = blocking(BatchCore[BatchPart]._close)
+
+
+class Client(ClientCore[Seat, Match, Batch], Closing):
+    __doc__ = ClientCore.__doc__
+    _WAY = BLOCKING
+    _seat_type, _match_type, _batch_type = Seat, Match, Batch
+
+    server = blocking(ClientCore[Seat, Match, Batch]._server)
+    games = blocking(ClientCore[Seat, Match, Batch]._games)
+    game = blocking(ClientCore[Seat, Match, Batch]._game)
+    create_match = blocking(ClientCore[Seat, Match, Batch]._create_match)
+    open_batch = blocking(ClientCore[Seat, Match, Batch]._open_batch)
+    join = blocking(ClientCore[Seat, Match, Batch]._join)
+    seat = blocking(ClientCore[Seat, Match, Batch]._seat)
+    matches = blocking_each(ClientCore[Seat, Match, Batch]._matches)
+    close = blocking(ClientCore[Seat, Match, Batch]._close)
+
+
+def connect(
+    target: str | None = None, *, timeout: float = CALL_SECONDS, server_args: Sequence[str] = ()
+) -> Client:
+    """Connects to a server, or starts a private one.
+
+    Args:
+        target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
+            it ends with the client, and at the latest with this process.
+        timeout: Seconds that a call may take, unless it waits for others.
+        server_args: More arguments of `boardwire serve`, for a private server.
+
+    Raises:
+        StartError: The private server was not found or did not start.
+        ValueError: The target is no address, or arguments are given for a server that runs already.
+    """
+    return run(Client._connect(target, timeout, server_args))

@@ -1,0 +1,367 @@
+"""The twin for event loops: the same answers as the client that blocks, and what only event loops do."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import pickle
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import numpy as np
+import pytest
+from outages import kill
+from proxies import Proxy
+
+import boardwire
+from boardwire import aio
+from boardwire._twins import run
+
+TWINS = ["Batch", "BatchPart", "Client", "Match", "Seat"]
+
+
+def on_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Runs what a test does on an event loop, which is told of tasks that nobody has awaited."""
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def first(mask: Any) -> int:
+    """The first legal action."""
+    return int(mask.argmax())
+
+
+def test_twins_have_the_same_methods_with_the_same_words() -> None:
+    for name in TWINS:
+        blocks, awaits = getattr(boardwire, name), getattr(aio, name)
+        assert inspect.getdoc(blocks) == inspect.getdoc(awaits)
+        methods = {name for name in dir(blocks) if name[0] != "_"}
+        assert methods == {name for name in dir(awaits) if name[0] != "_"}
+        for method in methods:
+            one, other = inspect.getattr_static(blocks, method), inspect.getattr_static(awaits, method)
+            assert inspect.getdoc(one), method
+            assert inspect.getdoc(one) == inspect.getdoc(other)
+            if inspect.isfunction(one):
+                assert inspect.signature(one).parameters == inspect.signature(other).parameters
+                assert one.__name__ in (method, other.__name__)
+                assert not inspect.iscoroutinefunction(one)
+
+
+def test_what_blocks_refuses_to_wait_for_a_loop() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="must not be awaited"):
+        run(waits())
+
+
+@pytest.mark.parametrize("game", ["faraway", "rauha", "golden_compass"])
+@pytest.mark.parametrize("streams", [False, True], ids=["calls", "stream"])
+def test_a_match_is_the_same_by_either_twin(
+    client: boardwire.Client, address: str, game: str, streams: bool
+) -> None:
+    players = ["remote", "remote", "random"]
+
+    def blocks() -> list[bytes]:
+        seen = []
+        with client.create_match(game, players=players, seed=4) as match:
+            seats = [match.join(0), match.join(1)]
+            if streams:
+                seats = [seat.stream() for seat in seats]
+            while not (shown := seats[0].observe(text=True)).over:
+                seen.append(pickle.dumps(shown))
+                for seat in seats:
+                    if (one := seat.observe()).mask.any():
+                        seat.act(first(one.mask), wait=False)
+            for seat in seats:
+                seat.close()
+        return [*seen, pickle.dumps(shown)]
+
+    async def awaits() -> None:
+        seen = []
+        async with (
+            aio.connect(address) as there,
+            await there.create_match(game, players=players, seed=4) as match,
+        ):
+            seats = [await match.join(0), await match.join(1)]
+            if streams:
+                seats = [seat.stream() for seat in seats]
+            while not (shown := await seats[0].observe(text=True)).over:
+                seen.append(pickle.dumps(shown))
+                for seat in seats:
+                    if (one := await seat.observe()).mask.any():
+                        await seat.act(first(one.mask), wait=False)
+            for seat in seats:
+                await seat.close()
+        assert [*seen, pickle.dumps(shown)] == blocks()
+
+    on_loop(awaits)
+
+
+def test_a_batch_is_the_same_by_either_twin(client: boardwire.Client, address: str) -> None:
+    def blocks() -> list[bytes]:
+        with client.open_batch("rauha", environments=6, seed=9, opponents={1: "random"}) as batch:
+            parts, shown = batch.halves(), batch.reset()
+            steps = [shown]
+            for part in parts:
+                part.send(shown.mask[part.rows].argmax(axis=1))
+            for _ in range(40):
+                for part in parts:
+                    steps.append(part.recv())
+                    part.send(steps[-1].mask.argmax(axis=1))
+            steps += [part.recv() for part in parts]
+            steps.append(batch.load(batch.save()))
+            return [pickle.dumps(step) for step in steps]
+
+    async def awaits() -> None:
+        async with (
+            aio.connect(address) as there,
+            await there.open_batch("rauha", environments=6, seed=9, opponents={1: "random"}) as batch,
+        ):
+            parts, shown = batch.halves(), await batch.reset()
+            steps = [shown]
+            for part in parts:
+                await part.send(shown.mask[part.rows].argmax(axis=1))
+            for _ in range(40):
+                for part in parts:
+                    steps.append(await part.recv())
+                    await part.send(steps[-1].mask.argmax(axis=1))
+            steps += [await part.recv() for part in parts]
+            steps.append(await batch.load(await batch.save()))
+        assert [pickle.dumps(step) for step in steps] == blocks()
+
+    on_loop(awaits)
+
+
+def test_many_seats_wait_in_one_thread(address: str) -> None:
+    async def play(seat: aio.Seat) -> boardwire.Observation:
+        async with seat.stream() as stream:
+            seen = await stream.observe(wait=True)
+            while not seen.over:
+                seen = await stream.act(first(seen.mask))
+            return seen
+
+    async def match(client: aio.Client, seed: int) -> None:
+        async with await client.create_match("faraway", players=["remote"] * 3, seed=seed) as match:
+            seats = [await match.join(seat) for seat in range(3)]
+            ends = await asyncio.gather(*(play(seat) for seat in seats))
+            assert {end.outcome for end in ends} == {ends[0].outcome}
+
+    async def matches() -> None:
+        async with aio.connect(address) as client:
+            await asyncio.gather(*(match(client, seed) for seed in range(8)))
+
+    on_loop(matches)
+
+
+def test_what_is_asked_of_a_server_is_what_blocks(client: boardwire.Client, address: str) -> None:
+    async def ask() -> None:
+        there = await aio.connect(address)
+        labels = {"run": os.urandom(8).hex()}
+        match = await there.create_match(
+            "faraway", players=["remote", "remote", "random"], labels=labels, seed=1
+        )
+        seat = await there.join(match.invitations[0])
+        assert await there.games() == client.games()
+        assert (await there.server()).version == client.server().version
+        assert (await there.game("rauha", seats=4)).digest == client.game("rauha", seats=4).digest
+        listed = there.matches("faraway", labels=labels)
+        assert isinstance(listed, AsyncIterator)
+        assert [info.id async for info in listed] == [match.id]
+        again = await there.seat(match.id, seat.token)
+        assert (await again.info()).joined == (0, 2)
+        seen = await again.observe(actions=True)
+        assert seen.actions[0].label == match.spec.actions[seen.actions[0].index].label
+        await again.resign()
+        assert (await match.info()).state == "over"
+        await match.reset()
+        assert (await match.info()).episode == 1
+        await match.resign(1)
+        assert (await match.close()).state == "closed"
+        await there.close()
+
+    on_loop(ask)
+
+
+def test_refusals_are_the_same_exceptions(address: str) -> None:
+    async def refused() -> None:
+        async with aio.connect(address) as client:
+            with pytest.raises(boardwire.errors.UnknownGame, match="chess"):
+                await client.game("chess")
+            with pytest.raises(boardwire.errors.UnknownInvitation):
+                await client.join("0" * 32)
+            with pytest.raises(ValueError, match="is not one of"):
+                client.matches(states=["ended"])  # type: ignore[list-item]
+            match = await client.create_match("faraway", players=["remote", "random"])
+            for seat in (await match.join(0), (await client.seat(match.id, match.host_token))):
+                async with seat.stream() as stream:
+                    for each in (seat, stream):
+                        with pytest.raises(boardwire.BoardwireError) as caught:
+                            await each.act(200)
+                        assert caught.value.reason in ("ACTION_OUT_OF_RANGE", "SEAT_ONLY")
+
+    on_loop(refused)
+
+
+def test_an_answer_that_is_late_is_a_timeout_and_the_next_call_opens_another_stream(address: str) -> None:
+    async def late() -> None:
+        async with (
+            aio.connect(address) as client,
+            await client.create_match("faraway", players=["remote", "remote"]) as match,
+            (await match.join(0)).stream() as seat,
+        ):
+            seen = await seat.observe()
+            await seat.act(first(seen.mask), wait=False)
+            for _ in range(2):
+                with pytest.raises(boardwire.errors.CallTimeout, match=r"within 0\.1 s"):
+                    await seat.observe(wait=True, timeout=0.1)
+            assert (await seat.observe()).decision == 1
+
+    on_loop(late)
+
+
+def test_a_cancelled_task_takes_nobodys_answer(address: str) -> None:
+    async def cancelled() -> None:
+        async with (
+            aio.connect(address) as client,
+            await client.create_match("faraway", players=["remote", "remote"], seed=3) as match,
+            (await match.join(0)).stream() as seat,
+        ):
+            await seat.act(first((await seat.observe()).mask), wait=False)
+            waiting = asyncio.create_task(seat.observe(wait=True))
+            await asyncio.sleep(0.1)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            other = await match.join(1)
+            await other.act(first((await other.observe()).mask), wait=False)
+            seen = await seat.observe(wait=True)
+            assert seen.decision == 1
+            assert seen.mask.any()
+
+    on_loop(cancelled)
+
+
+def test_who_waits_on_a_stream_that_another_task_closes_is_told(address: str) -> None:
+    async def closed() -> None:
+        async with (
+            aio.connect(address) as client,
+            await client.create_match("faraway", players=["remote", "remote"]) as match,
+        ):
+            seat = (await match.join(0)).stream()
+            await seat.act(first((await seat.observe()).mask), wait=False)
+            waiting = asyncio.create_task(seat.observe(wait=True))
+            await asyncio.sleep(0.1)
+            await seat.close()
+            with pytest.raises(boardwire.errors.ConnectionLost, match="stream was ended"):
+                await waiting
+
+    on_loop(closed)
+
+
+def test_a_cut_connection_is_lost_and_made_again(address: str) -> None:
+    async def cut() -> None:
+        proxy = Proxy(address)
+        async with (
+            aio.connect(proxy.address) as client,
+            await client.create_match("faraway", players=["remote", "random"], seed=1) as match,
+            (await match.join(0)).stream() as seat,
+        ):
+            seen = await seat.observe(wait=True)
+            proxy.cut_after(answers=0)
+            with pytest.raises(boardwire.errors.ConnectionLost):
+                await seat.act(first(seen.mask))
+            assert (await seat.observe(wait=True)).decision == 1
+            async with await client.open_batch("faraway", environments=4, seed=2, keep=True) as kept:
+                step = await kept.reset()
+                proxy.cut_after(answers=0)
+                step = await kept.step(step.mask.argmax(axis=1))
+                assert (step.ply == 1).all()
+            assert proxy.cuts == 2
+        proxy.close()
+
+    on_loop(cut)
+
+
+def test_a_private_server_starts_again_and_ends_with_its_client() -> None:
+    async def serve() -> None:
+        async with aio.connect() as client:
+            match = await client.create_match("faraway", players=["remote", "random"])
+            assert client._private is not None
+            process = client._private._process
+            kill(process)
+            with pytest.raises(boardwire.errors.ConnectionLost, match="ended with status -9"):
+                await match.info()
+            assert len(await client.games()) == 3
+            process = client._private._process
+            assert process.poll() is None
+        assert process.poll() is not None
+
+    on_loop(serve)
+
+
+def test_a_private_server_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def start() -> None:
+        with pytest.raises(boardwire.errors.StartError, match="--no-such-flag"):
+            await aio.connect(server_args=["--no-such-flag"])
+        with pytest.raises(ValueError, match="an address is"):
+            await aio.connect("localhost")
+        monkeypatch.setenv("BOARDWIRE_BINARY", "/nowhere")
+        with pytest.raises(boardwire.errors.StartError, match="/nowhere"):
+            async with aio.connect():
+                raise AssertionError
+
+    on_loop(start)
+
+
+def test_a_client_goes_from_one_event_loop_to_the_next(address: str) -> None:
+    async def connected() -> aio.Client:
+        return await aio.connect(address)
+
+    client = asyncio.run(connected())
+    for _ in range(2):
+
+        async def ask() -> None:
+            assert len(await client.games()) == 3
+            seat = await (await client.create_match("faraway", players=["remote", "random"])).join(0)
+            async with seat.stream() as stream:
+                assert (await stream.observe()).episode == 0
+
+        asyncio.run(ask())
+    asyncio.run(client.close())
+
+
+def test_a_failure_to_close_hides_none_of_the_block_and_what_is_gone_needs_no_closing(address: str) -> None:
+    async def leave() -> None:
+        async with aio.connect(address) as client:
+            match = await client.create_match("faraway", players=["remote", "random"])
+            match.id = "none"
+            await match.__aexit__(ZeroDivisionError, ZeroDivisionError(), None)
+            await match.__aexit__(None, None, None)
+            async with await client.create_match("faraway", players=["remote", "random"]) as match:
+                await match.close()
+            async with await client.open_batch("faraway", environments=1) as batch:
+                await batch.close()
+                with pytest.raises(boardwire.errors.UnknownBatch):
+                    await batch.reset()
+
+    on_loop(leave)
+
+
+def test_a_batch_takes_the_same_arrays(address: str) -> None:
+    async def step() -> None:
+        async with (
+            aio.connect(address) as client,
+            await client.open_batch("faraway", environments=4, illegal_actions="seeded_legal") as batch,
+        ):
+            await batch.reset(mask=np.array([True, False, True, False]), seeds=[1, 2])
+            with pytest.raises(ValueError, match="actions have shape"):
+                await batch.step([0])
+            await batch.send(np.zeros(4, np.int64))
+            with pytest.raises(RuntimeError, match="receive what has been sent"):
+                await batch.step(np.zeros(4, np.uint8))
+            assert (await batch.recv()).ply.max() == 1
+            with pytest.raises(RuntimeError, match="nothing has been sent"):
+                await batch.recv()
+
+    on_loop(step)
