@@ -63,6 +63,14 @@ impl<G: Estimate> Greedy<G> {
         }
     }
 
+    /// The legal actions from the one worth most to the one worth least; the lower index first among equals.
+    pub(crate) fn ranking(&self) -> impl Iterator<Item = u8> {
+        let mut ranked: Vec<(i64, u8)> =
+            self.prospects.iter().map(|prospect| (prospect.worth, prospect.action)).collect();
+        ranked.sort_by_key(|&(worth, _)| std::cmp::Reverse(worth));
+        ranked.into_iter().map(|(_, action)| action)
+    }
+
     fn best(&self) -> Option<u8> {
         // `max_by_key` takes the last of equals, so the actions come from the highest index down.
         self.prospects.iter().rev().max_by_key(|prospect| prospect.worth).map(|prospect| prospect.action)

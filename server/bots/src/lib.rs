@@ -5,6 +5,8 @@
 #![deny(clippy::float_arithmetic)]
 
 mod greedy;
+mod playout;
+mod search;
 mod thought;
 
 pub use thought::{Choice, Round, Thought};
@@ -20,7 +22,12 @@ pub const DEFAULT_WORLDS: u32 = 8;
 /// The most worlds a greedy bot may be asked to look at.
 pub const MAX_WORLDS: u32 = 1024;
 
-/// A way to choose actions, named `random`, `greedy` or `greedy:WORLDS`.
+/// Playouts a search makes when its name states no number.
+pub const DEFAULT_PLAYOUTS: u32 = 160;
+/// The most playouts a search may be asked for.
+pub const MAX_PLAYOUTS: u32 = 10_000;
+
+/// A way to choose actions, named `random`, `greedy`, `greedy:WORLDS`, `mc` or `mc:PLAYOUTS`.
 ///
 /// ```
 /// use boardwire_bots::Bot;
@@ -37,6 +44,11 @@ pub enum Bot {
         /// How many worlds it averages over, at least 1.
         worlds: u32,
     },
+    /// Chooses the action that ends best on average, played on in worlds drawn anew (flat Monte Carlo).
+    Search {
+        /// About how many playouts it makes, at least 1.
+        playouts: u32,
+    },
 }
 
 impl Bot {
@@ -44,7 +56,7 @@ impl Bot {
     pub fn choose_blindly(self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
         match self {
             Self::Random if !legal.is_empty() => Some(rng.draw(&mut legal)),
-            Self::Random | Self::Greedy { .. } => None,
+            Self::Random | Self::Greedy { .. } | Self::Search { .. } => None,
         }
     }
 
@@ -61,6 +73,8 @@ impl fmt::Display for Bot {
             Self::Random => f.write_str("random"),
             Self::Greedy { worlds: DEFAULT_WORLDS } => f.write_str("greedy"),
             Self::Greedy { worlds } => write!(f, "greedy:{worlds}"),
+            Self::Search { playouts: DEFAULT_PLAYOUTS } => f.write_str("mc"),
+            Self::Search { playouts } => write!(f, "mc:{playouts}"),
         }
     }
 }
@@ -75,7 +89,7 @@ pub struct UnknownBot {
 
 impl UnknownBot {
     /// The names there are, for people.
-    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024)";
+    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000)";
 }
 
 impl FromStr for Bot {
@@ -83,15 +97,17 @@ impl FromStr for Bot {
 
     fn from_str(name: &str) -> Result<Self, UnknownBot> {
         let (kind, number) = name.split_once(':').map_or((name, None), |(kind, number)| (kind, Some(number)));
-        let worlds = match number {
-            None => Some(DEFAULT_WORLDS),
-            Some(number) => number.parse().ok().filter(|worlds| (1..=MAX_WORLDS).contains(worlds)),
+        let count = |default: u32, most: u32| match number {
+            None => Some(default),
+            Some(number) => number.parse().ok().filter(|count| (1..=most).contains(count)),
         };
-        match (kind, number, worlds) {
-            ("random", None, _) => Ok(Self::Random),
-            ("greedy", _, Some(worlds)) => Ok(Self::Greedy { worlds }),
-            _ => Err(UnknownBot { given: name.to_owned() }),
-        }
+        let bot = match kind {
+            "random" => number.is_none().then_some(Self::Random),
+            "greedy" => count(DEFAULT_WORLDS, MAX_WORLDS).map(|worlds| Self::Greedy { worlds }),
+            "mc" => count(DEFAULT_PLAYOUTS, MAX_PLAYOUTS).map(|playouts| Self::Search { playouts }),
+            _ => None,
+        };
+        bot.ok_or_else(|| UnknownBot { given: name.to_owned() })
     }
 }
 
@@ -101,14 +117,25 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["random", "greedy", "greedy:1", "greedy:1024"] {
+        for name in ["random", "greedy", "greedy:1", "greedy:1024", "mc", "mc:1", "mc:10000"] {
             assert_eq!(name.parse::<Bot>().map(|bot| bot.to_string()), Ok(name.to_owned()));
         }
     }
 
     #[test]
     fn a_wrong_name_is_told_the_right_ones() {
-        for name in ["", "greedy:", "greedy:0", "greedy:1025", "random:3", "Greedy", "mcts"] {
+        for name in [
+            "",
+            "greedy:",
+            "greedy:0",
+            "greedy:1025",
+            "random:3",
+            "Greedy",
+            "mcts",
+            "mc:0",
+            "mc:10001",
+            "mc:-1",
+        ] {
             let error = name.parse::<Bot>().expect_err(name).to_string();
             assert!(error.contains("greedy:WORLDS"), "{error}");
         }

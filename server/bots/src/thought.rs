@@ -4,6 +4,7 @@ use boardwire_kernel::{Episode, Estimate, Knowledge, RngStream, Seat};
 
 use crate::Bot;
 use crate::greedy::Greedy;
+use crate::search::Search;
 
 /// A decision that one bot is making, from what its seat knew when it became due.
 pub struct Thought<G: Estimate> {
@@ -15,6 +16,7 @@ pub struct Thought<G: Estimate> {
 enum Method<G: Estimate> {
     Random,
     Greedy(Greedy<G>),
+    Search(Box<Search<G>>),
 }
 
 /// The action that a bot has chosen, with its randomness as far as it has been used.
@@ -35,11 +37,12 @@ impl<G: Estimate> Thought<G> {
         let method = match bot {
             Bot::Random => Method::Random,
             Bot::Greedy { worlds } => Method::Greedy(Greedy::new(worlds)),
+            Bot::Search { playouts } => Method::Search(Box::new(Search::new(playouts))),
         };
         Self { knowledge, rng, method }
     }
 
-    /// Thinks for about as long as one world takes; gives the index of the action once it is chosen.
+    /// Thinks for about as long as one world or playout takes; gives the index of the action once it is chosen.
     ///
     /// # Panics
     /// When the seat owes no choice, or the action has been given already.
@@ -47,6 +50,7 @@ impl<G: Estimate> Thought<G> {
         match &mut self.method {
             Method::Random => Some(self.rng.draw(&mut self.knowledge.legal())),
             Method::Greedy(greedy) => greedy.advance(&self.knowledge, &mut self.rng),
+            Method::Search(search) => search.advance(&self.knowledge, &mut self.rng),
         }
     }
 

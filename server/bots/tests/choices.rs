@@ -1,8 +1,9 @@
-//! What greedy bots choose: `tests/golden/<game>/greedy.txt`, written anew by `make golden`.
+//! What bots choose: `tests/golden/<game>/greedy.txt` and `mc.txt`, written anew by `make golden`.
 //!
-//! Whoever makes estimates or drawn worlds faster must not change a choice without noticing.
+//! Whoever makes estimates, drawn worlds or playouts faster must not change a choice without noticing.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,28 +12,27 @@ use boardwire_bots::{Bot, Round};
 use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, Seat, testkit};
 
-/// Worlds that each bot looks at.
-const WORLDS: u32 = 3;
-
-struct Choices;
+/// A bot at every seat, at the fewest and, if it is fast, the most seats.
+struct Choices {
+    bot: Bot,
+    file: &'static str,
+}
 
 impl Visitor for Choices {
     type Output = (PathBuf, String);
 
     fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let mut lines = String::new();
-        for seats in [*G::TYPE.seats.start(), *G::TYPE.seats.end()] {
+        let most = if self.bot == SEARCH { G::TYPE.seats.start() } else { G::TYPE.seats.end() };
+        for seats in BTreeSet::from([*G::TYPE.seats.start(), *most]) {
             let game = testkit::table::<G>(seats, &[]);
             let mut episode = Episode::seeded(game, 11);
-            let _ = writeln!(lines, "{seats} seats, {}", Bot::Greedy { worlds: WORLDS });
+            let _ = writeln!(lines, "{seats} seats, {}", self.bot);
             let mut rng: Vec<RngStream> = Seat::all(seats)
                 .map(|seat| RngStream::new(11, BOT_STREAM + u64::from(seat.number())))
                 .collect();
             while !episode.pending().is_empty() {
-                let due = episode
-                    .pending()
-                    .iter()
-                    .map(|seat| (seat, Bot::Greedy { worlds: WORLDS }, rng[seat.index()].clone()));
+                let due = episode.pending().iter().map(|seat| (seat, self.bot, rng[seat.index()].clone()));
                 let mut round = Round::new(&episode, due);
                 while !round.advance() {}
                 let mut choices = round.choices();
@@ -47,16 +47,28 @@ impl Visitor for Choices {
             let _ = writeln!(lines, "\nscores {scores:?}");
         }
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
-        (golden.join(G::TYPE.id).join("greedy.txt"), lines)
+        (golden.join(G::TYPE.id).join(self.file), lines)
     }
 }
 
+const SEARCH: Bot = Bot::Search { playouts: 24 };
+
 #[test]
 fn greedy_bots_choose_what_they_chose() {
+    agree(Bot::Greedy { worlds: 3 }, "greedy.txt");
+}
+
+#[test]
+fn search_bots_choose_what_they_chose() {
+    agree(SEARCH, "mc.txt");
+}
+
+fn agree(bot: Bot, file: &'static str) {
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
     let only = std::env::var("GAME").ok();
     for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
-        let (path, chosen) = registry.visit(id, Choices).expect("the registry knows its own ids");
+        let (path, chosen) =
+            registry.visit(id, Choices { bot, file }).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
             std::fs::write(&path, &chosen).expect("the golden can be written");
         }

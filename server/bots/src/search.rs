@@ -1,0 +1,169 @@
+//! Flat Monte Carlo: actions are played to the end in worlds drawn anew, and the worse half is dropped again and
+//! again (sequential halving).
+
+use boardwire_kernel::{Estimate, Knowledge, RngStream};
+
+use crate::DEFAULT_WORLDS;
+use crate::greedy::Greedy;
+use crate::playout::{Fates, Playout};
+
+/// As many playouts at least are spent on each action that is considered.
+const LEAST: u32 = 4;
+
+/// The legal action that ends best on average, among those that greedy likes best.
+///
+/// All actions of a round meet the same worlds with the same chance, so that they differ by their own merit.
+pub(crate) struct Search<G: Estimate> {
+    /// Playouts to be made in all, as near as rounds of whole worlds allow.
+    playouts: u32,
+    /// What greedy thinks of the actions, until it has thought.
+    prior: Greedy<G>,
+    /// The actions still considered, from the best so far to the worst; greedy's order among equals.
+    arms: Vec<Arm>,
+    /// Rounds that are still to come, this one included.
+    rounds: u32,
+    /// Worlds that this round looks at after the present one.
+    worlds: u32,
+    /// The present world, and how many of the actions have been played in it.
+    world: Option<(G::State, Fates)>,
+    at: usize,
+    playout: Playout,
+}
+
+/// An action that is considered.
+#[derive(Debug)]
+struct Arm {
+    action: u8,
+    /// What its playouts were worth, summed.
+    worth: i64,
+}
+
+impl<G: Estimate> Search<G> {
+    /// Makes so many playouts.
+    pub(crate) fn new(playouts: u32) -> Self {
+        Self {
+            playouts,
+            prior: Greedy::new(DEFAULT_WORLDS),
+            arms: Vec::new(),
+            rounds: 0,
+            worlds: 0,
+            world: None,
+            at: 0,
+            playout: Playout::new(G::TYPE.streams.len()),
+        }
+    }
+
+    /// Makes one more playout, or lets greedy look at one more world; the choice, once all have been made.
+    pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
+        if self.arms.is_empty() {
+            let only = self.prior.advance(knowledge, rng)?;
+            return self.begin(only);
+        }
+        let (world, fates) = *self.world.get_or_insert_with(|| (knowledge.world(rng), Fates::draw(rng)));
+        let arm = &mut self.arms[self.at];
+        let worth = self.playout.worth(knowledge.game(), world, knowledge.seat(), arm.action, fates);
+        arm.worth += i64::from(worth);
+        self.at += 1;
+        if self.at == self.arms.len() { self.end_world() } else { None }
+    }
+
+    /// Takes up the actions that greedy likes best, as many as there are playouts for.
+    fn begin(&mut self, liked: u8) -> Option<u8> {
+        let ranked = self.prior.ranking();
+        let most = usize::try_from(self.playouts / LEAST).unwrap_or(usize::MAX).max(2);
+        self.arms = ranked.take(most).map(|action| Arm { action, worth: 0 }).collect();
+        if self.arms.len() < 2 {
+            return Some(liked);
+        }
+        self.rounds = self.arms.len().ilog2() + u32::from(!self.arms.len().is_power_of_two());
+        self.begin_round();
+        None
+    }
+
+    /// Shares the playouts that are left among the rounds that are left.
+    fn begin_round(&mut self) {
+        let arms = u32::try_from(self.arms.len()).unwrap_or(u32::MAX);
+        self.worlds = (self.playouts / (self.rounds * arms)).max(1);
+        self.playouts = self.playouts.saturating_sub(self.worlds * arms);
+    }
+
+    fn end_world(&mut self) -> Option<u8> {
+        self.world = None;
+        self.at = 0;
+        self.worlds -= 1;
+        if self.worlds > 0 {
+            return None;
+        }
+        // The sort keeps the order of equals.
+        self.arms.sort_by_key(|arm| std::cmp::Reverse(arm.worth));
+        self.rounds -= 1;
+        if self.rounds == 0 {
+            return self.arms.first().map(|arm| arm.action);
+        }
+        self.arms.truncate(self.arms.len().div_ceil(2));
+        self.begin_round();
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use boardwire_games::{Registered, Registry, Visitor};
+    use boardwire_kernel::{Episode, Loaded, testkit};
+
+    use super::*;
+
+    /// Playouts made for the first decision of a game with several actions, and whether the choice was legal.
+    struct Spent(u32);
+
+    impl Visitor for Spent {
+        type Output = (u32, bool);
+
+        fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> (u32, bool) {
+            let episode = Episode::seeded(testkit::table::<G>(2, &[]), 3);
+            let seat = episode.pending().lowest().expect("the game has begun");
+            let (knowledge, mut rng) = (episode.knowledge(seat), RngStream::new(5, 0));
+            let mut search = Search::new(self.0);
+            let mut steps = 0;
+            loop {
+                if let Some(action) = search.advance(&knowledge, &mut rng) {
+                    return (steps + 1 - DEFAULT_WORLDS, knowledge.legal().contains(action));
+                }
+                steps += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_playouts_are_made_as_asked_for_but_for_the_remainder_of_a_world() {
+        let registry = Registry::load(|_| None).expect("the catalogues are valid");
+        for id in Registry::IDS {
+            for playouts in [1, 2, 3, 7, 8, 40, 41, 160, 1000] {
+                let (spent, legal) = registry.visit(id, Spent(playouts)).expect("a known game");
+                assert!(legal, "{id}, {playouts}");
+                assert!(
+                    (playouts.saturating_sub(2)..=playouts.max(2)).contains(&spent),
+                    "{id}, {playouts}: {spent}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_certain_takes_no_playout() {
+        let game = testkit::table::<boardwire_games::faraway::Faraway>(2, &[]);
+        let mut episode = Episode::seeded(game, 3);
+        while let Some(seat) = episode.pending().lowest() {
+            let knowledge = episode.knowledge(seat);
+            let (legal, mut rng) = (knowledge.legal(), RngStream::new(5, 0));
+            if legal.len() == 1 {
+                assert_eq!(Search::new(1000).advance(&knowledge, &mut rng), legal.lowest());
+                assert_eq!(rng.words(), 0);
+            }
+            episode.apply(seat, legal.lowest().expect("a choice").into()).expect("it is legal");
+        }
+        assert_eq!(episode.pending().len(), 0);
+    }
+}
