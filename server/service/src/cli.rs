@@ -36,7 +36,6 @@ enum Command {
     Games(games::Games),
     /// Plays one match of bots and prints a readable transcript.
     Play(play::PlayOne),
-    /// Plays many matches of bots and prints win rates with 95 % intervals.
     Arena(arena::Arena),
     AgentCheck(agent_check::AgentCheck),
     Proto(proto::Proto),
@@ -130,13 +129,13 @@ impl BotTable {
     }
 }
 
-/// Plays a match of bots to its end; `each` sees every action before it is applied.
+/// Plays a match of bots to its end; `each` sees every action before it is applied, and says whether to go on.
 fn bot_match(
     table: &Table,
     bots: &[Bot],
     seed: u64,
-    mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<()>,
-) -> anyhow::Result<Box<dyn Play>> {
+    mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<bool>,
+) -> anyhow::Result<Option<Box<dyn Play>>> {
     let mut episode = Arc::clone(&table.rules).deal(seed.into());
     let mut rng: Vec<RngStream> =
         (BOT_STREAM..).zip(bots).map(|(stream, _)| RngStream::new(seed, stream)).collect();
@@ -148,9 +147,11 @@ fn bot_match(
         choices.sort_unstable_by_key(|choice| choice.seat);
         for Choice { seat, action, rng: used } in choices {
             rng[seat.index()] = used;
-            each(&*episode, seat, action)?;
+            if !each(&*episode, seat, action)? {
+                return Ok(None);
+            }
             episode.apply(seat, action.into())?;
         }
     }
-    Ok(episode)
+    Ok(Some(episode))
 }

@@ -1,194 +1,273 @@
-//! `arena`: many matches of bots, with how sure one may be of the result.
+//! `arena`: how strong bots are against each other, and how sure that is.
 
+mod deal;
+mod ledger;
+mod schedule;
+mod standings;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
+use anyhow::Context as _;
 use boardwire_bots::Bot;
-use boardwire_kernel::RngStream;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{BotTable, bot_match};
+use self::deal::Deal;
+use self::ledger::Ledger;
+use self::schedule::Schedule;
+use self::standings::{Standing, standings, width};
+use super::BotTable;
 use crate::tables::Table;
 
-/// Plays many matches.
+/// Fewer deals than this prove nothing of how wide an interval is.
+const FEWEST_DEALS: usize = 30;
+
+/// Plays the same deals from every seat, and prints shares of first places with 95 % intervals, and ratings.
+///
+/// Each deal is played once for each way round that the bots can be seated. So luck of deal and seat is the same for all,
+/// and what a deal tells is counted once: intervals are those of deals. The same command gives the same figures, whatever
+/// the number of cores.
 #[derive(Debug, Args)]
 pub(super) struct Arena {
     #[command(flatten)]
     table: BotTable,
-    /// How many matches. The bots move one seat on after each.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    matches: u64,
+    /// Instead of one table, the tables at which every choice of `--at` of these bots meet.
+    #[arg(long, value_delimiter = ',', conflicts_with = "seats", requires = "at")]
+    field: Vec<Bot>,
+    /// How many seats a table of the field has.
+    #[arg(long, requires = "field")]
+    at: Option<usize>,
+    /// How many matches at most; as many as make whole deals. 1000 when left out, but no end beside `--until-width`.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    matches: Option<u64>,
+    /// Ends as soon as no interval is wider than this, such as 0.05, but not before 30 deals.
+    #[arg(long, value_name = "WIDTH", value_parser = proportion)]
+    until_width: Option<f64>,
+    /// Keeps finished deals in a file, with which the same command goes on after it was interrupted.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// What one bot has achieved.
-#[derive(Debug, Clone, Copy, Default)]
-struct Record {
-    matches: u64,
-    wins: f64,
-    points: f64,
+/// What has been played, and how long it took.
+struct Played {
+    deals: Vec<Deal>,
+    interrupted: bool,
+    decisions_per_second: f64,
 }
 
 impl Arena {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
+        let schedule = match self.at {
+            Some(seats) => Schedule::field(&self.field, seats)?,
+            None => Schedule::table(&self.table.seats),
+        };
+        // Whatever is seated where: the table is that of so many seats.
+        self.table.seats = schedule.line_ups[0].iter().map(|&entrant| schedule.entrants[entrant]).collect();
         let table = self.table.table()?;
-        let progress = ProgressBar::new(self.matches);
-        let style = "{bar:40} {pos}/{len} matches, {per_sec}, {eta} left";
-        progress.set_style(ProgressStyle::with_template(style)?);
-        let begun = Instant::now();
-        let (next, plies) = (AtomicU64::new(0), AtomicU64::new(0));
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let records = std::thread::scope(|scope| {
-            let work = || self.work(&table, &next, &plies, &progress);
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            workers
-                .into_iter()
-                .map(|worker| worker.join().expect("a worker does not panic"))
-                .fold(anyhow::Ok(vec![Record::default(); self.table.seats.len()]), |sum, part| {
-                    Ok(sum?.into_iter().zip(part?).map(|(a, b)| a.plus(b)).collect())
-                })
-        })?;
-        progress.finish_and_clear();
-        let rate = float(plies.load(Ordering::Relaxed)) / begun.elapsed().as_secs_f64();
-        self.print(&records, rate);
-        Ok(ExitCode::SUCCESS)
+        let (ledger, known) = Ledger::open(self.out.as_deref(), &self.what(&schedule, &table))?;
+        let played = self.play(&table, &schedule, ledger, known)?;
+        anyhow::ensure!(!played.deals.is_empty(), "interrupted before the first deal was over");
+        let standings = standings(&played.deals);
+        if self.json {
+            println!("{}", self.as_json(&schedule, &played, &standings));
+        } else {
+            self.print(&schedule, &played, &standings);
+        }
+        Ok(if played.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Plays matches until none is left. Which worker plays which match changes no result.
-    fn work(
+    /// What is played: deals of nothing else are counted with those of this arena.
+    fn what(&self, schedule: &Schedule, table: &Table) -> Value {
+        let names: Vec<String> = schedule.entrants.iter().map(Bot::to_string).collect();
+        json!({
+            "game": self.table.game,
+            "spec_digest": table.rules.info().digest().to_string(),
+            "seed": self.table.seed,
+            "bots": names,
+            "line_ups": schedule.line_ups,
+            "version": env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// How many deals at most.
+    fn most(&self, schedule: &Schedule) -> u64 {
+        let matches = self.matches.or(if self.until_width.is_some() { None } else { Some(1000) });
+        matches.map_or(u64::MAX, |matches| matches.div_ceil(schedule.line_ups.len() as u64))
+    }
+
+    /// Plays deals until there are enough, on all cores. What counts are the first ones, in their order.
+    fn play(
         &self,
-        table: &Table,
-        next: &AtomicU64,
-        plies: &AtomicU64,
-        progress: &ProgressBar,
-    ) -> anyhow::Result<Vec<Record>> {
-        let bots = &self.table.seats;
-        let mut records = vec![Record::default(); bots.len()];
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.matches {
-                return Ok(records);
-            }
-            let turn = usize::try_from(number)? % bots.len();
-            let mut seated: Vec<Bot> = bots.clone();
-            seated.rotate_right(turn);
-            let end =
-                bot_match(table, &seated, RngStream::new(self.table.seed, number).seed(), |_, _, _| Ok(()))?;
-            plies.fetch_add(end.ply().into(), Ordering::Relaxed);
-            if let Some(outcome) = end.outcome() {
-                let winners: f64 = outcome.ranks().iter().map(|&rank| f64::from(u8::from(rank == 1))).sum();
-                for (seat, (&rank, &score)) in outcome.ranks().iter().zip(outcome.scores()).enumerate() {
-                    let record = &mut records[(seat + bots.len() - turn) % bots.len()];
-                    record.points += f64::from(score);
-                    if rank == 1 {
-                        record.wins += 1.0 / winners;
-                    }
+        table: &Arc<Table>,
+        schedule: &Schedule,
+        mut ledger: Ledger,
+        mut known: BTreeMap<u64, Deal>,
+    ) -> anyhow::Result<Played> {
+        let most = self.most(schedule);
+        let progress = progress(most, schedule)?;
+        let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
+        let interrupted = interruption()?;
+        let done: Vec<u64> = known.keys().copied().collect();
+        let (finished, arriving) = mpsc::channel();
+        let (begun, mut decisions, mut deals) = (Instant::now(), 0, Vec::new());
+        let work = |finished: mpsc::Sender<anyhow::Result<Deal>>| {
+            let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
+            while !halted() {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= most {
+                    return;
+                }
+                if done.binary_search(&number).is_ok() {
+                    continue;
+                }
+                match Deal::play(table, schedule, self.table.seed, number, halted).transpose() {
+                    // Whoever does not receive it any more does not want it.
+                    Some(deal) => drop(finished.send(deal)),
+                    None => return,
                 }
             }
-            for record in &mut records {
-                record.matches += 1;
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                let finished = finished.clone();
+                scope.spawn(|| work(finished));
             }
-            progress.inc(1);
-        }
-    }
-
-    fn print(&self, records: &[Record], rate: f64) {
-        let rows = self.table.seats.iter().zip(records);
-        if self.json {
-            let row = |(bot, record): (&Bot, &Record)| {
-                let (low, high) = record.interval();
-                json!({
-                    "bot": bot.to_string(),
-                    "matches": record.matches,
-                    "wins": record.wins,
-                    "win_rate": record.rate(),
-                    "interval": [low, high],
-                    "mean_score": record.mean(),
-                })
+            drop(finished);
+            let result = loop {
+                while let Some(deal) = known.remove(&(deals.len() as u64)) {
+                    deals.push(deal);
+                    progress.inc(1);
+                    if self.is_enough(&deals) {
+                        break;
+                    }
+                }
+                if self.is_enough(&deals) || deals.len() as u64 >= most {
+                    break Ok(());
+                }
+                match arriving.recv() {
+                    Ok(Ok(deal)) => {
+                        decisions += deal.decisions;
+                        if let Err(error) = ledger.add(&deal) {
+                            break Err(error);
+                        }
+                        known.insert(deal.number, deal);
+                    }
+                    Ok(Err(error)) => break Err(error),
+                    Err(mpsc::RecvError) => break Ok(()),
+                }
             };
-            let bots: Value = rows.map(row).collect();
+            stop.store(true, Ordering::Relaxed);
+            result
+        })?;
+        progress.finish_and_clear();
+        let decisions_per_second = float(decisions) / begun.elapsed().as_secs_f64();
+        Ok(Played { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
+    }
+
+    /// Whether intervals are as narrow as wanted.
+    fn is_enough(&self, deals: &[Deal]) -> bool {
+        self.until_width.is_some_and(|most| deals.len() >= FEWEST_DEALS && width(&standings(deals)) <= most)
+    }
+
+    fn as_json(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) -> Value {
+        let row = |(bot, standing): (&Bot, &Standing)| {
+            json!({
+                "bot": bot.to_string(),
+                "seats": standing.seats,
+                "share": standing.share,
+                "interval": [standing.interval.0, standing.interval.1],
+                "mean_score": standing.score,
+                "rating": standing.rating,
+            })
+        };
+        json!({
+            "game": self.table.game,
+            "seats": schedule.seats(),
+            "seed": self.table.seed,
+            "deals": played.deals.len(),
+            "matches": played.deals.len() * schedule.line_ups.len(),
+            "interrupted": played.interrupted,
+            "decisions_per_second": played.decisions_per_second.round(),
+            "bots": schedule.entrants.iter().zip(standings).map(row).collect::<Value>(),
+        })
+    }
+
+    fn print(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) {
+        let (deals, ways) = (played.deals.len(), schedule.line_ups.len());
+        println!(
+            "{} matches of {} at {} seats, seed {}: {deals} deals, each {ways} ways round",
+            deals * ways,
+            self.table.game,
+            schedule.seats(),
+            self.table.seed,
+        );
+        println!("{:<16} {:>7} {:>19} {:>11} {:>8}", "bot", "first", "95 % interval", "mean score", "rating");
+        for (bot, standing) in schedule.entrants.iter().zip(standings) {
             println!(
-                "{}",
-                json!({
-                    "game": self.table.game,
-                    "seed": self.table.seed,
-                    "matches": self.matches,
-                    "decisions_per_second": rate.round(),
-                    "bots": bots,
-                })
-            );
-            return;
-        }
-        println!("{} matches of {}, seed {}", self.matches, self.table.game, self.table.seed);
-        println!("{:<16} {:>8} {:>18} {:>12}", "bot", "wins", "95 % interval", "mean score");
-        for (bot, record) in rows {
-            let (low, high) = record.interval();
-            println!(
-                "{:<16} {:>7.1}% {:>9.1}% {:>7.1}% {:>12.1}",
+                "{:<16} {:>6.1}% {:>8.1}% to {:>5.1}% {:>11.1} {:>8.0}",
                 bot.to_string(),
-                100.0 * record.rate(),
-                100.0 * low,
-                100.0 * high,
-                record.mean()
+                100.0 * standing.share,
+                100.0 * standing.interval.0,
+                100.0 * standing.interval.1,
+                standing.score,
+                standing.rating,
             );
         }
-        println!("{rate:.0} decisions per second");
-    }
-}
-
-impl Record {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            matches: self.matches + other.matches,
-            wins: self.wins + other.wins,
-            points: self.points + other.points,
+        let fair = 100.0 / float(schedule.seats() as u64);
+        println!("a fair share is {fair:.1} %; {:.0} decisions per second", played.decisions_per_second);
+        if played.interrupted {
+            println!("interrupted: with --out the same command goes on");
         }
     }
+}
 
-    /// Matches played, as a float.
-    fn played(&self) -> f64 {
-        float(self.matches.max(1))
-    }
+fn progress(most: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {
+    let matches = schedule.line_ups.len();
+    let bar = if most == u64::MAX { ProgressBar::new_spinner() } else { ProgressBar::new(most) };
+    let style = if most == u64::MAX {
+        format!("{{spinner}} {{pos}} deals of {matches} matches, {{per_sec}}, {{elapsed}}")
+    } else {
+        format!("{{bar:40}} {{pos}}/{{len}} deals of {matches} matches, {{per_sec}}, {{eta}} left")
+    };
+    bar.set_style(ProgressStyle::with_template(&style)?);
+    Ok(bar)
+}
 
-    fn rate(&self) -> f64 {
-        self.wins / self.played()
-    }
+/// Becomes true when the user interrupts; a second interruption ends the process.
+fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&interrupted);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context("signals")?;
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                if told.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+            }
+        });
+    });
+    Ok(interrupted)
+}
 
-    fn mean(&self) -> f64 {
-        self.points / self.played()
-    }
-
-    /// The Wilson score interval of the win rate at 95 %.
-    fn interval(&self) -> (f64, f64) {
-        const Z: f64 = 1.959_964;
-        let (n, p) = (self.played(), self.rate());
-        let centre = p + Z * Z / (2.0 * n);
-        let spread = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        let scale = 1.0 + Z * Z / n;
-        (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
+/// A number above 0 and below 1.
+fn proportion(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
+        Ok(_) | Err(_) => Err("a width is between 0 and 1".to_owned()),
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody plays 2^53 matches")]
+#[expect(clippy::cast_precision_loss, reason = "nobody makes 2^53 decisions")]
 fn float(count: u64) -> f64 {
     count as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interval_is_wilsons() {
-        // Worked by hand for 8 of 10: (0.8 + 0.19207 +- 0.28164) / 1.38415.
-        let (low, high) = Record { matches: 10, wins: 8.0, points: 0.0 }.interval();
-        assert!((low - 0.490_2).abs() < 1e-3 && (high - 0.943_3).abs() < 1e-3, "{low} {high}");
-        let sure = Record { matches: 10, wins: 10.0, points: 0.0 }.interval();
-        assert!(sure.0 > 0.7 && sure.1 > 0.999, "{sure:?}");
-    }
 }

@@ -31,8 +31,10 @@ impl PlayOne {
             }
             owed = now;
             let label = info.actions.label(action).unwrap_or_default();
-            writeln!(out, "{:>4}  {} ({}): {label}", episode.ply() + 1, seat, bots[seat.index()])
+            writeln!(out, "{:>4}  {} ({}): {label}", episode.ply() + 1, seat, bots[seat.index()])?;
+            Ok(true)
         })?;
+        let end = end.expect("nothing stops it");
         write!(out, "\n{}", end.text(Viewer::Public))?;
         match end.outcome() {
             None => writeln!(out, "\nThe match was cut after {} plies.", end.ply())?,

@@ -1,0 +1,110 @@
+//! The deals that have been played, in a file that a later run goes on with.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::deal::Deal;
+
+/// A file of JSON lines: first what is played, then a deal a line as they are finished.
+#[derive(Debug)]
+pub(super) struct Ledger(Option<File>);
+
+impl Ledger {
+    /// Opens the file, if there is to be one; gives the deals that it holds.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or is of something else. A last line that was cut off is dropped.
+    pub(super) fn open(path: Option<&Path>, what: &Value) -> anyhow::Result<(Self, BTreeMap<u64, Deal>)> {
+        let Some(path) = path else { return Ok((Self(None), BTreeMap::new())) };
+        let told = || path.display().to_string();
+        let mut file = File::options().read(true).append(true).create(true).open(path).with_context(told)?;
+        let (mut deals, mut whole, mut lines) = (BTreeMap::new(), 0, 0_u64);
+        let mut reader = BufReader::new(&file);
+        let mut line = String::new();
+        while reader.read_line(&mut line).with_context(told)? > 0 {
+            if !line.ends_with('\n') {
+                break;
+            }
+            lines += 1;
+            if lines == 1 {
+                let holds: Value = serde_json::from_str(&line).with_context(told)?;
+                anyhow::ensure!(
+                    &holds == what,
+                    "{} holds another arena, {holds}: this one is {what}; name another file",
+                    told()
+                );
+            } else {
+                let deal: Deal =
+                    serde_json::from_str(&line).with_context(|| format!("{}, line {lines}", told()))?;
+                deals.insert(deal.number, deal);
+            }
+            whole += line.len() as u64;
+            line.clear();
+        }
+        drop(reader);
+        file.set_len(whole).with_context(told)?;
+        if lines == 0 {
+            writeln!(file, "{what}").with_context(told)?;
+        }
+        Ok((Self(Some(file)), deals))
+    }
+
+    /// Adds a deal.
+    pub(super) fn add(&mut self, deal: &Deal) -> anyhow::Result<()> {
+        if let Some(file) = &mut self.0 {
+            let mut line = serde_json::to_string(deal)?;
+            line.push('\n');
+            file.write_all(line.as_bytes()).context("the file of deals")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn deal(number: u64) -> Deal {
+        Deal { number, decisions: 7, tallies: vec![], ahead: vec![] }
+    }
+
+    #[test]
+    fn a_later_run_goes_on_where_an_earlier_one_was_cut_off() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("deals.jsonl");
+        let what = json!({"game": "faraway"});
+        let (mut ledger, found) = Ledger::open(Some(&path), &what).expect("a new file");
+        assert!(found.is_empty());
+        for number in [1, 0, 5] {
+            ledger.add(&deal(number)).expect("room");
+        }
+        let mut cut = File::options().append(true).open(&path).expect("the file");
+        cut.write_all(b"{\"number\": 9, \"deci").expect("room");
+        let (mut ledger, found) = Ledger::open(Some(&path), &what).expect("the same file");
+        assert_eq!(found.into_values().collect::<Vec<_>>(), [0, 1, 5].map(deal));
+        ledger.add(&deal(2)).expect("room");
+        let (_, found) = Ledger::open(Some(&path), &what).expect("the same file");
+        assert_eq!(found.len(), 4);
+    }
+
+    #[test]
+    fn a_file_of_another_arena_is_refused_and_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("deals.jsonl");
+        Ledger::open(Some(&path), &json!({"seed": 1})).expect("a new file");
+        let before = std::fs::read(&path).expect("the file");
+        let refused = Ledger::open(Some(&path), &json!({"seed": 2})).expect_err("another arena").to_string();
+        assert!(
+            refused.contains("holds another arena") && refused.contains("name another file"),
+            "{refused}"
+        );
+        assert_eq!(std::fs::read(&path).expect("the file"), before);
+    }
+}

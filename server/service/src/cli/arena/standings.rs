@@ -1,0 +1,152 @@
+//! What deals say of the entrants, and how sure it is.
+
+use super::deal::{Deal, WHOLE};
+
+/// How an entrant stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Standing {
+    /// How many seats it has played.
+    pub(super) seats: u64,
+    /// Its share of first places for each seat played.
+    pub(super) share: f64,
+    /// Where the true share lies, at 95 %.
+    pub(super) interval: (f64, f64),
+    /// Its mean score.
+    pub(super) score: f64,
+    /// Its rating: 400 points are ten to one against another; the mean of the field is 0.
+    pub(super) rating: f64,
+}
+
+/// The standings of all entrants after these deals, of which there is at least one.
+pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
+    let entrants = deals[0].tallies.len();
+    let ratings = ratings(deals);
+    (0..entrants)
+        .map(|entrant| {
+            let tallies = || deals.iter().map(|deal| deal.tallies[entrant]);
+            let seats: u64 = tallies().map(|tally| u64::from(tally.seats)).sum();
+            let wins: u64 = tallies().map(|tally| u64::from(tally.wins)).sum();
+            let points: i64 = tallies().map(|tally| tally.points).sum();
+            let shares: Vec<f64> =
+                tallies().map(|tally| f64::from(tally.wins) / f64::from(WHOLE * tally.seats)).collect();
+            Standing {
+                seats,
+                share: float(wins) / float(u64::from(WHOLE) * seats),
+                interval: interval(&shares),
+                score: signed(points) / float(seats),
+                rating: ratings[entrant],
+            }
+        })
+        .collect()
+}
+
+/// The widest of the intervals.
+pub(super) fn width(standings: &[Standing]) -> f64 {
+    standings.iter().map(|standing| standing.interval.1 - standing.interval.0).fold(0.0, f64::max)
+}
+
+/// Where the mean of shares lies at 95 %, a share a deal.
+///
+/// Matches of one deal depend on each other, so deals are what is independent. Two more deals are added, one won by
+/// all means and one lost (as Agresti and Coull do for a proportion), since few deals that all ended alike prove little.
+fn interval(shares: &[f64]) -> (f64, f64) {
+    const Z: f64 = 1.959_964;
+    let number = float(shares.len() as u64 + 2);
+    let mean = (shares.iter().sum::<f64>() + 1.0) / number;
+    let square = |share: f64| (share - mean) * (share - mean);
+    let sum = shares.iter().map(|&share| square(share)).sum::<f64>() + square(0.0) + square(1.0);
+    let spread = Z * (sum / (number - 1.0) / number).sqrt();
+    ((mean - spread).max(0.0), (mean + spread).min(1.0))
+}
+
+/// Bradley-Terry ratings by Hunter's minorisation, from who was placed before whom.
+///
+/// A tenth of a match won and lost against everybody keeps those finite who have always won.
+fn ratings(deals: &[Deal]) -> Vec<f64> {
+    const ROUNDS: usize = 2_000;
+    const PRIOR: f64 = 0.1;
+    let entrants = deals[0].tallies.len();
+    let ahead = |one: usize, other: usize| {
+        let halves: u64 = deals.iter().map(|deal| u64::from(deal.ahead[one][other])).sum();
+        float(halves) / 2.0 + PRIOR
+    };
+    let wins: Vec<Vec<f64>> =
+        (0..entrants).map(|one| (0..entrants).map(|other| ahead(one, other)).collect()).collect();
+    let others = |one: usize| (0..entrants).filter(move |&other| other != one);
+    let mut strengths = vec![1.0; entrants];
+    for _ in 0..ROUNDS {
+        let next: Vec<f64> = (0..entrants)
+            .map(|one| {
+                let won: f64 = others(one).map(|other| wins[one][other]).sum();
+                let met = |other: usize| wins[one][other] + wins[other][one];
+                let met: f64 =
+                    others(one).map(|other| met(other) / (strengths[one] + strengths[other])).sum();
+                if met > 0.0 { won / met } else { 1.0 }
+            })
+            .collect();
+        let logs = next.iter().map(|strength| strength.ln()).sum::<f64>() / float(entrants as u64);
+        strengths = next.iter().map(|strength| (strength.ln() - logs).exp()).collect();
+    }
+    strengths.iter().map(|strength| 400.0 * strength.log10()).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody plays 2^53 matches")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody scores 2^53 points")]
+fn signed(points: i64) -> f64 {
+    points as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::deal::Tally;
+    use super::*;
+
+    /// Deals of two entrants, one match from each seat: how many the first has won, in [`WHOLE`]ths.
+    fn deals(won: &[u32]) -> Vec<Deal> {
+        let deal = |(number, &won): (u64, &u32)| {
+            let lost = 2 * WHOLE - won;
+            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins) };
+            let ahead = |wins| wins * 2 / WHOLE;
+            Deal {
+                number,
+                decisions: 1,
+                tallies: vec![tally(won), tally(lost)],
+                ahead: vec![vec![0, ahead(won)], vec![ahead(lost), 0]],
+            }
+        };
+        (0..).zip(won).map(deal).collect()
+    }
+
+    #[test]
+    fn standings_are_worked_out_by_hand() {
+        let [first, second] = standings(&deals(&[120, 60, 60, 0]))[..] else { panic!("two entrants") };
+        assert!((first.share - 0.5).abs() < 1e-9 && (second.share - 0.5).abs() < 1e-9);
+        assert_eq!((first.seats, second.seats), (8, 8));
+        assert!((first.score - 30.0).abs() < 1e-9);
+        // Shares 1, 1/2, 1/2, 0 and the two added: variance 4 * 1/4 / 5, of the mean a sixth of it.
+        let spread = 1.959_964 * (0.2_f64 / 6.0).sqrt();
+        assert!((first.interval.0 - (0.5 - spread)).abs() < 1e-9, "{first:?}");
+        assert!((width(&[first, second]) - 2.0 * spread).abs() < 1e-9);
+        assert!(first.rating.abs() < 1e-6 && second.rating.abs() < 1e-6);
+    }
+
+    #[test]
+    fn few_deals_that_ended_alike_prove_little() {
+        let [all, none] = standings(&deals(&[120; 3]))[..] else { panic!("two entrants") };
+        assert!(all.interval.0 < 0.6 && none.interval.1 > 0.4, "{all:?} {none:?}");
+        let [all, _] = standings(&deals(&[120; 200]))[..] else { panic!("two entrants") };
+        assert!(all.interval.0 > 0.97, "{all:?}");
+    }
+
+    #[test]
+    fn three_of_four_are_191_points() {
+        let [first, second] = standings(&deals(&[120, 60].repeat(500)))[..] else { panic!("two entrants") };
+        // 400 * log10(3)
+        assert!((first.rating - second.rating - 190.8).abs() < 0.5, "{first:?} {second:?}");
+        assert!((first.rating + second.rating).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,135 @@
+"""`boardwire arena`: repeatable to the last figure, cut off and gone on with, plain about what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import boardwire
+from boardwire._server import find_binary
+
+
+def arena(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs it."""
+    command = [str(find_binary()), "arena", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def figures(*arguments: str) -> dict[str, Any]:
+    """What it finds, but for how fast it was."""
+    ended = arena(*arguments, "--json")
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    del found["decisions_per_second"]
+    return found
+
+
+def test_deals_are_played_every_way_round_and_repeat() -> None:
+    found = figures("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3")
+    assert (found["deals"], found["matches"], found["seats"]) == (14, 42, 3)
+    greedy, rest = found["bots"]
+    assert (greedy["bot"], greedy["seats"], rest["bot"], rest["seats"]) == ("greedy", 42, "random", 84)
+    assert greedy["share"] + 2 * rest["share"] == pytest.approx(1)
+    assert greedy["interval"][0] < greedy["share"] < 1
+    assert greedy["rating"] > rest["rating"]
+    assert figures("faraway", "--seats", "greedy,random,random", "--matches", "40", "--seed", "3") == found
+
+
+def test_what_was_cut_off_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    common = ["rauha", "--seats", "greedy,random", "--matches", "24"]
+    whole = figures(*common)
+    ledger = tmp_path / "deals.jsonl"
+    assert figures(*common, "--out", str(ledger)) == whole
+    lines = ledger.read_text().splitlines(keepends=True)
+    assert len(lines) == 13
+    ledger.write_text("".join(lines[:5]) + lines[5][:40])
+    assert figures(*common, "--out", str(ledger)) == whole
+    assert sorted(ledger.read_text().splitlines()[1:]) == sorted(line.strip() for line in lines[1:])
+    more = figures(*common[:3], "--matches", "30", "--out", str(ledger))
+    assert more == figures(*common[:3], "--matches", "30")
+
+
+def test_it_goes_on_until_intervals_are_narrow() -> None:
+    found = figures("faraway", "--seats", "random,random", "--until-width", "0.9")
+    assert found["deals"] == 30, "it ends with the fewest deals that prove anything"
+    narrow = figures("faraway", "--seats", "greedy:1,random", "--until-width", "0.08")
+    assert all(high - low <= 0.08 for low, high in (bot["interval"] for bot in narrow["bots"]))
+    assert narrow["deals"] > 30
+    fewer = figures("faraway", "--seats", "greedy:1,random", "--matches", str(2 * narrow["deals"] - 2))
+    assert any(high - low > 0.08 for low, high in (bot["interval"] for bot in fewer["bots"]))
+
+
+def test_a_field_meets_in_pairs_and_is_rated() -> None:
+    found = figures("faraway", "--field", "random,greedy:1,mc:8", "--at", "2", "--matches", "120")
+    assert (found["deals"], found["matches"]) == (20, 120)
+    ratings = [bot["rating"] for bot in found["bots"]]
+    assert sum(ratings) == pytest.approx(0, abs=1e-6)
+    assert ratings[0] < ratings[1] < ratings[2]
+
+
+def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
+    ledger = tmp_path / "deals.jsonl"
+    command = [str(find_binary()), "arena", "faraway", "--matches", "100000000", "--out", str(ledger)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        due = time.monotonic() + 60
+        while not ledger.exists() or ledger.read_text().count("\n") < 20:
+            assert time.monotonic() < due
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "interrupted: with --out the same command goes on" in said
+    deals = int(said.split(" deals, each 2 ways round")[0].rsplit(" ", 1)[1])
+    assert deals >= 10
+    found = figures("faraway", "--matches", str(2 * deals), "--out", str(ledger))
+    assert found["deals"] == deals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["chess"], 1, "chess"),
+        (["faraway", "--seats", "clever,random"], 2, "mc:PLAYOUTS"),
+        (["faraway", "--seats", "greedy"], 1, "2 to 6"),
+        (["faraway", "--until-width", "2"], 2, "a width is between 0 and 1"),
+        (["faraway", "--field", "greedy,greedy", "--at", "2"], 1, "is in the field twice"),
+        (["faraway", "--field", "greedy,random", "--at", "3"], 1, "makes no table of 3 seats"),
+        (["faraway", "--field", "greedy,random"], 2, "--at"),
+        (["faraway", "--matches", "0"], 2, "1.."),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: list[str], code: int, said: str) -> None:
+    ended = arena(*arguments)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert said in ended.stderr
+
+
+def test_another_arenas_file_is_left_alone(tmp_path: Path) -> None:
+    ledger = tmp_path / "deals.jsonl"
+    figures("faraway", "--matches", "2", "--out", str(ledger))
+    before = ledger.read_bytes()
+    for other in (["faraway", "--seed", "1"], ["rauha"], ["faraway", "--seats", "random,greedy"]):
+        ended = arena(*other, "--matches", "2", "--out", str(ledger))
+        assert ended.returncode == 1
+        assert "holds another arena" in ended.stderr
+    assert ledger.read_bytes() == before
+
+
+def test_search_bots_play_matches_and_batches(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "mc:4"], seed=2) as match:
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        while not seen.over:
+            seen = seat.act(seen.mask.argmax())
+        assert seen.ranks == (2, 1)
+    with client.open_batch("rauha", environments=3, opponents={1: "mc:2"}, seed=2) as batch:
+        step = batch.reset()
+        for _ in range(4):
+            step = batch.step(step.mask.argmax(axis=1))
+        assert (step.ply >= 4).all()
