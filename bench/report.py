@@ -111,7 +111,7 @@ def summary(rows):
 
 def other_lines(rows):
     """Rows of the engine and of single decisions."""
-    wanted = re.compile(r"(engine|greedy) .*seats|batch .* x1024 in process.*|act .* (tcp|unix)")
+    wanted = re.compile(r"(engine|greedy|mc(:[0-9]+)?) .*seats|batch .* x1024 in process.*|act .* (tcp|unix)")
     lines = []
     for name, row in rows.items():
         if wanted.fullmatch(name) and row["figure"]:

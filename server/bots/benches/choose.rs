@@ -1,6 +1,6 @@
-//! How many decisions a second greedy bots make on one core.
+//! How many decisions a second bots make on one core.
 //!
-//! Greedy plays every seat of every game of the registry at its fewest seats. A row is the median of several runs;
+//! A bot plays every seat of every game of the registry at its fewest seats. A row is the median of several runs;
 //! `--json` prints a row a line, for `bench/run`. An argument that is the id of a game measures that game alone.
 #![allow(
     clippy::disallowed_types,
@@ -19,17 +19,25 @@ use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, set_up};
 const RUN: Duration = Duration::from_millis(800);
 /// The runs of a row, an odd number.
 const RUNS: usize = 5;
+/// The bots: a search at several numbers of playouts, since that is what it costs.
+const BOTS: [Bot; 3] =
+    [Bot::Greedy { worlds: DEFAULT_WORLDS }, Bot::Search { playouts: 10 }, Bot::Search { playouts: 160 }];
 
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
     let only: Vec<String> =
         std::env::args().filter(|argument| Registry::IDS.contains(&argument.as_str())).collect();
     let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
-    for id in Registry::IDS.iter().filter(|id| only.is_empty() || only.iter().any(|only| only == *id)) {
-        let mut runs = registry.visit(id, Measure).expect("the registry knows its ids");
+    let games: Vec<&str> = Registry::IDS
+        .iter()
+        .copied()
+        .filter(|id| only.is_empty() || only.iter().any(|only| only == id))
+        .collect();
+    for (bot, id) in BOTS.into_iter().flat_map(|bot| games.iter().map(move |id| (bot, id))) {
+        let mut runs = registry.visit(id, Measure(bot)).expect("the registry knows its ids");
         runs.sort_unstable();
         let (low, figure, high) = (runs[RUNS / 4], runs[RUNS / 2], runs[RUNS * 3 / 4]);
-        let row = format!("greedy {id} 2 seats");
+        let row = format!("{bot} {id} 2 seats");
         if json {
             let unit = "decisions/s";
             println!(
@@ -42,8 +50,8 @@ fn main() {
     }
 }
 
-/// Measures a game at its fewest seats: decisions a second, run by run.
-struct Measure;
+/// Measures a bot in a game at its fewest seats: decisions a second, run by run.
+struct Measure(Bot);
 
 impl Visitor for Measure {
     type Output = Vec<u64>;
@@ -58,7 +66,7 @@ impl Visitor for Measure {
         let runs = (0..=RUNS).map(|_| {
             let (mut decisions, start) = (0, Instant::now());
             while start.elapsed() < RUN {
-                decisions += u128::from(play(&game, seeds.next().expect("there are seeds enough")));
+                decisions += u128::from(play(&game, self.0, seeds.next().expect("there are seeds enough")));
             }
             u64::try_from(decisions * 1_000_000_000 / start.elapsed().as_nanos().max(1)).unwrap_or(0)
         });
@@ -66,14 +74,13 @@ impl Visitor for Measure {
     }
 }
 
-/// Plays one game between greedy bots; gives the decisions it took.
-fn play<G: Registered>(game: &Arc<G>, seed: u64) -> u32 {
+/// Plays one game between bots; gives the decisions it took.
+fn play<G: Registered>(game: &Arc<G>, bot: Bot, seed: u64) -> u32 {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng: Vec<RngStream> =
         (0..u64::from(game.info().seats)).map(|seat| RngStream::new(seed, BOT_STREAM + seat)).collect();
     while let Some(seat) = episode.pending().lowest() {
-        let greedy = Bot::Greedy { worlds: DEFAULT_WORLDS };
-        let choice = Thought::new(greedy, episode.knowledge(seat), rng[seat.index()].clone()).finish();
+        let choice = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone()).finish();
         episode.apply(seat, choice.action.into()).expect("a bot's choice is legal");
         rng[seat.index()] = choice.rng;
     }
