@@ -91,7 +91,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
 
         Args:
             game: The game's id.
-            players: Who plays at each seat: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+            players: Who plays at each seat: `remote`, or a bot such as `random`, `greedy` or `mc:160`.
             options: Options by name; those left out have their defaults.
             seed: The seed of the first episode, 0 to 2**64 - 1. Without it the server draws one that
                 nobody learns before the end.

@@ -174,7 +174,7 @@ class LineUp(google.protobuf.message.Message):
     PLAYERS_FIELD_NUMBER: builtins.int
     @property
     def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """By seat: `learner`, or a bot such as `random`, `greedy` or `greedy:16`. At least one seat is the learner's."""
+        """By seat: `learner`, or a bot such as `random`, `greedy` or `mc:160`. At least one seat is the learner's."""
 
     def __init__(
         self,

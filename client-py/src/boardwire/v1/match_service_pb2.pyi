@@ -94,7 +94,7 @@ class CreateMatchRequest(google.protobuf.message.Message):
     """Whether the match is listed for nobody, and shown to its host and its seats alone."""
     @property
     def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`."""
+        """Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `mc:160`."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

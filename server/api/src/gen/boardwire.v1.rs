@@ -359,7 +359,7 @@ pub struct Batch {
 /// Who plays at the seats of an environment.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LineUp {
-    /// By seat: `learner`, or a bot such as `random`, `greedy` or `greedy:16`. At least one seat is the learner's.
+    /// By seat: `learner`, or a bot such as `random`, `greedy` or `mc:160`. At least one seat is the learner's.
     #[prost(string, repeated, tag = "1")]
     pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -2428,7 +2428,7 @@ pub struct CreateMatchRequest {
     /// The game's id.
     #[prost(string, tag = "1")]
     pub game: ::prost::alloc::string::String,
-    /// Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+    /// Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `mc:160`.
     #[prost(string, repeated, tag = "2")]
     pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Options by name; those left out have their defaults.

@@ -58,7 +58,7 @@ message Batch {
 
 // Who plays at the seats of an environment.
 message LineUp {
-  // By seat: `learner`, or a bot such as `random`, `greedy` or `greedy:16`. At least one seat is the learner's.
+  // By seat: `learner`, or a bot such as `random`, `greedy` or `mc:160`. At least one seat is the learner's.
   repeated string players = 1;
 }
 
@@ -800,7 +800,7 @@ service MatchService {
 message CreateMatchRequest {
   // The game's id.
   string game = 1;
-  // Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `greedy:16`.
+  // Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `mc:160`.
   repeated string players = 2;
   // Options by name; those left out have their defaults.
   map<string, string> options = 3;
