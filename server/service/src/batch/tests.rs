@@ -274,7 +274,7 @@ fn a_batch_that_has_ended_refuses_those_who_wait() {
 #[test]
 fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
     let table = table("faraway", 2);
-    let batch = open(&table, &plan(&["learner", "greedy:50"]), 40, 0, 1);
+    let batch = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 1);
     let shown = reset(&batch);
     let key = SnapshotKey::derive(b"a secret");
     let before = wait(batch.save(&key, &[])).expect("it is saved");
@@ -284,7 +284,7 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
     });
     assert_eq!(wait(batch.save(&key, &[])).expect("it is saved"), before);
-    let other = open(&table, &plan(&["learner", "greedy:50"]), 40, 0, 2);
+    let other = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 2);
     reset(&other);
     let stepped = wait(batch.step(0, 0, actions.clone(), None)).expect("legal");
     assert_eq!(stepped, wait(other.step(0, 0, actions, None)).expect("legal"));
