@@ -175,7 +175,7 @@ impl Arena {
 
     /// Whether intervals are as narrow as wanted.
     fn is_enough(&self, deals: &[Deal]) -> bool {
-        self.until_width.is_some_and(|most| deals.len() >= FEWEST_DEALS && width(&standings(deals)) <= most)
+        self.until_width.is_some_and(|most| deals.len() >= FEWEST_DEALS && width(deals) <= most)
     }
 
     fn as_json(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) -> Value {

@@ -27,12 +27,10 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
             let seats: u64 = tallies().map(|tally| u64::from(tally.seats)).sum();
             let wins: u64 = tallies().map(|tally| u64::from(tally.wins)).sum();
             let points: i64 = tallies().map(|tally| tally.points).sum();
-            let shares: Vec<f64> =
-                tallies().map(|tally| f64::from(tally.wins) / f64::from(WHOLE * tally.seats)).collect();
             Standing {
                 seats,
                 share: float(wins) / float(u64::from(WHOLE) * seats),
-                interval: interval(&shares),
+                interval: interval(&shares(deals, entrant)),
                 score: signed(points) / float(seats),
                 rating: ratings[entrant],
             }
@@ -40,9 +38,20 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
         .collect()
 }
 
-/// The widest of the intervals.
-pub(super) fn width(standings: &[Standing]) -> f64 {
-    standings.iter().map(|standing| standing.interval.1 - standing.interval.0).fold(0.0, f64::max)
+/// How wide the widest of the intervals is after these deals, of which there is at least one.
+pub(super) fn width(deals: &[Deal]) -> f64 {
+    let entrants = 0..deals[0].tallies.len();
+    let intervals = entrants.map(|entrant| interval(&shares(deals, entrant)));
+    intervals.map(|(low, high)| high - low).fold(0.0, f64::max)
+}
+
+/// What an entrant has won of each deal, for each seat that it had.
+fn shares(deals: &[Deal], entrant: usize) -> Vec<f64> {
+    let share = |deal: &Deal| {
+        let tally = deal.tallies[entrant];
+        f64::from(tally.wins) / f64::from(WHOLE * tally.seats)
+    };
+    deals.iter().map(share).collect()
 }
 
 /// Where the mean of shares lies at 95 %, a share a deal.
@@ -123,14 +132,15 @@ mod tests {
 
     #[test]
     fn standings_are_worked_out_by_hand() {
-        let [first, second] = standings(&deals(&[120, 60, 60, 0]))[..] else { panic!("two entrants") };
+        let deals = deals(&[120, 60, 60, 0]);
+        let [first, second] = standings(&deals)[..] else { panic!("two entrants") };
         assert!((first.share - 0.5).abs() < 1e-9 && (second.share - 0.5).abs() < 1e-9);
         assert_eq!((first.seats, second.seats), (8, 8));
         assert!((first.score - 30.0).abs() < 1e-9);
         // Shares 1, 1/2, 1/2, 0 and the two added: variance 4 * 1/4 / 5, of the mean a sixth of it.
         let spread = 1.959_964 * (0.2_f64 / 6.0).sqrt();
         assert!((first.interval.0 - (0.5 - spread)).abs() < 1e-9, "{first:?}");
-        assert!((width(&[first, second]) - 2.0 * spread).abs() < 1e-9);
+        assert!((width(&deals) - 2.0 * spread).abs() < 1e-9);
         assert!(first.rating.abs() < 1e-6 && second.rating.abs() < 1e-6);
     }
 
