@@ -1,5 +1,7 @@
 //! What bots do, and what becomes of a match when they do wrong.
 
+use std::task::Poll;
+
 use boardwire_bots::Choice;
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
@@ -43,13 +45,12 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
     let mut told = vec![];
     loop {
         let mut due = vec![];
+        quiet(&arbiter).await;
         for seat in [0, 2].map(Seat::new) {
             // One of them owes a decision now, or both do.
-            let mut seen = Box::pin(arbiter.observe(seat, true, Extras::default()));
-            tokio::select! {
-                biased;
-                seen = &mut seen => due.push((seat, seen.expect("the match is open"))),
-                () = quiet(&arbiter) => {}
+            let seen = std::pin::pin!(arbiter.observe(seat, true, Extras::default()));
+            if let Poll::Ready(seen) = futures_util::poll!(seen) {
+                due.push((seat, seen.expect("the match is open")));
             }
         }
         let over = due.iter().any(|(_, seen)| seen.terminated);
