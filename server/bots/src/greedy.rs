@@ -1,6 +1,6 @@
 //! One ply deep: play every legal action in a few worlds and take the one worth most on average.
 
-use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, apply};
+use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 
 /// The legal action with the greatest estimate, summed over some worlds; the lowest index among equals.
 ///
@@ -20,8 +20,32 @@ struct Prospect<O> {
     action: u8,
     /// The estimates of all worlds looked at, summed.
     worth: i64,
-    /// The last outlook with its estimate: most worlds are alike in what a seat has before it.
-    last: Option<(O, i32)>,
+    /// What was estimated last: most worlds are alike in what a seat has before it.
+    last: Estimated<O>,
+}
+
+/// An outlook with its estimate, if there has been one.
+pub(crate) type Estimated<O> = Option<(O, i32)>;
+
+/// What the game's estimate says of a position to `seat` once it has played `action`; what was estimated `last` is
+/// looked up.
+pub(crate) fn one_ply_ahead<G: Estimate>(
+    game: &G,
+    mut state: G::State,
+    seat: Seat,
+    action: u8,
+    chance: &mut Chance,
+    last: &mut Estimated<G::Outlook>,
+) -> i32 {
+    chance.rewind();
+    apply(game, &mut state, seat, action.into(), chance).expect("a world keeps the legal set");
+    let outlook = game.outlook(&state, seat);
+    let estimate = match *last {
+        Some((known, estimate)) if known == outlook => estimate,
+        Some(_) | None => game.estimate(&outlook),
+    };
+    *last = Some((outlook, estimate));
+    estimate
 }
 
 impl<G: Estimate> Greedy<G> {
@@ -48,18 +72,8 @@ impl<G: Estimate> Greedy<G> {
         let (game, seat) = (knowledge.game(), knowledge.seat());
         let world = knowledge.world(rng);
         self.chance.reseed(rng.seed(), G::TYPE.streams.len());
-        for prospect in &mut self.prospects {
-            let mut state = world;
-            self.chance.rewind();
-            apply(game, &mut state, seat, prospect.action.into(), &mut self.chance)
-                .expect("a world keeps the legal set");
-            let outlook = game.outlook(&state, seat);
-            let worth = match prospect.last {
-                Some((last, worth)) if last == outlook => worth,
-                Some(_) | None => game.estimate(&outlook),
-            };
-            prospect.last = Some((outlook, worth));
-            prospect.worth += i64::from(worth);
+        for Prospect { action, worth, last } in &mut self.prospects {
+            *worth += i64::from(one_ply_ahead(game, world, seat, *action, &mut self.chance, last));
         }
     }
 

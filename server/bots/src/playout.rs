@@ -1,6 +1,8 @@
 //! Playing a world to its end, with every seat for itself.
 
-use boardwire_kernel::{Chance, Estimate, Outcome, RngStream, Seat, apply};
+use boardwire_kernel::{BySeat, Chance, Estimate, MAX_SEATS, Outcome, RngStream, Seat, apply};
+
+use crate::greedy::one_ply_ahead;
 
 /// A lead beyond this is worth no more: who is that far ahead has won.
 const LEAD: i32 = 60;
@@ -13,29 +15,29 @@ const FIRST: i32 = 30;
 /// come, never at the chance that comes.
 pub(crate) struct Playout {
     /// The chance that comes.
-    fate: Chance,
+    chance: Chance,
     /// The chance that choices are tried with.
     guess: Chance,
 }
 
-/// What chance does in one world: the same for all actions that are compared in it.
+/// The seeds of a playout's chance: the same for all actions that are compared in one world.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fates {
-    fate: u64,
+pub(crate) struct Seeds {
+    chance: u64,
     guess: u64,
 }
 
-impl Fates {
-    /// Draws what will happen.
+impl Seeds {
+    /// Fresh ones.
     pub(crate) fn draw(rng: &mut RngStream) -> Self {
-        Self { fate: rng.seed(), guess: rng.seed() }
+        Self { chance: rng.seed(), guess: rng.seed() }
     }
 }
 
 impl Playout {
     /// Room for playouts of a game with so many streams of chance.
     pub(crate) fn new(streams: usize) -> Self {
-        Self { fate: Chance::seeded(0, streams), guess: Chance::seeded(0, streams) }
+        Self { chance: Chance::seeded(0, streams), guess: Chance::seeded(0, streams) }
     }
 
     /// What `action` of `seat` is worth to it in this world, played to the end.
@@ -45,22 +47,24 @@ impl Playout {
         mut state: G::State,
         seat: Seat,
         action: u8,
-        fates: Fates,
+        seeds: Seeds,
     ) -> i32 {
         let streams = G::TYPE.streams.len();
-        self.fate.reseed(fates.fate, streams);
-        self.guess.reseed(fates.guess, streams);
-        apply(game, &mut state, seat, action.into(), &mut self.fate).expect("a world keeps the legal set");
+        self.chance.reseed(seeds.chance, streams);
+        self.guess.reseed(seeds.guess, streams);
+        apply(game, &mut state, seat, action.into(), &mut self.chance).expect("a world keeps the legal set");
         for _ in 0..game.info().max_plies {
             let pending = game.pending(&state);
             if pending.is_empty() {
                 break;
             }
             // Those who choose at once choose before any of them is seen to have chosen.
-            let before = state;
+            let mut choices = BySeat::<u8, MAX_SEATS>::default();
             for chooser in pending.iter() {
-                let action = self.choose(game, &before, chooser);
-                apply(game, &mut state, chooser, action.into(), &mut self.fate)
+                choices[chooser] = self.choose(game, &state, chooser);
+            }
+            for chooser in pending.iter() {
+                apply(game, &mut state, chooser, u32::from(choices[chooser]), &mut self.chance)
                     .expect("who chooses at once keeps what it may choose");
             }
         }
@@ -70,26 +74,18 @@ impl Playout {
     /// The action that `seat` likes best one ply ahead; the lowest index among equals.
     fn choose<G: Estimate>(&mut self, game: &G, state: &G::State, seat: Seat) -> u8 {
         let legal = game.legal(state, seat);
-        let mut best: Option<(i32, u8)> = None;
-        let mut last: Option<(G::Outlook, i32)> = None;
+        let first = legal.lowest().expect("who owes a choice has one");
+        if legal.len() == 1 {
+            return first;
+        }
+        let (mut best, mut most, mut last) = (first, i32::MIN, None);
         for action in legal {
-            if legal.len() == 1 {
-                return action;
-            }
-            let mut tried = *state;
-            self.guess.rewind();
-            apply(game, &mut tried, seat, action.into(), &mut self.guess).expect("a legal action");
-            let outlook = game.outlook(&tried, seat);
-            let estimate = match last {
-                Some((known, estimate)) if known == outlook => estimate,
-                Some(_) | None => game.estimate(&outlook),
-            };
-            last = Some((outlook, estimate));
-            if best.is_none_or(|(most, _)| estimate > most) {
-                best = Some((estimate, action));
+            let estimate = one_ply_ahead(game, *state, seat, action, &mut self.guess, &mut last);
+            if estimate > most {
+                (best, most) = (action, estimate);
             }
         }
-        best.expect("who owes a choice has one").1
+        best
     }
 }
 
