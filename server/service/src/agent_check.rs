@@ -36,12 +36,14 @@ const SHOWN: usize = 4_000;
 /// How an episode ended: with how many plies, in which position.
 pub(crate) type End = (u32, Digest);
 
-/// The number, among the legal actions, of the one that the policy chooses: its own decisions in turn.
-fn choose(seen: &Observation) -> u32 {
-    let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).unwrap_or(u32::MAX))
-        .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
-        .collect();
-    legal[seen.decision as usize % legal.len()]
+/// What the policy has to see.
+const SEEN: Extras = Extras { text: false, explanation: false, actions: true };
+
+/// The decision that the policy makes: the legal actions in turn.
+fn decide(seen: &Observation) -> Decision {
+    let legal = seen.actions.expect("the legal actions were asked for");
+    let action = legal.nth(seen.decision % legal.len()).expect("who owes a decision has a choice");
+    Decision { episode: seen.episode, number: seen.decision, action: action.into() }
 }
 
 /// A server, and the command that is put to the test.
@@ -240,13 +242,12 @@ impl Sitting {
 /// Plays a seat of our own until the match is closed, and lets others wait at first.
 async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), ServiceError> {
     loop {
-        let seen = arbiter.observe(seat, true, Extras::default()).await?;
+        let seen = arbiter.observe(seat, true, SEEN).await?;
         if seen.pending.contains(seat) {
             if seen.episode == 0 && seen.decision < 2 {
                 tokio::time::sleep(PAUSE).await;
             }
-            let (episode, number, action) = (seen.episode, seen.decision, choose(&seen));
-            arbiter.act(seat, Decision { episode, number, action }).await?;
+            arbiter.act(seat, decide(&seen)).await?;
         } else {
             arbiter.reset(Role::Seat(seat), None, Some(seen.episode)).await?;
         }

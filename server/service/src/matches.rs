@@ -236,7 +236,7 @@ impl Matches {
                     }
                     page.matches.push(Arc::clone(&arbiter));
                 }
-                page.last = Some(arbiter.id().to_owned());
+                arbiter.id().clone_into(page.last.get_or_insert_default());
             }
         }
         page

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use boardwire_kernel::Seat;
 
 use super::scenario::{Scenario, Trouble};
-use super::{End, choose};
-use crate::arbiter::{Arbiter, Decision, Extras, Phase, Role};
-use crate::error::ServiceError;
+use super::{End, SEEN, decide};
+use crate::arbiter::{Arbiter, Phase, Role};
 use crate::pool::Pool;
 use crate::tables::Table;
 
@@ -27,7 +26,10 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     while ends.len() < scenario.episodes as usize {
         while arbiter.phase() == Phase::Playing {
             for &seat in seats.iter().filter(|seat| remote.contains(**seat)) {
-                decide(&arbiter, seat).await?;
+                let seen = arbiter.observe(seat, false, SEEN).await?;
+                if seen.pending.contains(seat) {
+                    arbiter.act(seat, decide(&seen)).await?;
+                }
             }
         }
         let position = arbiter.position();
@@ -35,14 +37,4 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
         arbiter.reset(Role::Host, None, None).await?;
     }
     Ok(ends)
-}
-
-/// Makes the decision of a seat, if it owes one.
-async fn decide(arbiter: &Arc<Arbiter>, seat: Seat) -> Result<(), ServiceError> {
-    let seen = arbiter.observe(seat, false, Extras::default()).await?;
-    if !seen.pending.contains(seat) {
-        return Ok(());
-    }
-    let (episode, number, action) = (seen.episode, seen.decision, choose(&seen));
-    arbiter.act(seat, Decision { episode, number, action }).await
 }

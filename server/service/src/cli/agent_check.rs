@@ -33,8 +33,8 @@ pub(super) struct AgentCheck {
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
     /// How many agents play at once.
-    #[arg(long, default_value_t = 4, value_parser = jobs)]
-    jobs: usize,
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: u16,
     /// The command that starts the agent.
     #[arg(last = true, required = true)]
     command: Vec<String>,
@@ -48,14 +48,15 @@ impl AgentCheck {
     }
 
     async fn examine(self) -> anyhow::Result<ExitCode> {
-        let scenarios = scenarios(&self.catalogues.load()?);
+        let registry = self.catalogues.load()?;
+        let scenarios = scenarios(&registry);
         let scenarios: Vec<_> = scenarios.iter().filter(|one| one.name.contains(&self.only)).collect();
         anyhow::ensure!(!scenarios.is_empty(), "nothing that is examined has `{}` in its name", self.only);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
         let pool = Arc::new(Pool::new(1)?);
-        let tables = Tables::new(self.catalogues.load()?);
-        let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
+        let matches =
+            Arc::new(Matches::new(Tables::new(registry), matches::Limits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
         let kit = Examiner {
             matches: Arc::clone(&matches),
@@ -69,7 +70,7 @@ impl AgentCheck {
         }));
         let mut failed = 0;
         let examined = stream::iter(&scenarios).map(|scenario| kit.examine(scenario));
-        let mut verdicts = examined.buffered(self.jobs);
+        let mut verdicts = examined.buffered(self.jobs.into());
         for scenario in &scenarios {
             match verdicts.next().await.expect("a verdict of every scenario") {
                 Ok(()) => println!("ok    {}", scenario.name),
@@ -84,11 +85,6 @@ impl AgentCheck {
         println!("{} of {} passed", scenarios.len() - failed, scenarios.len());
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
-}
-
-/// Reads a number of at least 1.
-fn jobs(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|jobs| *jobs > 0).ok_or_else(|| format!("`{text}` is no number from 1 on"))
 }
 
 /// What was wrong first, then what the agent said of it.

@@ -5,7 +5,7 @@ mod ledger;
 mod schedule;
 mod standings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use self::deal::Deal;
 use self::ledger::Ledger;
 use self::schedule::Schedule;
-use self::standings::{Standing, standings, width};
+use self::standings::{Standing, float, standings, width};
 use super::BotTable;
 use crate::tables::Table;
 
@@ -110,25 +110,16 @@ impl Arena {
         table: &Arc<Table>,
         schedule: &Schedule,
         mut ledger: Ledger,
-        mut known: BTreeMap<u64, Deal>,
+        known: BTreeMap<u64, Deal>,
     ) -> anyhow::Result<Played> {
         let most = self.most(schedule);
-        let progress = progress(most, schedule)?;
-        let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
-        let interrupted = interruption()?;
-        let done: Vec<u64> = known.keys().copied().collect();
+        let (stop, next, interrupted) = (AtomicBool::new(false), AtomicU64::new(0), interruption()?);
+        let done: BTreeSet<u64> = known.keys().copied().collect();
         let (finished, arriving) = mpsc::channel();
-        let (begun, mut decisions, mut deals) = (Instant::now(), 0, Vec::new());
         let work = |finished: mpsc::Sender<anyhow::Result<Deal>>| {
             let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
-            while !halted() {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= most {
-                    return;
-                }
-                if done.binary_search(&number).is_ok() {
-                    continue;
-                }
+            let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
+            for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
                 match Deal::play(table, schedule, self.table.seed, number, halted).transpose() {
                     // Whoever does not receive it any more does not want it.
                     Some(deal) => drop(finished.send(deal)),
@@ -136,41 +127,46 @@ impl Arena {
                 }
             }
         };
-        std::thread::scope(|scope| {
+        let (begun, progress) = (Instant::now(), progress(most, schedule)?);
+        let (deals, decisions) = std::thread::scope(|scope| {
             for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
                 let finished = finished.clone();
                 scope.spawn(|| work(finished));
             }
             drop(finished);
-            let result = loop {
-                while let Some(deal) = known.remove(&(deals.len() as u64)) {
-                    deals.push(deal);
-                    progress.inc(1);
-                    if self.is_enough(&deals) {
-                        break;
-                    }
-                }
-                if self.is_enough(&deals) || deals.len() as u64 >= most {
-                    break Ok(());
-                }
-                match arriving.recv() {
-                    Ok(Ok(deal)) => {
-                        decisions += deal.decisions;
-                        if let Err(error) = ledger.add(&deal) {
-                            break Err(error);
-                        }
-                        known.insert(deal.number, deal);
-                    }
-                    Ok(Err(error)) => break Err(error),
-                    Err(mpsc::RecvError) => break Ok(()),
-                }
-            };
+            let collected = self.collect(most, known, &arriving, &mut ledger, &progress);
             stop.store(true, Ordering::Relaxed);
-            result
+            collected
         })?;
         progress.finish_and_clear();
         let decisions_per_second = float(decisions) / begun.elapsed().as_secs_f64();
         Ok(Played { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
+    }
+
+    /// Puts deals in order as they arrive, until there are enough or no more come; gives how many decisions were made.
+    fn collect(
+        &self,
+        most: u64,
+        mut known: BTreeMap<u64, Deal>,
+        arriving: &mpsc::Receiver<anyhow::Result<Deal>>,
+        ledger: &mut Ledger,
+        progress: &ProgressBar,
+    ) -> anyhow::Result<(Vec<Deal>, u64)> {
+        let (mut deals, mut decisions) = (Vec::new(), 0);
+        while (deals.len() as u64) < most && !self.is_enough(&deals) {
+            if let Some(deal) = known.remove(&(deals.len() as u64)) {
+                deals.push(deal);
+                progress.inc(1);
+            } else if let Ok(deal) = arriving.recv() {
+                let deal = deal?;
+                decisions += deal.decisions;
+                ledger.add(&deal)?;
+                known.insert(deal.number, deal);
+            } else {
+                break;
+            }
+        }
+        Ok((deals, decisions))
     }
 
     /// Whether intervals are as narrow as wanted.
@@ -265,9 +261,4 @@ fn proportion(text: &str) -> Result<f64, String> {
         Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
         Ok(_) | Err(_) => Err("a width is between 0 and 1".to_owned()),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "nobody makes 2^53 decisions")]
-fn float(count: u64) -> f64 {
-    count as f64
 }

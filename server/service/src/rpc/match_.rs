@@ -146,15 +146,16 @@ fn is_wanted(arbiter: &Arbiter, asked: &ListMatchesRequest) -> bool {
         && (states.is_empty() || states.contains(&state()))
 }
 
-/// What a seat sees, as a message.
+/// What a seat sees, as a message; the host sees nothing.
 async fn seen(
     arbiter: &Arbiter,
-    seat: Seat,
+    role: Role,
     wait: bool,
     extras: Option<v1::Extras>,
-) -> Result<v1::Observation, ServiceError> {
+) -> Result<Option<v1::Observation>, ServiceError> {
+    let Role::Seat(seat) = role else { return Ok(None) };
     let seen = arbiter.observe(seat, wait, convert::extras(extras)).await?;
-    Ok(convert::observation(seen, arbiter.table()))
+    Ok(Some(convert::observation(seen, arbiter.table())))
 }
 
 async fn observe(
@@ -164,7 +165,7 @@ async fn observe(
 ) -> Result<ObserveResponse, ServiceError> {
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
-    Ok(ObserveResponse { observation: Some(seen(&arbiter, seat, asked.wait, asked.extras).await?) })
+    Ok(ObserveResponse { observation: seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await? })
 }
 
 #[tracing::instrument(
@@ -183,7 +184,7 @@ async fn act(
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     arbiter.act(seat, decision).await?;
-    Ok(ActResponse { observation: Some(seen(&arbiter, seat, asked.wait, asked.extras).await?) })
+    Ok(ActResponse { observation: seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await? })
 }
 
 #[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
@@ -195,12 +196,7 @@ async fn reset(
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.reset(role, asked.seed, asked.episode).await?;
-    Ok(ResetResponse {
-        observation: match role {
-            Role::Host => None,
-            Role::Seat(seat) => Some(seen(&arbiter, seat, asked.wait, asked.extras).await?),
-        },
-    })
+    Ok(ResetResponse { observation: seen(&arbiter, role, asked.wait, asked.extras).await? })
 }
 
 #[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
@@ -212,12 +208,7 @@ async fn resign(
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.resign(role, asked.seat, asked.episode).await?;
-    Ok(ResignResponse {
-        observation: match role {
-            Role::Host => None,
-            Role::Seat(seat) => Some(seen(&arbiter, seat, false, asked.extras).await?),
-        },
-    })
+    Ok(ResignResponse { observation: seen(&arbiter, role, false, asked.extras).await? })
 }
 
 /// Answers one request of a stream; a refusal is an answer too.

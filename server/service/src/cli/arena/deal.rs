@@ -33,8 +33,8 @@ pub(super) struct Tally {
     pub(super) points: i64,
 }
 
-/// Parts of a first place that any number of seats can share.
-pub(super) const WHOLE: u32 = 60;
+/// Parts of a first place, which up to eight seats can share: the most that a table has.
+pub(super) const WHOLE: u32 = 840;
 
 impl Deal {
     /// Plays it; nothing, if it was halted before its end.
@@ -95,8 +95,8 @@ mod tests {
         let mut deal =
             Deal { number: 0, decisions: 0, tallies: vec![Tally::default(); 2], ahead: vec![vec![0; 2]; 2] };
         deal.count(&[0, 1, 1], &Outcome::ranked(&[7, 7, 3], &[0; 3]));
-        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: 30, points: 7 });
-        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: 30, points: 10 });
+        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 7 });
+        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 10 });
         assert_eq!(deal.ahead, [[0, 3], [1, 0]]);
     }
 }

@@ -99,8 +99,9 @@ fn ratings(deals: &[Deal]) -> Vec<f64> {
     strengths.iter().map(|strength| 400.0 * strength.log10()).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody plays 2^53 matches")]
-fn float(count: u64) -> f64 {
+/// A count as a float.
+#[expect(clippy::cast_precision_loss, reason = "nobody makes 2^53 decisions")]
+pub(super) fn float(count: u64) -> f64 {
     count as f64
 }
 
@@ -114,12 +115,14 @@ mod tests {
     use super::super::deal::Tally;
     use super::*;
 
-    /// Deals of two entrants, one match from each seat: how many the first has won, in [`WHOLE`]ths.
+    const HALF: u32 = WHOLE / 2;
+
+    /// Deals of two entrants, one match from each seat: how much of them the first has won, in half matches.
     fn deals(won: &[u32]) -> Vec<Deal> {
         let deal = |(number, &won): (u64, &u32)| {
-            let lost = 2 * WHOLE - won;
-            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins) };
-            let ahead = |wins| wins * 2 / WHOLE;
+            let (won, lost) = (won * HALF, (4 - won) * HALF);
+            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins / HALF) };
+            let ahead = |wins| wins / HALF;
             Deal {
                 number,
                 decisions: 1,
@@ -132,11 +135,11 @@ mod tests {
 
     #[test]
     fn standings_are_worked_out_by_hand() {
-        let deals = deals(&[120, 60, 60, 0]);
+        let deals = deals(&[4, 2, 2, 0]);
         let [first, second] = standings(&deals)[..] else { panic!("two entrants") };
         assert!((first.share - 0.5).abs() < 1e-9 && (second.share - 0.5).abs() < 1e-9);
         assert_eq!((first.seats, second.seats), (8, 8));
-        assert!((first.score - 30.0).abs() < 1e-9);
+        assert!((first.score - 1.0).abs() < 1e-9);
         // Shares 1, 1/2, 1/2, 0 and the two added: variance 4 * 1/4 / 5, of the mean a sixth of it.
         let spread = 1.959_964 * (0.2_f64 / 6.0).sqrt();
         assert!((first.interval.0 - (0.5 - spread)).abs() < 1e-9, "{first:?}");
@@ -146,15 +149,15 @@ mod tests {
 
     #[test]
     fn few_deals_that_ended_alike_prove_little() {
-        let [all, none] = standings(&deals(&[120; 3]))[..] else { panic!("two entrants") };
+        let [all, none] = standings(&deals(&[4; 3]))[..] else { panic!("two entrants") };
         assert!(all.interval.0 < 0.6 && none.interval.1 > 0.4, "{all:?} {none:?}");
-        let [all, _] = standings(&deals(&[120; 200]))[..] else { panic!("two entrants") };
+        let [all, _] = standings(&deals(&[4; 200]))[..] else { panic!("two entrants") };
         assert!(all.interval.0 > 0.97, "{all:?}");
     }
 
     #[test]
     fn three_of_four_are_191_points() {
-        let [first, second] = standings(&deals(&[120, 60].repeat(500)))[..] else { panic!("two entrants") };
+        let [first, second] = standings(&deals(&[4, 2].repeat(500)))[..] else { panic!("two entrants") };
         // 400 * log10(3)
         assert!((first.rating - second.rating - 190.8).abs() < 0.5, "{first:?} {second:?}");
         assert!((first.rating + second.rating).abs() < 1e-6);
