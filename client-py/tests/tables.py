@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import boardwire
 import boardwire.envs
@@ -17,3 +19,8 @@ with boardwire.connect() as _client:
 IDS = {game.id: boardwire.envs.environment_id(game.id, game.rules_version) for game in GAMES}
 #: Each game with each number of seats.
 TABLES = [(game.id, seats) for game in GAMES for seats in range(game.min_seats, game.max_seats + 1)]
+
+
+def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """The lowest legal action of each row."""
+    return np.asarray(mask.argmax(axis=1), dtype=np.uint8)

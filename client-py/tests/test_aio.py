@@ -43,7 +43,7 @@ def test_twins_have_the_same_methods_with_the_same_words() -> None:
             assert inspect.getdoc(one) == inspect.getdoc(other)
             if inspect.isfunction(one):
                 assert inspect.signature(one).parameters == inspect.signature(other).parameters
-                assert one.__name__ in (method, other.__name__)
+                assert one.__name__ == other.__name__ == method
                 assert not inspect.iscoroutinefunction(one)
 
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from proxies import Proxy, proxy_of
+from tables import lowest
 
 import boardwire
 from boardwire._twins import run
@@ -17,11 +17,6 @@ from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleSe
 
 N = 6
 _T = TypeVar("_T")
-
-
-def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """The lowest legal action of each row."""
-    return np.asarray(mask.argmax(axis=1), dtype=np.uint8)
 
 
 def insisted(call: Callable[[], _T]) -> _T:

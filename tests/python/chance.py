@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, MutableSequence
 
+from blake3 import blake3
+
 _WORD = 0xFFFFFFFF
 _CONSTANT = struct.unpack("<4I", b"expand 32-byte k")
 _QUARTERS = (
@@ -98,6 +100,13 @@ class Dice:
     def seed(self) -> int:
         """Two words, the low half first."""
         return self.word() | self.word() << 32
+
+
+def commitment(match_id: str, episode: int, spec_digest: str, key: bytes, salt: bytes) -> bytes:
+    """What a match shows of an episode's key from its start on."""
+    committed = match_id.encode() + episode.to_bytes(4, "little") + bytes.fromhex(spec_digest) + key + salt
+    digest: bytes = blake3(committed).digest()
+    return digest
 
 
 def faraway_deal(

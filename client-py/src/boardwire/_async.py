@@ -11,7 +11,7 @@ from ._client import CALL_SECONDS, ClientCore
 from ._match import MatchCore
 from ._part import BatchPartCore
 from ._seat import SeatCore
-from ._twins import AsyncClosing, awaiting
+from ._twins import AsyncClosing, awaiting, awaiting_each
 from ._ways import AWAITING
 
 
@@ -69,7 +69,7 @@ class Client(ClientCore[Seat, Match, Batch], AsyncClosing):
     open_batch = awaiting(ClientCore[Seat, Match, Batch]._open_batch)
     join = awaiting(ClientCore[Seat, Match, Batch]._join)
     seat = awaiting(ClientCore[Seat, Match, Batch]._seat)
-    matches = ClientCore[Seat, Match, Batch]._matches
+    matches = awaiting_each(ClientCore[Seat, Match, Batch]._matches)
     close = awaiting(ClientCore[Seat, Match, Batch]._close)
 
 

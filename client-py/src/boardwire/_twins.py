@@ -85,6 +85,16 @@ def awaiting(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coro
     return _public(call)
 
 
+def awaiting_each(method: Callable[_P, AsyncIterator[_T]]) -> Callable[_P, AsyncIterator[_T]]:
+    """The same for a method that gives one thing after another."""
+
+    @functools.wraps(method)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> AsyncIterator[_T]:
+        return method(*args, **kwargs)
+
+    return _public(call)
+
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
