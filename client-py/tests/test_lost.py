@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
 from outages import FixedPlace, create, kill_private
 
 import boardwire
+from boardwire._ways import BLOCKING
 
 LOST = r"status -9, and the matches and batches in its memory are gone"
 
@@ -161,3 +164,37 @@ def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boa
     match.host_token, batch.token = host_token, token
     match.close()
     batch.close()
+
+
+def test_the_garbage_collector_finds_no_stream_that_has_not_ended() -> None:
+    class Call:
+        def __init__(self) -> None:
+            self.ended: Callable[[], None] | None = None
+
+        def __next__(self) -> None:
+            return None
+
+        def cancel(self) -> None:
+            pass
+
+        def add_callback(self, callback: Callable[[], None]) -> bool:
+            self.ended = callback
+            return True
+
+    calls: weakref.WeakSet[Call] = weakref.WeakSet()
+
+    def method(_requests: object, *, metadata: object) -> Call:
+        call = Call()
+        calls.add(call)
+        return call
+
+    pipe = BLOCKING.pipe(method, ())
+    pipe.close()
+    del pipe
+    gc.collect()
+    [call] = calls
+    assert call.ended is not None
+    call.ended()
+    del call
+    gc.collect()
+    assert not calls

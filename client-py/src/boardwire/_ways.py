@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import queue
 import threading
@@ -171,6 +172,7 @@ class _BlockingPipe:
         requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._requests = requests
         self._answers = method(iter(requests.get, None), metadata=metadata)
+        _keep_until_ended(self._answers)
         self._watch = _Watch(self._answers.cancel)
         self._hang_up = weakref.finalize(self, _hang_up, os.getpid(), requests)
 
@@ -191,6 +193,22 @@ class _BlockingPipe:
     def close(self) -> None:
         self._hang_up()
         self._watch.cancel()
+
+
+#: Streams that have not ended.
+_not_ended: set[Any] = set()
+
+
+def _keep_until_ended(call: Any) -> None:
+    """Keeps the garbage collector from a stream until it has ended.
+
+    grpcio's finalizer of a stream waits for a lock. The thread that ends the stream's requests holds that one
+    while it waits for the channel's; and a new call, in whose midst garbage may be collected, holds the
+    channel's.
+    """
+    _not_ended.add(call)
+    if not call.add_callback(functools.partial(_not_ended.discard, call)):
+        _not_ended.discard(call)
 
 
 def _hang_up(pid: int, requests: queue.SimpleQueue[Any]) -> None:
