@@ -1,0 +1,83 @@
+//! How long it takes to draw a world that a seat may imagine, on one core.
+//!
+//! Positions are those of random games of every game at every seat count, each seen by every seat.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a measurement reads a clock; the rules it measures do not"
+)]
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use boardwire_games::{Registered, Registry, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up};
+
+/// Random games played, worlds drawn of each position, and runs of which the middle one counts.
+const GAMES: u64 = 20;
+const WORLDS: u32 = 4;
+const RUNS: usize = 5;
+
+fn main() {
+    let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
+    for id in Registry::IDS
+        .iter()
+        .filter(|id| std::env::args().nth(1).is_none_or(|only| only.starts_with("--") || only == **id))
+    {
+        for row in registry.visit(id, Measure).expect("the registry knows its ids") {
+            println!("{row}");
+        }
+    }
+}
+
+struct Measure;
+
+impl Visitor for Measure {
+    type Output = Vec<String>;
+
+    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<String> {
+        G::TYPE.seats.map(|seats| measure::<G>(catalogue, seats)).collect()
+    }
+}
+
+fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> String {
+    let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
+    let game = Arc::new(game);
+    let mut positions = Vec::new();
+    for seed in 0..GAMES {
+        let mut episode = Episode::seeded(Arc::clone(&game), seed);
+        let mut rng = RngStream::new(seed, BOT_STREAM);
+        while let Some(seat) = episode.pending().lowest() {
+            positions.push(*episode.state());
+            let action = rng.draw(&mut game.legal(episode.state(), seat));
+            episode.apply(seat, action.into()).expect("a legal action is accepted");
+        }
+    }
+    let mut rng = RngStream::new(1, RESAMPLE_STREAM);
+    let mut runs: Vec<u128> = (0..RUNS).map(|_| run(&game, &positions, &mut rng)).collect();
+    runs.sort_unstable();
+    format!("resample {} {seats} seats: {} ns a world", G::TYPE.id, runs[RUNS / 2])
+}
+
+fn run<G: Game>(game: &Arc<G>, positions: &[G::State], rng: &mut RngStream) -> u128 {
+    let (mut worlds, start, before) = (0, Instant::now(), spent_on_core());
+    for position in positions {
+        for seat in Seat::all(game.info().seats) {
+            for _ in 0..WORLDS {
+                let mut world = *position;
+                game.resample(&mut world, seat, rng);
+                black_box(&world);
+                worlds += 1;
+            }
+        }
+    }
+    let on_core = spent_on_core().zip(before).map(|(after, before)| after - before);
+    on_core.unwrap_or(start.elapsed().as_nanos()) / worlds
+}
+
+/// Nanoseconds this thread has spent on a core, where Linux tells.
+fn spent_on_core() -> Option<u128> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().next()?.parse().ok()
+}
