@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use borsh::BorshDeserialize;
 
-use crate::{Chance, Digest, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply};
+use crate::{Chance, Digest, Estimate, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply};
 
 /// A game in progress: its rules, its state, its chance, and how many plies have been played.
 #[derive(Debug)]
@@ -186,11 +186,21 @@ impl<G: Game> Knowledge<G> {
         self.game.legal(&self.state, self.seat)
     }
 
-    /// A world consistent with what the seat knows.
+    /// A world consistent with what the seat knows, as likely as it is.
     #[must_use]
     pub fn world(&self, rng: &mut RngStream) -> G::State {
         let mut world = self.state;
         self.game.resample(&mut world, self.seat, rng);
         world
+    }
+}
+
+impl<G: Estimate> Knowledge<G> {
+    /// A world for estimates: possible, but not as likely as it is, and drawn faster where the game has a way.
+    #[must_use]
+    pub fn sketch(&self, rng: &mut RngStream) -> G::State {
+        let mut sketch = self.state;
+        self.game.sketch(&mut sketch, self.seat, rng);
+        sketch
     }
 }

@@ -115,11 +115,20 @@ pub trait Estimate: Game {
 
     /// What `seat` has before it in this position.
     ///
-    /// It may read all of `state`, which bots only have after [`resample`](Game::resample).
+    /// It may read all of `state`, which bots only have after [`resample`](Game::resample) or [`sketch`](Self::sketch).
     fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook;
 
     /// What that is worth, greater is better, comparable only within one game.
     fn estimate(&self, outlook: &Self::Outlook) -> i32;
+
+    /// Draws anew everything that `viewer` cannot know, for estimates alone: possible, but not as likely as it is.
+    ///
+    /// What it draws agrees with what `viewer` is shown and remembers; how it came about, and what others remember of
+    /// it, may be made up. It passes the audit, and the game can go on from it. A game has its own where
+    /// [`resample`](Game::resample) takes long. Changes neither the view nor the legal set of `viewer`.
+    fn sketch(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
+        self.resample(state, viewer, rng);
+    }
 }
 
 /// A choice that [`apply`] has found legal; nobody else can make one.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub use law::Law;
 
 use super::playout::random_play;
-use crate::{Audit, Episode, Game, RESAMPLE_STREAM, RngStream};
+use crate::{Audit, Episode, Estimate, RESAMPLE_STREAM, RngStream};
 
 /// Plays one random game and checks every law, at every ply where it speaks of positions.
 ///
@@ -21,7 +21,7 @@ use crate::{Audit, Episode, Game, RESAMPLE_STREAM, RngStream};
 ///
 /// # Panics
 /// When the game breaks a law; the message names it.
-pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
+pub fn law_abiding_game<G: Estimate>(game: &Arc<G>, seed: u64) {
     Law::RoundTrip.require(table::actions_round_trip(&**game));
     Law::Described.require(table::names_stay_within_tables(game.info(), &G::TYPE));
     let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
@@ -44,7 +44,7 @@ pub fn law_abiding_game<G: Game>(game: &Arc<G>, seed: u64) {
     Law::ResampleVaries.require(varied);
 }
 
-fn position_is_lawful<G: Game>(episode: &Episode<G>, rng: &mut RngStream, has_varied: &mut bool) {
+fn position_is_lawful<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream, has_varied: &mut bool) {
     let check = |law: Law, held: Audit| {
         law.require(held.map_err(|broken| format!("at ply {}: {broken}", episode.ply())));
     };
@@ -55,6 +55,8 @@ fn position_is_lawful<G: Game>(episode: &Episode<G>, rng: &mut RngStream, has_va
     check(Law::Views, position::views_keep_to_their_layout(episode));
     check(Law::Pure, position::equal_questions_get_equal_answers(episode, rng));
     check(Law::ResampleKeeps, position::resample_keeps_what_its_seat_is_shown(episode, rng, has_varied));
+    check(Law::SketchKeeps, position::a_sketch_keeps_what_its_seat_is_shown(episode, rng));
+    check(Law::Audited, position::audit_holds_after_a_sketch(episode, rng));
     check(Law::CommitsCommute, position::commits_commute(episode, rng));
     check(Law::CommitsHidden, position::commits_stay_hidden(episode, rng));
     check(Law::Refusals, position::refusals_change_nothing(episode));

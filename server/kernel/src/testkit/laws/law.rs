@@ -49,6 +49,8 @@ laws! {
     ResampleKeeps = "resample keeps what its seat is shown",
     /// Hidden things are drawn anew.
     ResampleVaries = "resample varies what its seat cannot know",
+    /// What is drawn anew for estimates looks the same to its seat.
+    SketchKeeps = "a sketch keeps what its seat is shown",
     /// The order of two simultaneous choices makes no difference.
     CommitsCommute = "commits commute",
     /// Which choice a seat made shows to nobody else while others owe theirs.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::testkit::Shown;
 use crate::{
-    ActionSet, Audit, Chance, Episode, Game, MAX_ACTIONS, MAX_SEATS, Rejection, RngStream, Seat, Viewer,
-    apply, ensure,
+    ActionSet, Audit, Chance, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, Rejection, RngStream, Seat,
+    Viewer, apply, ensure,
 };
 
 /// The most bytes of a state.
@@ -107,7 +107,10 @@ pub(super) fn views_keep_to_their_layout<G: Game>(episode: &Episode<G>) -> Audit
     Ok(())
 }
 
-pub(super) fn equal_questions_get_equal_answers<G: Game>(episode: &Episode<G>, rng: &RngStream) -> Audit {
+/// A way to draw anew what a seat cannot know.
+type Draw<G> = fn(&G, &mut <G as Game>::State, Seat, &mut RngStream);
+
+pub(super) fn equal_questions_get_equal_answers<G: Estimate>(episode: &Episode<G>, rng: &RngStream) -> Audit {
     let (game, state) = (&**episode.game(), episode.state());
     // One seat at each ply and the public now and then: drawing a world may take long.
     let whose = episode.ply() % (u32::from(game.info().seats) + 1);
@@ -116,12 +119,18 @@ pub(super) fn equal_questions_get_equal_answers<G: Game>(episode: &Episode<G>, r
     let is_equal = Shown::to(game, state, viewer) == Shown::to(game, state, viewer);
     ensure(is_equal, || format!("{viewer} is shown something else each time"))?;
     let Some(seat) = seat else { return Ok(()) };
-    let [world, again] = [0; 2].map(|_| {
-        let (mut world, mut rng) = (*state, rng.clone());
-        game.resample(&mut world, seat, &mut rng);
-        (world, rng.words())
-    });
-    ensure(world == again, || format!("resample for {seat} gives another world for equal words of chance"))
+    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch)];
+    for (name, draw) in ways {
+        let [world, again] = [0; 2].map(|_| {
+            let (mut world, mut rng) = (*state, rng.clone());
+            draw(game, &mut world, seat, &mut rng);
+            (world, rng.words())
+        });
+        ensure(world == again, || {
+            format!("{name} for {seat} gives another world for equal words of chance")
+        })?;
+    }
+    Ok(())
 }
 
 pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
@@ -134,13 +143,47 @@ pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
         let mut world = *episode.state();
         game.resample(&mut world, seat, rng);
         *has_varied |= world != *episode.state();
-        game.audit(&world).map_err(|broken| format!("a world drawn for {seat}: {broken}\n{world:?}"))?;
-        for viewer in [Viewer::Seat(seat), Viewer::Public] {
-            let (drawn, real) = (Shown::to(game, &world, viewer), Shown::to(game, episode.state(), viewer));
-            ensure(drawn == real, || {
-                format!("a world drawn for {seat} shows {viewer} {drawn:?}, but was drawn from {real:?}")
-            })?;
-        }
+        looks_the_same(episode, &world, seat)?;
+    }
+    Ok(())
+}
+
+/// Whether what is drawn for a seat passes the audit, and neither the seat nor the public can tell.
+fn looks_the_same<G: Game>(episode: &Episode<G>, world: &G::State, seat: Seat) -> Audit {
+    let game = &**episode.game();
+    game.audit(world).map_err(|broken| format!("a world drawn for {seat}: {broken}\n{world:?}"))?;
+    for viewer in [Viewer::Seat(seat), Viewer::Public] {
+        let (drawn, real) = (Shown::to(game, world, viewer), Shown::to(game, episode.state(), viewer));
+        ensure(drawn == real, || {
+            format!("a world drawn for {seat} shows {viewer} {drawn:?}, but was drawn from {real:?}")
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn a_sketch_keeps_what_its_seat_is_shown<G: Estimate>(
+    episode: &Episode<G>,
+    rng: &mut RngStream,
+) -> Audit {
+    let game = &**episode.game();
+    for seat in seats(episode) {
+        let mut sketch = *episode.state();
+        game.sketch(&mut sketch, seat, rng);
+        looks_the_same(episode, &sketch, seat)?;
+    }
+    Ok(())
+}
+
+pub(super) fn audit_holds_after_a_sketch<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
+    let game = &**episode.game();
+    for seat in game.pending(episode.state()).iter() {
+        let mut sketch = *episode.state();
+        game.sketch(&mut sketch, seat, rng);
+        let action = rng.draw(&mut game.legal(&sketch, seat));
+        let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
+        apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");
+        game.audit(&sketch)
+            .map_err(|broken| format!("after action {action} of {seat} in a sketch: {broken}\n{sketch:?}"))?;
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use super::super::{Action, CardId, Cards, Catalogue, Toy};
 use super::flaw::Flaw;
 use crate::testkit::{History, Replayable};
 use crate::{
-    ActionSet, ActionSpace, CatalogueError, Chance, Field, Game, GameInfo, GameType, Legal, Loaded, Options,
-    Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer, ensure,
+    ActionSet, ActionSpace, CatalogueError, Chance, Estimate, Field, Game, GameInfo, GameType, Legal, Loaded,
+    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer, ensure,
 };
 
 /// The toy with a flaw.
@@ -116,11 +116,7 @@ impl Broken {
     /// What goes wrong before the toy draws anew.
     fn before_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if self.is(Flaw::ResamplesItsOwnHand) {
-            if let Some(card) = state.hands[viewer].lowest() {
-                state.hands[viewer].remove(card);
-                state.hands[viewer].insert(rng.draw(&mut state.deck));
-                state.deck.insert(card);
-            }
+            exchange_lowest(state, viewer, rng);
         } else if self.is(Flaw::ForgetsWhatItBuried) {
             let buried = |draw: &&mut Draw| draw.seat == viewer && draw.placement == Placement::Buried;
             for draw in state.draws.iter_mut().flatten().filter(buried) {
@@ -158,6 +154,15 @@ impl Broken {
                 state.hands[seat].insert(low);
             }
         }
+    }
+}
+
+/// Exchanges the lowest card of a hand for one of the deck.
+fn exchange_lowest(state: &mut State, seat: Seat, rng: &mut RngStream) {
+    if let Some(card) = state.hands[seat].lowest() {
+        state.hands[seat].remove(card);
+        state.hands[seat].insert(rng.draw(&mut state.deck));
+        state.deck.insert(card);
     }
 }
 
@@ -323,6 +328,30 @@ impl Game for Broken {
 
     fn decode(&self, index: u8) -> Option<Action> {
         Action::decode(index).filter(|action| !self.is(Flaw::ForgetsAnAction) || *action != Action::Bury)
+    }
+}
+
+impl Estimate for Broken {
+    type Outlook = <Toy as Estimate>::Outlook;
+
+    fn outlook(&self, state: &BrokenState, seat: Seat) -> Self::Outlook {
+        self.toy.outlook(&state.toy, seat)
+    }
+
+    fn estimate(&self, outlook: &Self::Outlook) -> i32 {
+        self.toy.estimate(outlook)
+    }
+
+    fn sketch(&self, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
+        if self.is(Flaw::SketchesItsOwnHand) {
+            exchange_lowest(&mut state.toy, viewer, rng);
+        } else if self.is(Flaw::SketchesFromElsewhere) {
+            *rng = RngStream::new(self.count().into(), 0);
+        }
+        self.resample(state, viewer, rng);
+        if self.is(Flaw::SketchesWhatCannotBe) {
+            state.toy.deck = Cards::EMPTY;
+        }
     }
 }
 

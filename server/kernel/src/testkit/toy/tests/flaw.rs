@@ -47,6 +47,12 @@ pub(super) enum Flaw {
     LeaksToThePublic,
     /// `resample` changes the hand of its own seat.
     ResamplesItsOwnHand,
+    /// `sketch` changes the hand of its own seat.
+    SketchesItsOwnHand,
+    /// `sketch` draws from elsewhere than the words of chance it is given.
+    SketchesFromElsewhere,
+    /// `sketch` loses the cards of the deck.
+    SketchesWhatCannotBe,
     /// `resample` leaves everything as it is.
     NeverResamples,
     /// The state remembers who chose last.
