@@ -1,4 +1,4 @@
-//! How long it takes to draw a world that a seat may imagine, on one core.
+//! How long it takes to draw a world that a seat may imagine, and to sketch one for estimates, on one core.
 //!
 //! Positions are those of random games of every game at every seat count, each seen by every seat.
 #![allow(
@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up};
+use boardwire_kernel::{
+    BOT_STREAM, Episode, Estimate, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up,
+};
 
 /// Random games played, worlds drawn of each position, and runs of which the middle one counts.
 const GAMES: u64 = 20;
@@ -37,11 +39,14 @@ impl Visitor for Measure {
     type Output = Vec<String>;
 
     fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<String> {
-        G::TYPE.seats.map(|seats| measure::<G>(catalogue, seats)).collect()
+        G::TYPE.seats.flat_map(|seats| measure::<G>(catalogue, seats)).collect()
     }
 }
 
-fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> String {
+/// A way to draw anew what a seat cannot know.
+type Draw<G> = fn(&G, &mut <G as Game>::State, Seat, &mut RngStream);
+
+fn measure<G: Estimate>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> [String; 2] {
     let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
     let game = Arc::new(game);
     let mut positions = Vec::new();
@@ -54,19 +59,22 @@ fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> String 
             episode.apply(seat, action.into()).expect("a legal action is accepted");
         }
     }
-    let mut rng = RngStream::new(1, RESAMPLE_STREAM);
-    let mut runs: Vec<u128> = (0..RUNS).map(|_| run(&game, &positions, &mut rng)).collect();
-    runs.sort_unstable();
-    format!("resample {} {seats} seats: {} ns a world", G::TYPE.id, runs[RUNS / 2])
+    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch)];
+    ways.map(|(name, draw)| {
+        let mut rng = RngStream::new(1, RESAMPLE_STREAM);
+        let mut runs: Vec<u128> = (0..RUNS).map(|_| run(&game, draw, &positions, &mut rng)).collect();
+        runs.sort_unstable();
+        format!("{name} {} {seats} seats: {} ns a world", G::TYPE.id, runs[RUNS / 2])
+    })
 }
 
-fn run<G: Game>(game: &Arc<G>, positions: &[G::State], rng: &mut RngStream) -> u128 {
+fn run<G: Game>(game: &Arc<G>, draw: Draw<G>, positions: &[G::State], rng: &mut RngStream) -> u128 {
     let (mut worlds, start, before) = (0, Instant::now(), spent_on_core());
     for position in positions {
         for seat in Seat::all(game.info().seats) {
             for _ in 0..WORLDS {
                 let mut world = *position;
-                game.resample(&mut world, seat, rng);
+                draw(game, &mut world, seat, rng);
                 black_box(&world);
                 worlds += 1;
             }
