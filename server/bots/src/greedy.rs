@@ -5,7 +5,8 @@ use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 /// The legal action with the greatest estimate, summed over some worlds; the lowest index among equals.
 ///
 /// Within one world every action meets the same hidden cards and the same chance, so that actions differ by
-/// their own merit. That chance has a seed of its own: the true one stays unknown.
+/// their own merit. That chance has a seed of its own: the true one stays unknown. An estimate is rough, so worlds
+/// are sketched, which is faster where drawing them as likely as they are takes long.
 pub(crate) struct Greedy<G: Estimate> {
     /// Worlds that have not been looked at.
     left: u32,
@@ -70,10 +71,10 @@ impl<G: Estimate> Greedy<G> {
 
     fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
-        let world = knowledge.world(rng);
+        let sketch = knowledge.sketch(rng);
         self.chance.reseed(rng.seed(), G::TYPE.streams.len());
         for Prospect { action, worth, last } in &mut self.prospects {
-            *worth += i64::from(one_ply_ahead(game, world, seat, *action, &mut self.chance, last));
+            *worth += i64::from(one_ply_ahead(game, sketch, seat, *action, &mut self.chance, last));
         }
     }
 
