@@ -45,7 +45,7 @@ impl GoldenCompass {
                     .union(ranges.triplet.on(sets.triplets))
                     .union(ranges.short.on(sets.short))
             }
-            Step::Fill(begun) => ranges.card.on(self.completing(state, begun)),
+            Step::Fill(begun) => ranges.card.on(self.completing(&state.acting().hand, begun)),
             Step::Airship => {
                 let pays = self.can_ransom(state, seat).then_some(Action::PayCards);
                 self.these(pays.into_iter().chain([Action::GiveTile]))
@@ -83,7 +83,9 @@ impl GoldenCompass {
                 !self.equal_tokens[kind.index()].intersection(state.acting().tokens).is_empty()
             }
             (Step::Sets, action) => action.set().is_some_and(|kind| self.sets(state).contains(kind)),
-            (Step::Fill(begun), Action::Card(card)) => self.completing(state, begun).contains(card),
+            (Step::Fill(begun), Action::Card(card)) => {
+                self.completing(&state.acting().hand, begun).contains(card)
+            }
             (Step::Airship, Action::PayCards) => self.can_ransom(state, seat),
             (Step::Ransom { .. }, Action::Card(card)) => state.places[seat].hand.contains(card),
             (Step::Truth { .. }, Action::Tile(tile)) => state.open.count(tile.get()) > 0,

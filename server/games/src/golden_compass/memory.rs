@@ -15,7 +15,7 @@
 use boardwire_kernel::{BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::catalogue::limits::{CARD_TYPES, CARDS, KNOWN, SEATS, TOKENS, few};
+use super::catalogue::limits::{CARD_TYPES, CARDS, KNOWN, PLACES, SEATS, TOKENS, few};
 use super::catalogue::{CardId, TokenId, TokenSet};
 use super::state::{Pile, Sorted, tokens_of};
 
@@ -42,6 +42,11 @@ impl Taken {
     /// Whether only `seat` can hold it.
     pub(super) fn is_certain(self, seat: Seat) -> bool {
         self.holders == place_of(seat)
+    }
+
+    /// The only seat that can hold it.
+    fn certain_holder(self) -> Option<Seat> {
+        self.holders.is_power_of_two().then(|| Seat::new(few(self.holders.trailing_zeros())))
     }
 
     /// Whether `seat` can hold it.
@@ -109,7 +114,7 @@ impl Memory {
         let recent =
             |ages: &Sorted| ages.is_sound() && ages.as_slice().iter().all(|&age| age <= self.returns);
         usize::from(self.taken_len) <= KNOWN
-            && usize::from(self.returns) <= KNOWN
+            && usize::from(self.returns) <= PLACES
             && self.ages.all().iter().all(recent)
     }
 
@@ -118,20 +123,31 @@ impl Memory {
         &self.taken[..usize::from(self.taken_len)]
     }
 
-    /// Remembers that `holders` have a card of this type.
-    pub(super) fn remember(&mut self, card: CardId, holders: u8) {
+    /// Remembers that `holders` have a card of this type, which they took from this seat.
+    fn remember(&mut self, card: CardId, holders: u8) {
         let card = card.get();
         let entry = Taken { card, holders };
         let mut at = usize::from(self.taken_len);
-        if at == KNOWN {
-            return;
-        }
         while at > 0 && (self.taken[at - 1].card, self.taken[at - 1].holders) > (card, holders) {
             self.taken[at] = self.taken[at - 1];
             at -= 1;
         }
         self.taken[at] = entry;
         self.taken_len += 1;
+    }
+
+    /// Drops the least sure memory of a card taken: it counts as hidden, in whatever hand place.
+    fn make_room(&mut self, blocks: &[Block; CARD_TYPES + 1]) {
+        let sureness = |at: &usize| self.taken[*at].holders.count_ones();
+        let at = (0..self.taken().len()).max_by_key(sureness).expect("the memory is full");
+        let entry = self.forget(at);
+        if let Some(holder) = entry.certain_holder() {
+            self.ages[holder].insert(self.returns);
+        }
+        let stamps = &mut self.stamps[blocks[usize::from(entry.card)].range()];
+        let hidden = stamps.iter().position(|&stamp| stamp == SEEN).expect("a card taken was seen");
+        stamps[..=hidden].rotate_right(1);
+        stamps[0] = 0;
     }
 
     fn forget(&mut self, at: usize) -> Taken {
@@ -206,15 +222,17 @@ impl Memory {
     /// Makes a memory less sure: a card no longer certain to be in one hand counts as hidden there.
     fn widen(&mut self, at: usize, holders: u8) {
         let entry = self.taken[at];
-        if entry.holders.is_power_of_two() {
-            let holder = u8::try_from(entry.holders.trailing_zeros()).expect("a seat");
-            self.ages[Seat::new(holder)].insert(self.returns);
+        if let Some(holder) = entry.certain_holder() {
+            self.ages[holder].insert(self.returns);
         }
         self.taken[at].holders = entry.holders | holders;
     }
 
     /// `thief` took a card of this type from this seat.
-    pub(super) fn lost_card(&mut self, thief: Seat, card: CardId) {
+    pub(super) fn lost_card(&mut self, thief: Seat, card: CardId, blocks: &[Block; CARD_TYPES + 1]) {
+        if usize::from(self.taken_len) == KNOWN {
+            self.make_room(blocks);
+        }
         self.remember(card, place_of(thief));
     }
 

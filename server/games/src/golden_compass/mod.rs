@@ -7,23 +7,29 @@
 //!
 //! `turn` is the course of the game, with its parts `effects` (light-blue actions and allies), `sets` (card sets),
 //! `period` (what frames the turns) and `hands` (how cards and tokens change hands); `legal` is what may be chosen.
-//! `memory` is what a seat remembers of hidden things; `view` and `text` show it, `resample` draws the rest anew.
+//! `memory` is what a seat remembers of hidden things; `view` and `text` show it, `resample` draws the rest anew, and
+//! `sketch` does so in a hurry.
 //! `record` plays recorded games. Rulings are cited by their number (R19), clauses as in
 //! `docs/rules/golden_compass.md`.
 
 mod action;
 mod audit;
 mod catalogue;
+mod condense;
 mod estimate;
 mod legal;
 mod memory;
+mod recall;
 mod record;
 mod resample;
 mod scoring;
+mod sketch;
 mod state;
 mod text;
+mod trace;
 mod turn;
 mod view;
+mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +52,7 @@ use catalogue::limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use memory::Block;
 use turn::sets::CardSets;
+use walk::TokenThings;
 
 /// The streams of chance, one a purpose.
 mod streams {
@@ -118,6 +125,7 @@ pub struct GoldenCompass {
     symbols: [u8; CHARACTERS + 1],
     /// By the first token of each kind, those equal to it, itself included; by the others none.
     equal_tokens: [TokenSet; TOKENS + 1],
+    token_things: TokenThings,
 }
 
 impl GoldenCompass {
@@ -246,6 +254,7 @@ impl Game for GoldenCompass {
             token_worths: estimate::token_worths(catalogue),
             symbols: symbols(catalogue),
             equal_tokens: equal_tokens(catalogue),
+            token_things: TokenThings::new(&equal_tokens(catalogue)),
             loaded,
         })
     }
@@ -317,6 +326,10 @@ impl Estimate for GoldenCompass {
 
     fn estimate(&self, outlook: &i32) -> i32 {
         *outlook
+    }
+
+    fn sketch(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        Self::sketch(self, state, viewer, rng);
     }
 }
 

@@ -15,6 +15,7 @@ use super::catalogue::limits::{CARDS, COLLECTING, PLACING, SEATS};
 use super::catalogue::{CardId, TokenSet};
 use super::memory::Memory;
 use super::state::{Aim, CharacterSet, Hand, Pile, Program, State, Step, TilePile};
+use super::trace::Trace;
 use super::{GoldenCompass, streams};
 use effects::{lay_compass, take_dust};
 
@@ -34,7 +35,7 @@ impl GoldenCompass {
     }
 
     /// The board before anything is dealt.
-    fn empty(&self, first: Seat) -> State {
+    pub(super) fn empty(&self, first: Seat) -> State {
         let catalogue = self.printed();
         let mut piles = [TokenSet::EMPTY; COLLECTING];
         for (pile, city) in piles.iter_mut().zip(&catalogue.cities) {
@@ -54,6 +55,7 @@ impl GoldenCompass {
             lyra: 0,
             places: BySeat::default(),
             memory: BySeat::new([Memory::new(self.copies, catalogue.tokens.len()); SEATS]),
+            trace: Trace::EMPTY,
             deck: Pile::of(self.blocks.iter().map(|block| block.len)),
             discard: Pile::EMPTY,
             not_discarded: [u8::MAX; CARDS],

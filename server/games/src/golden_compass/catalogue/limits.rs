@@ -58,8 +58,10 @@ pub(in super::super) const OPTIONS: usize = 4;
 pub(in super::super) const NESTING: usize = 4;
 /// Steps of one free advance.
 pub(in super::super) const FREE_STEPS: u8 = 8;
-/// What a viewer remembers of cards that opponents took from his hand.
-pub(in super::super) const KNOWN: usize = (SEATS - 1) * HAND;
+/// Cards that opponents took from his hand which a viewer remembers, at most.
+pub(in super::super) const KNOWN: usize = 16;
+/// Hand places of all opponents.
+pub(in super::super) const PLACES: usize = (SEATS - 1) * HAND;
 
 /// A number of what these limits keep below 256, as a byte.
 #[inline]

@@ -1,7 +1,9 @@
 //! What a memory excludes has not happened.
 
-use boardwire_kernel::{Seat, testkit};
+use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat, testkit};
 
+use super::super::catalogue::CardId;
+use super::super::catalogue::limits::KNOWN;
 use super::super::memory::{Memory, SEEN};
 use super::super::{GoldenCompass, State};
 
@@ -52,4 +54,70 @@ fn a_memory_never_excludes_the_hands_there_are() {
         }
     }
     assert!(looked_at.iter().all(|&count| count > 50), "{looked_at:?}");
+}
+
+#[test]
+fn a_memory_is_what_its_seat_saw_of_all_events() {
+    // GC-13.2
+    for seats in 2..=4 {
+        let game = testkit::table::<GoldenCompass>(seats, &[]);
+        for seed in 0..10 {
+            testkit::random_game(&game, seed, |episode| {
+                let state = episode.state();
+                for viewer in game.all_seats() {
+                    assert_eq!(game.recall(&state.trace, viewer), state.memory[viewer]);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_shorter_history_leads_to_the_same_position() {
+    // GC-13.2: nobody is shown anything else, and the game and worlds go on from it.
+    let mut rng = RngStream::new(1, RESAMPLE_STREAM);
+    for seats in 2..=4 {
+        let game = testkit::table::<GoldenCompass>(seats, &[]);
+        let (mut shorter, mut sum) = (0, 0);
+        for seed in 0..6 {
+            testkit::random_game(&game, seed, |episode| {
+                if episode.ply() % 7 > 0 || episode.state().turn == 0 {
+                    return;
+                }
+                let mut state = *episode.state();
+                game.condense(&mut state);
+                shorter += u32::from(state.trace.len() < episode.state().trace.len());
+                sum += 1;
+                assert_eq!(game.audit(&state), Ok(()));
+                for viewer in game.all_seats() {
+                    let mut world = state;
+                    game.resample(&mut world, viewer, &mut rng);
+                    assert_eq!(game.audit(&world), Ok(()));
+                    let shown = |state: &State| testkit::Shown::to(&*game, state, viewer);
+                    assert_eq!(shown(&world), shown(episode.state()));
+                }
+            });
+        }
+        assert!(shorter > sum / 3, "{shorter} of {sum} are shorter");
+    }
+}
+
+#[test]
+fn of_more_cards_taken_than_are_remembered_the_least_sure_counts_as_hidden() {
+    // GC-13.2
+    let game = testkit::table::<GoldenCompass>(4, &[]);
+    let mut memory = Memory::new(game.copies, game.printed().tokens.len());
+    let rows = (1..=20).map(CardId::new);
+    for card in rows.clone() {
+        memory.drew(game.blocks[card.index()]);
+        memory.lost_card(Seat::new(1), card, &game.blocks);
+    }
+    assert_eq!(memory.taken().len(), KNOWN);
+    assert_eq!(memory.ages[Seat::new(1)].as_slice(), [0; 20 - KNOWN], "the others are hidden in that hand");
+    for card in rows {
+        let stamps = memory.stamps(game.blocks[card.index()]).iter();
+        let seen = stamps.filter(|&&stamp| stamp == SEEN).map(|_| 1).sum::<usize>();
+        let taken = memory.taken().iter().filter(|taken| taken.card == card.get()).count();
+        assert_eq!(seen, taken);
+    }
 }

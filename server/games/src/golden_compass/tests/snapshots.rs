@@ -29,6 +29,9 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
                 let mut world = state;
                 game.resample(&mut world, seat, &mut rng);
                 let _ = game.estimate(&world, seat);
+                let mut sketch = state;
+                game.sketch(&mut sketch, seat, &mut rng);
+                game.resample(&mut sketch, seat, &mut rng);
             }
         }
     });

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use boardwire_kernel::{Chance, Game as _, Seat, apply, testkit};
 
 use super::super::action::Action;
-use super::super::catalogue::{AxisId, CardId, CharacterId, TokenId, with_ids};
-use super::super::memory::{Memory, TABLE, place_of};
+use super::super::catalogue::{AxisId, CardId, CharacterId, with_ids};
 use super::super::state::{Hand, State, Step, TilePile, tokens_of};
+use super::super::trace::{Event, Trace};
 use super::super::{GoldenCompass, streams};
 
 /// A seat by its number.
@@ -130,31 +130,25 @@ impl Table {
         self.forget();
     }
 
-    /// Memories that know no more than the table shows.
+    /// A history that leads here and tells nobody more than the table shows, and the memories that follow from it.
     fn forget(&mut self) {
-        let game = Arc::clone(&self.game);
-        for viewer in game.all_seats() {
-            let mut memory = Memory::new(game.copies, game.printed().tokens.len());
-            for (card, block) in (0u8..).zip(&game.blocks) {
-                let seen = self.state.places[viewer].hand.count(card) + self.state.discard.count(card);
-                (0..seen).for_each(|_| memory.drew(*block));
-            }
-            for seat in game.others(viewer) {
-                (0..self.state.places[seat].hand.len()).for_each(|_| memory.saw_draw(seat));
-            }
-            let tokens = game.printed().tokens.len();
-            for (id, places) in (1..).map(TokenId::new).zip(&mut memory.tokens[..tokens]) {
-                let laid = self.state.circles.iter().any(|circle| circle.contains(id));
-                let others = (TABLE | ((1 << game.seats) - 1)) & !place_of(viewer);
-                *places = if laid {
-                    0
-                } else if self.state.places[viewer].tokens.contains(id) {
-                    place_of(viewer)
-                } else {
-                    others
-                };
-            }
-            self.state.memory[viewer] = memory;
+        let state = &mut self.state;
+        state.trace = Trace::EMPTY;
+        let discarded = (1..).zip(&state.discard.counts()[1..]);
+        for card in discarded.flat_map(|(card, &count)| std::iter::repeat_n(CardId::new(card), count.into()))
+        {
+            state.trace.push(Seat::FIRST, Event::Draw(card));
+            state.trace.push(Seat::FIRST, Event::Show { card, among: 0 });
+        }
+        for seat in self.game.all_seats() {
+            let place = &state.places[seat];
+            place.hand.cards().for_each(|card| state.trace.push(seat, Event::Draw(card)));
+            tokens_of(place.tokens.union(place.laid))
+                .for_each(|token| state.trace.push(seat, Event::Take(token)));
+            tokens_of(place.laid).for_each(|token| state.trace.push(seat, Event::Lay(token)));
+        }
+        for viewer in self.game.all_seats() {
+            self.state.memory[viewer] = self.game.recall(&self.state.trace, viewer);
         }
     }
 

@@ -1,11 +1,11 @@
-//! Lyra cards and experience tokens change hands, and every seat remembers what it saw of it.
+//! Lyra cards and experience tokens change hands; every seat remembers what it sees of it.
 
-use boardwire_kernel::{Chance, Seat, SeatSet};
+use boardwire_kernel::{Chance, Seat};
 
 use super::super::catalogue::limits::CARDS;
 use super::super::catalogue::{CardId, CityId, TokenId};
-use super::super::memory::{TABLE, place_of};
 use super::super::state::State;
+use super::super::trace::Event;
 use super::super::{GoldenCompass, streams};
 
 impl GoldenCompass {
@@ -20,45 +20,41 @@ impl GoldenCompass {
         chance: &mut Chance,
         mut drawn: impl FnMut(CardId),
     ) {
+        if state.trace.may_end_with_draw() {
+            self.note(state, seat, Event::Apart);
+        }
+        let mut at_once = 0;
         for _ in 0..count {
             if state.deck.is_empty() {
                 if state.discard.is_empty() {
-                    return; // R32: the rest of the draw is lost.
+                    break; // R32: the rest of the draw is lost.
                 }
+                state.trace.sort_last(std::mem::take(&mut at_once));
                 self.return_discard(state);
             }
             let card = CardId::new(chance.draw_copy(streams::CARDS, &mut state.deck));
             state.places[seat].hand.insert(card);
-            for viewer in self.all_seats() {
-                let memory = &mut state.memory[viewer];
-                if viewer == seat {
-                    memory.drew(self.blocks[card.index()]);
-                } else {
-                    memory.saw_draw(seat);
-                }
-            }
+            self.happened(state, seat, Event::Draw(card));
+            at_once += 1;
             drawn(card);
         }
+        state.trace.sort_last(at_once);
     }
 
     /// The discard pile becomes part of the draw pile again.
     pub(in super::super) fn return_discard(&self, state: &mut State) {
-        for memory in state.memory.of_mut(self.seats) {
-            memory.saw_return(&state.discard, &self.blocks);
-        }
+        self.happened(state, state.active, Event::Return);
         state.deck.absorb(&mut state.discard);
         state.not_discarded = [u8::MAX; CARDS];
     }
 
-    /// `seat` puts a card on the discard pile: one of so many `just_drawn`, or any of its hand if that is 0.
-    pub(in super::super) fn discard(&self, state: &mut State, seat: Seat, card: CardId, just_drawn: u8) {
+    /// `seat` puts a card on the discard pile: one `among` so many just drawn, or any of its hand if that is 0.
+    pub(in super::super) fn discard(&self, state: &mut State, seat: Seat, card: CardId, among: u8) {
         state.places[seat].hand.remove(card);
         let discarded = self.blocks[card.index()].end() - 1 - usize::from(state.discard.count(card.get()));
         state.not_discarded[discarded] = 0;
         state.discard.insert(card.get());
-        for viewer in self.others(seat) {
-            state.memory[viewer].saw_card_leave(seat, card, self.blocks[card.index()], just_drawn);
-        }
+        self.happened(state, seat, Event::Show { card, among });
     }
 
     /// The active seat takes a random card of `victim`: only the two know which.
@@ -68,16 +64,7 @@ impl GoldenCompass {
         let rank = chance.below(streams::STOLEN_CARDS, hand.len().into());
         let card = CardId::new(hand.take(rank as usize));
         state.acting_mut().hand.insert(card);
-        for viewer in self.all_seats() {
-            let memory = &mut state.memory[viewer];
-            if viewer == thief {
-                memory.saw_card_leave(victim, card, self.blocks[card.index()], 0);
-            } else if viewer == victim {
-                memory.lost_card(thief, card);
-            } else {
-                memory.saw_card_stolen(victim, thief);
-            }
-        }
+        self.happened(state, thief, Event::Steal { victim, card });
     }
 
     /// The active seat takes an unseen token from the current city.
@@ -89,7 +76,7 @@ impl GoldenCompass {
         let place = state.acting_mut();
         place.tokens.insert(token);
         place.backs[city.index() - 1] += 1;
-        self.token_moved(state, token, TABLE, place_of(seat), SeatSet::only(seat));
+        self.happened(state, seat, Event::Take(token));
     }
 
     /// The active seat takes a random token with the back of `city` from `victim`.
@@ -107,8 +94,7 @@ impl GoldenCompass {
         state.places[victim].backs[city.index() - 1] -= 1;
         state.acting_mut().tokens.insert(token);
         state.acting_mut().backs[city.index() - 1] += 1;
-        let seen_by = [victim, thief].into_iter().collect();
-        self.token_moved(state, token, place_of(victim), place_of(thief), seen_by);
+        self.happened(state, thief, Event::Rob { victim, token });
     }
 
     /// The active seat lays out a token like `kind` in the current city, for all to see.
@@ -123,21 +109,24 @@ impl GoldenCompass {
         place.backs[self.printed().token(token).city.index() - 1] -= 1;
         place.supply -= 1;
         state.circles[Self::circle(city)].insert(token);
-        self.token_moved(state, token, place_of(seat), 0, SeatSet::all(self.seats));
+        self.happened(state, seat, Event::Lay(token));
     }
 
-    /// Those who have seen it know which token moved, the others only its back.
-    fn token_moved(&self, state: &mut State, token: TokenId, from: u8, to: u8, seen_by: SeatSet) {
-        let printed = self.printed().token(token);
-        let equal = self.equal_tokens[printed.kind.index()];
-        let backs = self.printed().city(printed.city).tokens;
+    /// Every seat remembers what it sees of an event, and the event itself is kept.
+    #[inline]
+    fn happened(&self, state: &mut State, actor: Seat, event: Event) {
         for viewer in self.all_seats() {
-            let memory = &mut state.memory[viewer];
-            if seen_by.contains(viewer) {
-                memory.saw_token(equal, token, from, to);
-            } else {
-                memory.saw_back(backs, from, to);
-            }
+            self.witness(&mut state.memory[viewer], viewer, actor, event, &state.discard);
         }
+        self.note(state, actor, event);
+    }
+
+    /// Keeps an event.
+    #[inline]
+    pub(super) fn note(&self, state: &mut State, actor: Seat, event: Event) {
+        if state.trace.is_full() {
+            self.condense(state);
+        }
+        state.trace.push(actor, event);
     }
 }

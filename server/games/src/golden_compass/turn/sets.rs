@@ -6,6 +6,7 @@ use super::super::GoldenCompass;
 use super::super::catalogue::limits::{CARD_TYPES, DAEMONS, HAND, SYMBOLS};
 use super::super::catalogue::{CardId, CardType, Catalogue, DaemonId, SymbolId, with_ids};
 use super::super::state::{Aim, Begun, CardSet, Hand, SetKind, State, Step};
+use super::super::trace::Event;
 use super::effects::lay_compass;
 
 /// What a card counts as in sets, a bit each: its daemon, its symbol, and more.
@@ -60,7 +61,7 @@ impl CardSets {
     }
 
     /// The types that can be part of a set.
-    fn fitting(&self, kind: SetKind) -> CardSet {
+    pub(in super::super) fn fitting(&self, kind: SetKind) -> CardSet {
         match kind {
             SetKind::Pair(daemon) => self.pairs[daemon.index()],
             SetKind::Triplet(symbol) | SetKind::Short(symbol) => self.triplets[symbol.index()],
@@ -179,6 +180,7 @@ impl GoldenCompass {
                 2
             }
         };
+        self.note(state, state.active, Event::Begin(kind));
         self.fill(state, Begun { kind, left, shows_face: false }, chance)
     }
 
@@ -194,9 +196,10 @@ impl GoldenCompass {
         let mut begun = begun;
         while begun.left > 0 {
             if self.has_choice(&state.acting().hand, begun) {
+                self.note(state, state.active, Event::Asked);
                 return Some(Step::Fill(begun));
             }
-            let card = self.completing(state, begun).lowest();
+            let card = self.completing(&state.acting().hand, begun).lowest();
             let card = card.expect("a set is begun with cards that complete it");
             begun = self.put(state, begun, CardId::new(card));
         }
@@ -228,9 +231,9 @@ impl GoldenCompass {
         needs && !begun.shows_face
     }
 
-    /// The types in hand that can still complete a set.
-    pub(in super::super) fn completing(&self, state: &State, begun: Begun) -> CardSet {
-        let fitting = state.acting().hand.types().intersection(self.card_sets.fitting(begun.kind));
+    /// The types of `hand` that can still complete a set.
+    pub(in super::super) fn completing(&self, hand: &Hand, begun: Begun) -> CardSet {
+        let fitting = hand.types().intersection(self.card_sets.fitting(begun.kind));
         if Self::needs_face(begun) && begun.left == 1 {
             fitting.difference(self.card_sets.jokers)
         } else {

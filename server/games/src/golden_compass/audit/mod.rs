@@ -1,5 +1,7 @@
 //! What holds in every position: components are conserved, and memories agree with the board.
 
+mod trace;
+
 use boardwire_kernel::{Audit, BySeat, Conserved, Seat, ensure};
 
 use super::GoldenCompass;
@@ -17,6 +19,7 @@ impl GoldenCompass {
         self.audit_tiles(state)?;
         self.audit_characters(state)?;
         self.audit_step(state)?;
+        self.audit_trace(state)?;
         self.all_seats().try_for_each(|seat| self.audit_memory(state, seat))
     }
 

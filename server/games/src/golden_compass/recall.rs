@@ -1,0 +1,92 @@
+//! What a seat sees of each event, and so what it remembers of them all.
+
+use boardwire_kernel::{Seat, SeatSet};
+
+use super::GoldenCompass;
+use super::catalogue::TokenId;
+use super::memory::{Memory, TABLE, place_of};
+use super::state::Pile;
+use super::trace::{Event, Trace};
+
+impl GoldenCompass {
+    /// `viewer` sees as much of an event as it may; `discard` is the discard pile before a return.
+    #[inline]
+    pub(super) fn witness(
+        &self,
+        memory: &mut Memory,
+        viewer: Seat,
+        actor: Seat,
+        event: Event,
+        discard: &Pile,
+    ) {
+        match event {
+            Event::Draw(card) if viewer == actor => memory.drew(self.blocks[card.index()]),
+            Event::Draw(_) => memory.saw_draw(actor),
+            Event::Show { card, among } => {
+                if viewer != actor {
+                    memory.saw_card_leave(actor, card, self.blocks[card.index()], among);
+                }
+            }
+            Event::Steal { victim, card } => {
+                if viewer == actor {
+                    memory.saw_card_leave(victim, card, self.blocks[card.index()], 0);
+                } else if viewer == victim {
+                    memory.lost_card(actor, card, &self.blocks);
+                } else {
+                    memory.saw_card_stolen(victim, actor);
+                }
+            }
+            Event::Return => memory.saw_return(discard, &self.blocks),
+            Event::Apart | Event::Begin(_) | Event::Asked => {}
+            Event::Take(token) => {
+                self.saw_token(memory, viewer, token, (TABLE, place_of(actor)), SeatSet::only(actor));
+            }
+            Event::Rob { victim, token } => {
+                let moved = (place_of(victim), place_of(actor));
+                self.saw_token(memory, viewer, token, moved, [victim, actor].into_iter().collect());
+            }
+            Event::Lay(token) => {
+                self.saw_token(memory, viewer, token, (place_of(actor), 0), SeatSet::all(self.seats));
+            }
+        }
+    }
+
+    /// Those who have seen it know which token moved from where to where, the others only its back.
+    fn saw_token(
+        &self,
+        memory: &mut Memory,
+        viewer: Seat,
+        token: TokenId,
+        (from, to): (u8, u8),
+        seen_by: SeatSet,
+    ) {
+        let printed = self.printed().token(token);
+        if seen_by.contains(viewer) {
+            memory.saw_token(self.equal_tokens[printed.kind.index()], token, from, to);
+        } else {
+            memory.saw_back(self.printed().city(printed.city).tokens, from, to);
+        }
+    }
+
+    /// What `viewer` remembers after all these events.
+    pub(super) fn recall(&self, trace: &Trace, viewer: Seat) -> Memory {
+        let mut memory = Memory::new(self.copies, self.printed().tokens.len());
+        let mut discard = Pile::EMPTY;
+        for entry in trace.events() {
+            self.witness(&mut memory, viewer, entry.actor, entry.event, &discard);
+            match entry.event {
+                Event::Show { card, .. } => discard.insert(card.get()),
+                Event::Return => discard = Pile::EMPTY,
+                Event::Draw(_)
+                | Event::Apart
+                | Event::Steal { .. }
+                | Event::Begin(_)
+                | Event::Asked
+                | Event::Take(_)
+                | Event::Rob { .. }
+                | Event::Lay(_) => {}
+            }
+        }
+        memory
+    }
+}
