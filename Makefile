@@ -20,7 +20,7 @@ demo: build
 build: $(BINARY) $(VENV)/.installed
 
 check-tools:
-	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.88 or newer from https://rustup.rs" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.94 or newer from https://rustup.rs" >&2; exit 1; }
 	@command -v python3 >/dev/null || { echo "make: python3 is missing: install Python 3.10 or newer" >&2; exit 1; }
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: Python 3.10 or newer is needed, this is $$(python3 --version)" >&2; exit 1; }
 

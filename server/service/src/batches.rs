@@ -32,12 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            batches: 1_000,
-            environments: 1 << 18,
-            per_caller: 3 << 16,
-            idle: Duration::from_secs(30 * 60),
-        }
+        Self { batches: 1_000, environments: 1 << 18, per_caller: 3 << 16, idle: Duration::from_mins(30) }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { matches: 100_000, per_caller: 50_000, waiting: 16, idle: Duration::from_secs(4 * 60 * 60) }
+        Self { matches: 100_000, per_caller: 50_000, waiting: 16, idle: Duration::from_hours(4) }
     }
 }
 

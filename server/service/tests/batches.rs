@@ -217,9 +217,9 @@ async fn a_lease_ends_with_its_connection_unless_it_is_kept() {
 
 #[tokio::test]
 async fn a_lease_ends_when_it_has_been_idle() {
-    let server = Server::start(Limits { idle: Duration::from_secs(3600), ..Limits::default() }).await;
+    let server = Server::start(Limits { idle: Duration::from_hours(1), ..Limits::default() }).await;
     let mut owned = Owned::open(server.client().await, opening(2)).await;
-    server.batches.expire(Instant::now() + Duration::from_secs(3000));
+    server.batches.expire(Instant::now() + Duration::from_mins(50));
     owned.reset().await;
     server.batches.expire(Instant::now() + Duration::from_secs(3601));
     let refused = owned.step(vec![0; 2]).await.expect_err("it is gone");

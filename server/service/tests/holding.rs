@@ -206,7 +206,7 @@ async fn one_caller_does_not_fill_the_server() {
 
 #[tokio::test]
 async fn a_match_that_nobody_uses_expires() {
-    let held = matches::Limits { idle: Duration::from_secs(3600), ..matches::Limits::default() };
+    let held = matches::Limits { idle: Duration::from_hours(1), ..matches::Limits::default() };
     let server = Server::start(held, batches::Limits::default()).await;
     let mut host = server.host().await;
     let used = host.create_match(create(&["remote", "random"], ID)).await.expect("created").into_inner();
@@ -214,7 +214,7 @@ async fn a_match_that_nobody_uses_expires() {
     let id = |of: &Option<Match>| of.as_ref().expect("a match").id.clone();
     server.matches.expire(Instant::now() + Duration::from_secs(3500));
     assert_eq!(server.matches.len(), 2);
-    let later = Instant::now() + Duration::from_secs(3600);
+    let later = Instant::now() + Duration::from_hours(1);
     // Who is asked for with a token is used.
     let get = GetMatchRequest { match_id: id(&used.r#match) };
     host.get_match(with_token(get, &used.host_token)).await.expect("it is shown");
@@ -225,7 +225,7 @@ async fn a_match_that_nobody_uses_expires() {
     assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "INVITATION_UNKNOWN");
     let shown = host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
     assert!(shown.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
-    server.matches.expire(later + Duration::from_secs(3600));
+    server.matches.expire(later + Duration::from_hours(1));
     assert!(server.matches.is_empty());
     // A request that is repeated after all this is a new one.
     let again = host.create_match(create(&["remote", "random"], ID)).await.expect("created").into_inner();

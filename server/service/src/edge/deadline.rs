@@ -52,8 +52,8 @@ fn given(headers: &HeaderMap) -> Option<Duration> {
     }
     let number: u32 = digits.parse().ok()?;
     Some(match unit {
-        "H" => Duration::from_secs(3_600) * number,
-        "M" => Duration::from_secs(60) * number,
+        "H" => Duration::from_hours(1) * number,
+        "M" => Duration::from_mins(1) * number,
         "S" => Duration::from_secs(number.into()),
         "m" => Duration::from_millis(number.into()),
         "u" => Duration::from_micros(number.into()),
@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn times_are_read_as_grpc_writes_them() {
-        assert_eq!(read("99999999H"), Some(Duration::from_secs(99_999_999 * 3_600)));
-        assert_eq!(read("2M"), Some(Duration::from_secs(120)));
+        assert_eq!(read("99999999H"), Some(Duration::from_hours(99_999_999)));
+        assert_eq!(read("2M"), Some(Duration::from_mins(2)));
         assert_eq!(read("3S"), Some(Duration::from_secs(3)));
         assert_eq!(read("250m"), Some(Duration::from_millis(250)));
         assert_eq!(read("5u"), Some(Duration::from_micros(5)));

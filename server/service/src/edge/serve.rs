@@ -34,7 +34,7 @@ pub const STREAM_WINDOW: u32 = 4 << 20;
 /// The same for a connection.
 pub const CONNECTION_WINDOW: u32 = 16 << 20;
 /// After this long without a word a peer is asked whether it is still there.
-pub const KEEPALIVE: Duration = Duration::from_secs(60);
+pub const KEEPALIVE: Duration = Duration::from_mins(1);
 /// How long it may take to answer.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The most bytes of headers that a call may have, and of trailers.
