@@ -361,4 +361,7 @@ class ServerFault(BoardwireError, reason="INTERNAL", codes=("INTERNAL",)):
 
 
 class BotFailed(ServerFault, reason="BOT_FAILED"):
-    """A bot of the match did not choose, or chose what may not be chosen; the match has ended with it."""
+    """A bot did not choose, or chose what may not be chosen.
+
+    Its match has ended with it; its batch stays as it was.
+    """

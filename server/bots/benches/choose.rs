@@ -33,27 +33,29 @@ fn main() {
         .copied()
         .filter(|id| only.is_empty() || only.iter().any(|only| only == id))
         .collect();
-    for (bot, id) in BOTS.into_iter().flat_map(|bot| games.iter().map(move |id| (bot, id))) {
-        let mut runs = registry.visit(id, Measure(bot)).expect("the registry knows its ids");
-        runs.sort_unstable();
-        let (low, figure, high) = (runs[RUNS / 4], runs[RUNS / 2], runs[RUNS * 3 / 4]);
-        let row = format!("{bot} {id} 2 seats");
-        if json {
-            let unit = "decisions/s";
-            println!(
-                "{}",
-                serde_json::json!({"row": row, "figure": figure, "quartiles": [low, high], "unit": unit})
-            );
-        } else {
-            println!("{row:36} {figure:9} decisions/s ({low} to {high})");
+    for bot in &BOTS {
+        for id in &games {
+            let mut runs = registry.visit(id, Measure(bot)).expect("the registry knows its ids");
+            runs.sort_unstable();
+            let (low, figure, high) = (runs[RUNS / 4], runs[RUNS / 2], runs[RUNS * 3 / 4]);
+            let row = format!("{bot} {id} 2 seats");
+            if json {
+                let unit = "decisions/s";
+                println!(
+                    "{}",
+                    serde_json::json!({"row": row, "figure": figure, "quartiles": [low, high], "unit": unit})
+                );
+            } else {
+                println!("{row:36} {figure:9} decisions/s ({low} to {high})");
+            }
         }
     }
 }
 
 /// Measures a bot in a game at its fewest seats: decisions a second, run by run.
-struct Measure(Bot);
+struct Measure<'a>(&'a Bot);
 
-impl Visitor for Measure {
+impl Visitor for Measure<'_> {
     type Output = Vec<u64>;
 
     fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<u64> {
@@ -75,12 +77,13 @@ impl Visitor for Measure {
 }
 
 /// Plays one game between bots; gives the decisions it took.
-fn play<G: Registered>(game: &Arc<G>, bot: Bot, seed: u64) -> u32 {
+fn play<G: Registered>(game: &Arc<G>, bot: &Bot, seed: u64) -> u32 {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng: Vec<RngStream> =
         (0..u64::from(game.info().seats)).map(|seat| RngStream::new(seed, BOT_STREAM + seat)).collect();
     while let Some(seat) = episode.pending().lowest() {
-        let choice = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone()).finish();
+        let thought = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone());
+        let choice = thought.finish().expect("these bots always choose");
         episode.apply(seat, choice.action.into()).expect("a bot's choice is legal");
         rng[seat.index()] = choice.rng;
     }

@@ -6,13 +6,16 @@
 
 mod greedy;
 mod playout;
+mod policy;
 mod search;
 mod thought;
 
-pub use thought::{Choice, Round, Thought};
+pub use policy::{ByPolicy, Pick, Policy, Preference, Question};
+pub use thought::{BotFault, Choice, Round, Thought};
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use boardwire_kernel::{ActionSet, RngStream};
 use thiserror::Error;
@@ -27,7 +30,8 @@ pub const DEFAULT_PLAYOUTS: u32 = 160;
 /// The most playouts a search may be asked for.
 pub const MAX_PLAYOUTS: u32 = 10_000;
 
-/// A way to choose actions, named `random`, `greedy`, `greedy:WORLDS`, `mc` or `mc:PLAYOUTS`.
+/// A way to choose actions, named `random`, `greedy`, `greedy:WORLDS`, `mc`, `mc:PLAYOUTS`, `policy:NAME` or
+/// `policy:NAME:argmax`.
 ///
 /// ```
 /// use boardwire_bots::Bot;
@@ -35,7 +39,7 @@ pub const MAX_PLAYOUTS: u32 = 10_000;
 /// assert_eq!("greedy:16".parse(), Ok(Bot::Greedy { worlds: 16 }));
 /// assert!("clever".parse::<Bot>().is_err());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bot {
     /// Chooses uniformly among the legal actions.
     Random,
@@ -49,21 +53,50 @@ pub enum Bot {
         /// About how many playouts it makes, at least 1.
         playouts: u32,
     },
+    /// Chooses as a policy likes.
+    Policy(ByPolicy),
 }
 
 impl Bot {
+    /// The bot of this name; `find` knows the policies that there are, or says what would be right instead.
+    ///
+    /// # Errors
+    /// No bot has this name, or no policy.
+    pub fn named(
+        name: &str,
+        find: impl FnOnce(&str) -> Result<Arc<dyn Policy>, String>,
+    ) -> Result<Self, UnknownBot> {
+        let (kind, rest) = name.split_once(':').map_or((name, None), |(kind, rest)| (kind, Some(rest)));
+        let count = |default: u32, most: u32| match rest {
+            None => Some(default),
+            Some(number) => number.parse().ok().filter(|count| (1..=most).contains(count)),
+        };
+        let unknown = |expected| UnknownBot { given: name.to_owned(), expected };
+        let bot = match kind {
+            "random" => rest.is_none().then_some(Self::Random),
+            "greedy" => count(DEFAULT_WORLDS, MAX_WORLDS).map(|worlds| Self::Greedy { worlds }),
+            "mc" => count(DEFAULT_PLAYOUTS, MAX_PLAYOUTS).map(|playouts| Self::Search { playouts }),
+            "policy" => match rest {
+                Some(rest) => Some(ByPolicy::named(rest, find).map(Self::Policy).map_err(unknown)?),
+                None => None,
+            },
+            _ => None,
+        };
+        bot.ok_or_else(|| unknown(UnknownBot::KNOWN.to_owned()))
+    }
+
     /// Chooses from the legal actions alone, if the bot needs to know no more.
-    pub fn choose_blindly(self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
+    pub fn choose_blindly(&self, mut legal: ActionSet, rng: &mut RngStream) -> Option<u8> {
         match self {
             Self::Random if !legal.is_empty() => Some(rng.draw(&mut legal)),
-            Self::Random | Self::Greedy { .. } | Self::Search { .. } => None,
+            Self::Random | Self::Greedy { .. } | Self::Search { .. } | Self::Policy(_) => None,
         }
     }
 
     /// Whether choosing takes so little that nobody need make room for it.
     #[must_use]
-    pub fn is_quick(self) -> bool {
-        self == Self::Random
+    pub fn is_quick(&self) -> bool {
+        *self == Self::Random
     }
 }
 
@@ -75,51 +108,71 @@ impl fmt::Display for Bot {
             Self::Greedy { worlds } => write!(f, "greedy:{worlds}"),
             Self::Search { playouts: DEFAULT_PLAYOUTS } => f.write_str("mc"),
             Self::Search { playouts } => write!(f, "mc:{playouts}"),
+            Self::Policy(by) => by.fmt(f),
         }
     }
 }
 
 /// No bot has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{given}` is no bot: known are {}", Self::KNOWN)]
+#[error("`{given}` is no bot: known are {expected}")]
 pub struct UnknownBot {
     /// The name given.
     pub given: String,
+    /// The names there are, for people.
+    pub expected: String,
 }
 
 impl UnknownBot {
-    /// The names there are, for people.
-    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000)";
+    /// The names of bots that are always there, for people.
+    pub const KNOWN: &'static str = "random, greedy, greedy:WORLDS (1 to 1024), mc, mc:PLAYOUTS (1 to 10000), policy:NAME, policy:NAME:argmax";
 }
 
+/// Where there are no policies.
 impl FromStr for Bot {
     type Err = UnknownBot;
 
     fn from_str(name: &str) -> Result<Self, UnknownBot> {
-        let (kind, number) = name.split_once(':').map_or((name, None), |(kind, number)| (kind, Some(number)));
-        let count = |default: u32, most: u32| match number {
-            None => Some(default),
-            Some(number) => number.parse().ok().filter(|count| (1..=most).contains(count)),
-        };
-        let bot = match kind {
-            "random" => number.is_none().then_some(Self::Random),
-            "greedy" => count(DEFAULT_WORLDS, MAX_WORLDS).map(|worlds| Self::Greedy { worlds }),
-            "mc" => count(DEFAULT_PLAYOUTS, MAX_PLAYOUTS).map(|playouts| Self::Search { playouts }),
-            _ => None,
-        };
-        bot.ok_or_else(|| UnknownBot { given: name.to_owned() })
+        Self::named(name, |_| Err("those without a policy: none is registered here".to_owned()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use boardwire_kernel::ActionSet;
+
     use super::*;
+
+    /// A policy that is never asked.
+    #[derive(Debug)]
+    struct Idle(String);
+
+    impl Policy for Idle {
+        fn name(&self) -> &str {
+            &self.0
+        }
+
+        fn ask(self: Arc<Self>, _: Vec<u8>, _: ActionSet) -> Box<dyn Question> {
+            unreachable!("nobody plays")
+        }
+    }
+
+    fn named(name: &str) -> Result<Bot, UnknownBot> {
+        Bot::named(name, |policy| match policy {
+            "lion" | "lion-2" => Ok(Arc::new(Idle(policy.to_owned()))),
+            _ => Err("policy:lion, policy:lion-2".to_owned()),
+        })
+    }
 
     #[test]
     fn names_round_trip() {
         for name in ["random", "greedy", "greedy:1", "greedy:1024", "mc", "mc:1", "mc:10000"] {
             assert_eq!(name.parse::<Bot>().map(|bot| bot.to_string()), Ok(name.to_owned()));
         }
+        for name in ["policy:lion", "policy:lion-2:argmax"] {
+            assert_eq!(named(name).map(|bot| bot.to_string()), Ok(name.to_owned()));
+        }
+        assert_ne!(named("policy:lion"), named("policy:lion:argmax"));
     }
 
     #[test]
@@ -135,9 +188,15 @@ mod tests {
             "mc:0",
             "mc:10001",
             "mc:-1",
+            "policy",
         ] {
-            let error = name.parse::<Bot>().expect_err(name).to_string();
+            let error = named(name).expect_err(name).to_string();
             assert!(error.contains("greedy:WORLDS"), "{error}");
+        }
+        for name in ["policy:", "policy:tiger", "policy:lion:best", "policy::argmax"] {
+            let error = named(name).expect_err(name).to_string();
+            assert!(error.ends_with("known are policy:lion, policy:lion-2"), "{error}");
+            assert!(name.parse::<Bot>().is_err());
         }
     }
 }

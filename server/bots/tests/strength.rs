@@ -32,8 +32,9 @@ impl Visitor for Strength {
                 .map(|(stream, _)| RngStream::new(seed, stream))
                 .collect();
             while let Some(seat) = episode.pending().lowest() {
-                let bot = if seat == own { self.bot } else { self.against };
-                let choice = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone()).finish();
+                let bot = if seat == own { &self.bot } else { &self.against };
+                let thought = Thought::new(bot, episode.knowledge(seat), rng[seat.index()].clone());
+                let choice = thought.finish().expect("these bots always choose");
                 rng[seat.index()] = choice.rng;
                 episode.apply(seat, choice.action.into()).expect("bots choose legal actions");
             }

@@ -186,6 +186,14 @@ impl<G: Game> Knowledge<G> {
         self.game.legal(&self.state, self.seat)
     }
 
+    /// What the seat is shown, in the bytes of its layout.
+    #[must_use]
+    pub fn view(&self) -> Vec<u8> {
+        let mut view = vec![0; self.game.info().layout.bytes()];
+        self.game.view(&self.state, self.seat.into(), &mut view);
+        view
+    }
+
     /// A world consistent with what the seat knows, as likely as it is.
     #[must_use]
     pub fn world(&self, rng: &mut RngStream) -> G::State {

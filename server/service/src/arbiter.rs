@@ -30,7 +30,8 @@ use crate::pool::Owner;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;
-use episode::{BotFault, Standing};
+use boardwire_bots::BotFault;
+use episode::Standing;
 use thinking::Thinking;
 
 /// Who a token belongs to.
@@ -361,7 +362,7 @@ impl Arbiter {
     fn settle(self: &Arc<Self>, inner: &mut Inner) -> Option<Thinking> {
         let settled = inner.standing.settle(&self.settings);
         let round = settled.unwrap_or_else(|fault| {
-            self.bot_failed(inner, &fault);
+            self.bot_failed(inner, fault);
             None
         });
         inner.rounds += u64::from(round.is_some());
@@ -389,9 +390,9 @@ impl Arbiter {
     }
 
     /// Ends the match for good, since nobody can play for the bot.
-    fn bot_failed(&self, inner: &mut Inner, BotFault { seat, what }: &BotFault) {
-        tracing::error!(match_id = self.id, seat = seat.number(), what, "a bot failed");
-        inner.closed.get_or_insert(CloseReason::BotFailed { seat: *seat });
+    fn bot_failed(&self, inner: &mut Inner, fault: BotFault) {
+        tracing::error!(match_id = self.id, seat = fault.seat.number(), what = fault.what, "a bot failed");
+        inner.closed.get_or_insert(CloseReason::BotFailed(fault));
     }
 }
 

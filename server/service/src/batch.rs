@@ -110,7 +110,8 @@ impl Batch {
         let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
         let widths = widths(info, plan.columns);
-        let per_block = if plan.has_quick_bots() { BLOCK } else { THINKING_BLOCK };
+        let whole = plan.has_quick_bots() || plan.asks_policies();
+        let per_block = if whole { BLOCK } else { THINKING_BLOCK };
         let piece = |first: usize| {
             let count = per_block.min(opening.environments - first);
             let number = opening.first.wrapping_add(first as u64);

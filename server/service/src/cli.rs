@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use boardwire_bots::{Bot, Choice};
 use boardwire_games::Registry;
-use boardwire_kernel::{BOT_STREAM, RngStream};
+use boardwire_kernel::{BOT_STREAM, RngStream, Seat};
 use clap::{Args, Parser, Subcommand};
 
 use crate::play::Play;
@@ -134,15 +134,16 @@ fn bot_match(
     table: &Table,
     bots: &[Bot],
     seed: u64,
-    mut each: impl FnMut(&dyn Play, boardwire_kernel::Seat, u8) -> std::io::Result<bool>,
+    mut each: impl FnMut(&dyn Play, Seat, u8) -> std::io::Result<bool>,
 ) -> anyhow::Result<Option<Box<dyn Play>>> {
     let mut episode = Arc::clone(&table.rules).deal(seed.into());
     let mut rng: Vec<RngStream> =
         (BOT_STREAM..).zip(bots).map(|(stream, _)| RngStream::new(seed, stream)).collect();
     while !episode.pending().is_empty() {
-        let due = episode.pending().iter().map(|seat| (seat, bots[seat.index()], rng[seat.index()].clone()));
+        let due = |seat: Seat| (seat, bots[seat.index()].clone(), rng[seat.index()].clone());
+        let due = episode.pending().iter().map(due);
         let mut round = episode.round(due.collect());
-        while !round.advance() {}
+        while !round.advance()? {}
         let mut choices = round.choices();
         choices.sort_unstable_by_key(|choice| choice.seat);
         for Choice { seat, action, rng: used } in choices {

@@ -85,8 +85,8 @@ pub enum ServiceError {
     #[error("match {id} has been closed, since nobody used it for {seconds} s")]
     MatchExpired { id: String, seconds: u64 },
     /// A bot did not choose, or chose what may not be chosen.
-    #[error("the bot at seat {} of match {id} has failed, and the match has ended with it", .seat.number())]
-    BotFailed { id: String, seat: Seat },
+    #[error("the bot at seat {} of {id} has failed: {problem}", .seat.number())]
+    BotFailed { id: String, seat: Seat, problem: String },
     /// The seat has as many calls waiting as it may.
     #[error("seat {} has {limit} calls waiting, as many as it may: one is enough", .seat.number())]
     SeatBusy { seat: Seat, limit: usize },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::{Bot, Choice};
+use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{
     ActionSet, Digest, Episode, Estimate, Game, GameInfo, Key, Outcome, Rejection, RngStream, ScoreLine,
     Seat, SeatSet, Viewer,
@@ -43,7 +43,10 @@ pub trait Round: Send {
     /// The seat whose bot thinks; none once all have chosen.
     fn seat(&self) -> Option<Seat>;
     /// Thinks for about as long as one world takes; whether all have chosen.
-    fn advance(&mut self) -> bool;
+    ///
+    /// # Errors
+    /// A bot that cannot choose.
+    fn advance(&mut self) -> Result<bool, BotFault>;
     /// What has been chosen.
     fn choices(self: Box<Self>) -> Vec<Choice>;
 }
@@ -53,7 +56,7 @@ impl<G: Estimate> Round for boardwire_bots::Round<G> {
         Self::seat(self)
     }
 
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Result<bool, BotFault> {
         Self::advance(self)
     }
 

@@ -67,9 +67,9 @@ fn named(seat: usize, name: &str, remote: &str) -> Result<Player, ServiceError> 
     if name == remote {
         return Ok(Player::Remote);
     }
-    name.parse().map(Player::Bot).map_err(|UnknownBot { given }| ServiceError::UnknownBot {
+    name.parse().map(Player::Bot).map_err(|UnknownBot { given, expected }| ServiceError::UnknownBot {
         seat,
         given,
-        expected: format!("{remote}, {}", UnknownBot::KNOWN),
+        expected: format!("{remote}, {expected}"),
     })
 }

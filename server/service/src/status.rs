@@ -145,9 +145,11 @@ impl ServiceError {
                 "MATCH_EXPIRED",
                 vec![("match", id.clone()), ("seconds", text(seconds))],
             ),
-            Self::BotFailed { id, seat } => {
-                (Code::Internal, "BOT_FAILED", vec![("match", id.clone()), ("seat", text(&seat.number()))])
-            }
+            Self::BotFailed { id, seat, problem } => (
+                Code::Internal,
+                "BOT_FAILED",
+                vec![("match", id.clone()), ("seat", text(&seat.number())), ("problem", problem.clone())],
+            ),
             Self::SeatBusy { seat, limit } => (
                 Code::ResourceExhausted,
                 "SEAT_BUSY",

@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use boardwire_kernel::Seat;
+use boardwire_bots::BotFault;
 
 use super::{Arbiter, Inner};
 use crate::error::ServiceError;
 
 /// Why a match has been closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloseReason {
     /// Its host closed it.
     Host,
@@ -19,10 +19,7 @@ pub enum CloseReason {
         limit: Duration,
     },
     /// A bot of it failed.
-    BotFailed {
-        /// Where it sat.
-        seat: Seat,
-    },
+    BotFailed(BotFault),
     /// The server stops.
     ShuttingDown,
 }
@@ -39,13 +36,15 @@ impl Arbiter {
     /// Refuses when the match has ended for good.
     pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
         let id = || self.id.clone();
-        Err(match inner.closed {
+        Err(match &inner.closed {
             None => return Ok(()),
             Some(CloseReason::Host) => ServiceError::MatchClosed { id: id() },
             Some(CloseReason::Idle { limit }) => {
                 ServiceError::MatchExpired { id: id(), seconds: limit.as_secs() }
             }
-            Some(CloseReason::BotFailed { seat }) => ServiceError::BotFailed { id: id(), seat },
+            Some(CloseReason::BotFailed(BotFault { seat, what })) => {
+                ServiceError::BotFailed { id: id(), seat: *seat, problem: what.clone() }
+            }
             Some(CloseReason::ShuttingDown) => ServiceError::ShuttingDown,
         })
     }

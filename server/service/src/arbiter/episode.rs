@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
-use boardwire_bots::{Bot, Choice};
+use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{BOT_STREAM, Key, Rejection, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 
 use super::{Decision, IllegalActions, Player, Settings};
@@ -55,14 +55,6 @@ pub(super) struct Place {
     rng: Option<RngStream>,
     /// Words used of the stream that substitutes for its illegal actions are drawn from.
     substitutes: u64,
-}
-
-/// A bot has done what none may: the match cannot go on.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct BotFault {
-    pub(super) seat: Seat,
-    /// What happened, for the log.
-    pub(super) what: String,
 }
 
 /// Nobody has done anything yet; each bot has a stream of its own.
@@ -251,16 +243,21 @@ impl Standing {
                 self.play_for(seat, action)?;
                 continue;
             }
-            let due: Vec<_> = bots.iter().filter_map(|&(seat, bot)| self.take_rng(seat, bot)).collect();
+            let (quick, first) = (bots.iter().all(|(_, bot)| bot.is_quick()), bots[0].0);
+            let due = bots.into_iter().filter_map(|(seat, bot)| self.take_rng(seat, bot));
+            let due = due.collect();
             let mut round = self.play.round(due);
-            if !bots.iter().all(|(_, bot)| bot.is_quick()) {
+            if !quick {
                 return Ok(Some(round));
             }
-            let thought = catch_unwind(AssertUnwindSafe(|| while !round.advance() {}));
-            if thought.is_err() {
-                let seat = round.seat().unwrap_or(bots[0].0);
-                return Err(BotFault { seat, what: "it panicked".to_owned() });
-            }
+            let thought = catch_unwind(AssertUnwindSafe(|| {
+                while !round.advance()? {}
+                Ok(())
+            }));
+            thought.unwrap_or_else(|_| {
+                let seat = round.seat().unwrap_or(first);
+                Err(BotFault { seat, what: "it panicked".to_owned() })
+            })?;
             self.play_round(round.choices())?;
         }
         Ok(None)
@@ -268,8 +265,8 @@ impl Standing {
 
     /// The pending seats of bots.
     fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
-        let bot = |seat: Seat| match settings.players[seat.index()] {
-            Player::Bot(bot) => Some((seat, bot)),
+        let bot = |seat: Seat| match &settings.players[seat.index()] {
+            Player::Bot(bot) => Some((seat, bot.clone())),
             Player::Remote => None,
         };
         self.pending().iter().filter_map(bot).collect()

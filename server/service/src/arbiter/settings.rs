@@ -9,7 +9,7 @@ use crate::error::ServiceError;
 use crate::reward::RewardKind;
 
 /// Who plays at a seat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Player {
     /// An agent that joins by invitation.
     Remote,

@@ -7,7 +7,7 @@ use boardwire_kernel::{Digest, Seat, SeatSet};
 use super::{Arbiter, CloseReason, Inner, Opened, SeedSource, Ticket};
 
 /// How a match stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// Some seat owes a decision.
     Playing,
@@ -78,9 +78,8 @@ impl Arbiter {
         let standing = &inner.standing;
         let (opened, episode) = (standing.opened(), standing.episode());
         Summary {
-            phase,
             joined: self.settings.seats().zip(&inner.tickets).filter_map(joined).collect(),
-            waiting_for: match phase {
+            waiting_for: match &phase {
                 Phase::Playing => standing.pending(),
                 Phase::Over => {
                     self.settings.remote().iter().filter(|seat| !inner.votes.contains(*seat)).collect()
@@ -94,14 +93,15 @@ impl Arbiter {
             commitment: opened.commitment(&self.id, episode, &self.table.digest),
             source: opened.source,
             revealed: standing.revealed(matches!(phase, Phase::Closed(_))),
+            phase,
         }
     }
 }
 
 impl Inner {
     fn phase(&self) -> Phase {
-        match self.closed {
-            Some(reason) => Phase::Closed(reason),
+        match &self.closed {
+            Some(reason) => Phase::Closed(reason.clone()),
             None if self.standing.is_over() => Phase::Over,
             None => Phase::Playing,
         }

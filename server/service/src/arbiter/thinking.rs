@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use boardwire_bots::Choice;
+use boardwire_bots::{BotFault, Choice};
 use boardwire_kernel::Seat;
 
 use super::Arbiter;
-use super::episode::BotFault;
 use crate::play::Round;
 use crate::pool::{Flow, Slice, Work};
 
@@ -34,10 +33,18 @@ impl Work for Thinking {
     fn advance(&mut self, slice: &Slice) -> Flow {
         while self.is_wanted() {
             let Some(round) = &mut self.round else { return Flow::Done };
-            if round.advance() {
-                let choices = self.round.take().map(Round::choices).unwrap_or_default();
-                self.arbiter.play_round(self.number, choices);
-                return Flow::Done;
+            match round.advance() {
+                Ok(false) => {}
+                Ok(true) => {
+                    let choices = self.round.take().map(Round::choices).unwrap_or_default();
+                    self.arbiter.play_round(self.number, choices);
+                    return Flow::Done;
+                }
+                Err(fault) => {
+                    self.round = None;
+                    self.arbiter.lose_round(self.number, fault);
+                    return Flow::Done;
+                }
             }
             if slice.is_over() {
                 return Flow::More;
@@ -54,7 +61,8 @@ impl Drop for Thinking {
         if let Some(round) = &self.round
             && self.is_wanted()
         {
-            self.arbiter.lose_round(self.number, round.seat());
+            let seat = round.seat().unwrap_or(Seat::new(0));
+            self.arbiter.lose_round(self.number, BotFault { seat, what: "it panicked".to_owned() });
         }
     }
 }
@@ -67,10 +75,8 @@ impl Arbiter {
             return;
         }
         if let Err(fault) = inner.standing.play_round(choices) {
-            self.bot_failed(&mut inner, &fault);
-            self.round.store(0, Ordering::Relaxed);
             drop(inner);
-            return self.carry_on(None);
+            return self.lose_round(number, fault);
         }
         let next = self.settle(&mut inner);
         drop(inner);
@@ -78,13 +84,12 @@ impl Arbiter {
     }
 
     /// Ends the match: the bots of this round will not choose.
-    fn lose_round(&self, number: u64, seat: Option<Seat>) {
+    fn lose_round(&self, number: u64, fault: BotFault) {
         let mut inner = self.lock();
         if self.round.load(Ordering::Relaxed) != number || inner.closed.is_some() {
             return;
         }
-        let seat = seat.unwrap_or(Seat::new(0));
-        self.bot_failed(&mut inner, &BotFault { seat, what: "it did not choose".to_owned() });
+        self.bot_failed(&mut inner, fault);
         self.round.store(0, Ordering::Relaxed);
         drop(inner);
         self.carry_on(None);

@@ -1,7 +1,9 @@
 //! A few environments of any game behind one interface: what one thread steps at a time.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use boardwire_bots::BotFault;
 use boardwire_kernel::{Estimate, Seat};
 use bytes::Bytes;
 
@@ -47,29 +49,26 @@ pub struct Output {
     pub(super) rows: Rows,
     pub(super) ends: Ends,
     /// Rows that are done.
-    row: usize,
+    done: usize,
+    /// What has been done with the rows that come next.
     stage: Stage,
-    /// The flags of the present row so far.
-    flags: u8,
 }
 
 impl Output {
     pub(super) fn new(rows: Rows) -> Self {
-        Self { rows, ends: Ends::default(), row: 0, stage: Stage::New, flags: 0 }
+        Self { rows, ends: Ends::default(), done: 0, stage: Stage::New }
     }
 }
 
-/// What has been done with the present row.
+/// What has been done with rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Nothing.
     New,
-    /// Its decision has been made, or an episode begun: bots play.
+    /// Their decisions have been made, or episodes begun: bots play.
     Playing,
-    /// Its next episode has begun in the same step: bots play.
+    /// Next episodes have begun in the same step: bots play.
     Restarted,
-    /// All but showing it.
-    Settled,
 }
 
 /// A run of neighbouring environments, whichever the game. Places count from the block's first.
@@ -78,7 +77,11 @@ pub trait Block: Send {
     fn dues(&self) -> &[Due];
 
     /// Goes on with what is to be done, and writes rows and ends; whether it is done.
-    fn advance(&mut self, todo: &Todo, span: Span, out: &mut Output, slice: &Slice) -> bool;
+    ///
+    /// # Errors
+    /// A bot that cannot choose: the block is of no more use.
+    fn advance(&mut self, todo: &Todo, span: Span, out: &mut Output, slice: &Slice)
+    -> Result<bool, BotFault>;
 
     /// The same environments, in memory of their own; no bot may be thinking.
     fn copy(&self) -> Box<dyn Block>;
@@ -111,7 +114,7 @@ impl<G: Estimate> Environments<G> {
     }
 
     /// Writes rewards and results of the episode that has just ended; gives its flags.
-    fn report(&self, at: usize, reward: &mut [u8], ends: &mut Ends, environment: usize) -> u8 {
+    fn report_end(&self, at: usize, reward: &mut [u8], ends: &mut Ends, environment: usize) -> u8 {
         let (game, plan) = (&*self.game, &*self.plan);
         let info = game.info();
         let seats = usize::from(info.seats);
@@ -151,10 +154,9 @@ impl<G: Estimate> Environments<G> {
         flags(end.as_ref())
     }
 
-    fn show_one(&self, at: usize, row: usize, flags: u8, rows: &mut Rows) {
+    fn show_one(&self, at: usize, row: usize, rows: &mut Rows) {
         let (environment, due) = (&self.all[at], &self.dues[at]);
         rows.seat[row] = due.seat.map_or(NOBODY, Seat::number);
-        rows.flags[row] = flags;
         rows.put_ply(row, environment.ply());
         rows.put_episode(row, environment.index());
         due.legal.write_bits(rows.mask(row));
@@ -162,86 +164,115 @@ impl<G: Estimate> Environments<G> {
         environment.view(shown, rows.view(row));
     }
 
-    /// Begins what is to be done in the present row; gives its flags, and whether bots may have to play.
-    fn begin(&mut self, todo: &Todo, span: Span, row: usize) -> (u8, bool) {
+    /// Begins what is to be done in a row; whether another action is played for the one given.
+    fn begin(&mut self, todo: &Todo, span: Span, row: usize) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
         match todo {
             Todo::Open => {
                 let number = self.first.wrapping_add(at as u64);
                 self.all.push(Environment::open(&self.game, plan, self.seed, number));
-                (0, true)
             }
             Todo::Step(actions) => {
                 let Due { seat, legal } = self.dues[at];
-                let substituted = if let Some(seat) = seat {
-                    self.all[at].decide(plan, seat, legal, actions[span.row + row])
-                } else {
-                    self.all[at].begin(plan, Begin::default());
-                    false
-                };
-                (if substituted { flag::SUBSTITUTED } else { 0 }, true)
+                if let Some(seat) = seat {
+                    return self.all[at].decide(plan, seat, legal, actions[span.row + row]);
+                }
+                self.all[at].begin(plan, Begin::default());
             }
             Todo::Reset(hows) => {
-                let how = hows[span.environment + row];
-                if let Some(how) = how {
+                if let Some(how) = hows[span.environment + row] {
                     self.all[at].begin(plan, how);
                 }
-                (0, how.is_some())
             }
-            Todo::Show => (0, false),
+            Todo::Show => {}
         }
+        false
     }
 
-    /// Goes on with the present row; whether it is done.
-    fn advance_row(&mut self, todo: &Todo, span: Span, out: &mut Output, slice: &Slice) -> bool {
-        let row = out.row;
-        let at = span.from + row;
+    /// Goes on with some rows, together; whether they are done.
+    fn advance_rows(
+        &mut self,
+        todo: &Todo,
+        span: Span,
+        rows: Range<usize>,
+        out: &mut Output,
+        slice: &Slice,
+    ) -> Result<bool, BotFault> {
+        let places = span.from + rows.start..span.from + rows.end;
         if out.stage == Stage::New {
-            let bots_play;
-            (out.flags, bots_play) = self.begin(todo, span, row);
-            out.stage = if bots_play { Stage::Playing } else { Stage::Settled };
+            for row in rows.clone() {
+                let substituted = self.begin(todo, span, row);
+                if let Some(flags) = out.rows.flags.get_mut(row) {
+                    *flags = if substituted { flag::SUBSTITUTED } else { 0 };
+                }
+            }
+            out.stage = Stage::Playing;
         }
         if out.stage == Stage::Playing {
-            if !self.settle(at, slice) {
-                return false;
+            if !self.settle(places.clone(), slice)? {
+                return Ok(false);
             }
-            out.stage = Stage::Settled;
-            let over = self.dues[at].seat.is_none();
-            if let (Todo::Step(_), true) = (todo, over) {
-                let reward = out.rows.reward(row);
-                out.flags |= self.report(at, reward, &mut out.ends, span.environment + row);
-                if self.plan.autoreset == Autoreset::SameStep {
-                    self.all[at].begin(&self.plan, Begin::default());
-                    out.stage = Stage::Restarted;
-                }
-            } else if let Todo::Step(_) = todo {
-                out.rows.reward(row).fill(0);
+            if let Todo::Step(_) = todo
+                && self.report(span, rows.clone(), out)
+            {
+                out.stage = Stage::Restarted;
             }
         }
-        if out.stage == Stage::Restarted {
-            if !self.settle(at, slice) {
-                return false;
-            }
-            out.stage = Stage::Settled;
+        if out.stage == Stage::Restarted && !self.settle(places, slice)? {
+            return Ok(false);
         }
-        match todo {
-            Todo::Open => {}
-            Todo::Step(_) => self.show_one(at, row, out.flags, &mut out.rows),
-            Todo::Reset(_) | Todo::Show => {
-                out.rows.reward(row).fill(0);
-                let over = self.dues[at].seat.is_none();
-                let flags = if over { flags(self.all[at].end().as_ref()) } else { 0 };
-                self.show_one(at, row, flags, &mut out.rows);
-            }
+        if !matches!(todo, Todo::Open) {
+            rows.for_each(|row| self.show(todo, span, row, out));
         }
-        true
+        Ok(true)
     }
 
-    /// Lets bots play in an environment; whether they have.
-    fn settle(&mut self, at: usize, slice: &Slice) -> bool {
-        let Some(due) = self.all[at].settle(&self.plan, slice) else { return false };
-        self.dues[at] = due;
-        true
+    /// Writes rewards, and results of the episodes that have ended; whether any has begun its next.
+    fn report(&mut self, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
+        let mut restarted = false;
+        for row in rows {
+            let at = span.from + row;
+            if self.dues[at].seat.is_some() {
+                out.rows.reward(row).fill(0);
+                continue;
+            }
+            let flags = self.report_end(at, out.rows.reward(row), &mut out.ends, span.environment + row);
+            out.rows.flags[row] |= flags;
+            if self.plan.autoreset == Autoreset::SameStep {
+                self.all[at].begin(&self.plan, Begin::default());
+                restarted = true;
+            }
+        }
+        restarted
+    }
+
+    /// Writes what a row shows.
+    fn show(&self, todo: &Todo, span: Span, row: usize, out: &mut Output) {
+        let at = span.from + row;
+        if !matches!(todo, Todo::Step(_)) {
+            out.rows.reward(row).fill(0);
+            let over = self.dues[at].seat.is_none();
+            out.rows.flags[row] = if over { flags(self.all[at].end().as_ref()) } else { 0 };
+        }
+        self.show_one(at, row, &mut out.rows);
+    }
+
+    /// Lets bots play in some environments; whether they have.
+    fn settle(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
+        loop {
+            let mut all = true;
+            for at in places.clone() {
+                match self.all[at].settle(&self.plan, slice)? {
+                    Some(due) => self.dues[at] = due,
+                    None if slice.is_over() => return Ok(false),
+                    // Policies have been asked: the others ask before anybody waits for an answer.
+                    None => all = false,
+                }
+            }
+            if all {
+                return Ok(true);
+            }
+        }
     }
 }
 
@@ -250,14 +281,23 @@ impl<G: Estimate> Block for Environments<G> {
         &self.dues
     }
 
-    fn advance(&mut self, todo: &Todo, span: Span, out: &mut Output, slice: &Slice) -> bool {
-        while out.row < span.rows {
-            if !self.advance_row(todo, span, out, slice) {
-                return false;
+    fn advance(
+        &mut self,
+        todo: &Todo,
+        span: Span,
+        out: &mut Output,
+        slice: &Slice,
+    ) -> Result<bool, BotFault> {
+        // One by one while memory is warm; together where policies are asked, who answer many at once.
+        let together = if self.plan.asks_policies() { span.rows } else { 1 };
+        while out.done < span.rows {
+            let rows = out.done..span.rows.min(out.done + together);
+            if !self.advance_rows(todo, span, rows.clone(), out, slice)? {
+                return Ok(false);
             }
-            (out.row, out.stage) = (out.row + 1, Stage::New);
+            (out.done, out.stage) = (rows.end, Stage::New);
         }
-        true
+        Ok(true)
     }
 
     fn copy(&self) -> Box<dyn Block> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::{Choice, Round};
+use boardwire_bots::{BotFault, Choice, Round};
 use boardwire_kernel::{
     ActionSet, BOT_STREAM, Episode, Estimate, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet,
 };
@@ -137,13 +137,13 @@ impl<G: Estimate> Environment<G> {
     }
 
     /// Plays what needs no learner: bots, then forced choices if they are skipped. Gives the decision that is due
-    /// then; nothing when the slice is over before.
-    pub(super) fn settle(&mut self, plan: &Plan, slice: &Slice) -> Option<Due> {
+    /// then; nothing when the slice is over before, or policies have just been asked.
+    pub(super) fn settle(&mut self, plan: &Plan, slice: &Slice) -> Result<Option<Due>, BotFault> {
         loop {
             if let Some(round) = &mut self.round {
-                while !round.advance() {
+                while !round.advance()? {
                     if slice.is_over() {
-                        return None;
+                        return Ok(None);
                     }
                 }
             }
@@ -153,10 +153,13 @@ impl<G: Estimate> Environment<G> {
             }
             let pending = self.pending();
             if !self.rng.is_empty() && self.play_bots(plan, pending) {
+                if self.round.as_ref().is_some_and(|round| round.has_asked()) {
+                    return Ok(None);
+                }
                 continue;
             }
             let forced = if plan.skip_forced { self.forced(plan) } else { None };
-            let Some((seat, action)) = forced else { return Some(self.due(pending)) };
+            let Some((seat, action)) = forced else { return Ok(Some(self.due(pending))) };
             self.play(seat, action);
         }
     }
@@ -173,8 +176,8 @@ impl<G: Estimate> Environment<G> {
             self.play(*seat, action);
             return true;
         }
-        let first = (*seat, *bot, rng.clone());
-        let others = due.map(|(&(seat, bot), rng)| (seat, bot, rng.clone()));
+        let first = (*seat, bot.clone(), rng.clone());
+        let others = due.map(|((seat, bot), rng)| (*seat, bot.clone(), rng.clone()));
         self.round = Some(Box::new(Round::new(&self.episode, std::iter::once(first).chain(others))));
         true
     }

@@ -62,7 +62,7 @@ impl LineUp {
         let seats = || Seat::all(8).zip(&players);
         let bots = seats().filter_map(|(seat, player)| match player {
             Player::Remote => None,
-            Player::Bot(bot) => Some((seat, *bot)),
+            Player::Bot(bot) => Some((seat, bot.clone())),
         });
         let bots: Vec<_> = bots.collect();
         let learners: SeatSet =
@@ -129,7 +129,17 @@ impl Plan {
     /// Whether no bot takes its time.
     #[must_use]
     pub fn has_quick_bots(&self) -> bool {
-        self.line_ups.iter().flat_map(|line_up| &line_up.bots).all(|(_, bot)| bot.is_quick())
+        self.bots().all(Bot::is_quick)
+    }
+
+    /// Whether some bot asks a policy.
+    #[must_use]
+    pub fn asks_policies(&self) -> bool {
+        self.bots().any(|bot| matches!(bot, Bot::Policy(_)))
+    }
+
+    fn bots(&self) -> impl Iterator<Item = &Bot> {
+        self.line_ups.iter().flat_map(|line_up| &line_up.bots).map(|(_, bot)| bot)
     }
 }
 

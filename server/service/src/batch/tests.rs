@@ -163,46 +163,50 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
 
 #[tokio::test]
 async fn a_batch_plays_as_a_match_does() {
-    let lineups: [&[&str]; 4] = [
+    let line_ups: [&[&str]; 4] = [
         &["learner", "random"],
         &["greedy:2", "learner"],
         &["learner", "learner"],
         &["random", "greedy:2", "learner", "greedy"],
     ];
-    for (game, names) in Registry::IDS.iter().flat_map(|game| lineups.map(|names| (*game, names))) {
+    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
         let table = table(game, u32::try_from(names.len()).expect("few"));
         let plan = Plan { skip_forced: names[1] == "random", ..plan(names) };
-        let batch = Batch::open(String::new(), Arc::clone(&table), opening(&plan, 1, 3), pool(1));
-        let batch = batch.await.expect("it is opened");
-        let settings = Settings {
-            players: plan.line_ups[0].players.clone(),
-            seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
-            reward: plan.reward,
-            skip_forced: plan.skip_forced,
-            illegal_actions: plan.illegal_actions,
-            seat_may_seed: false,
-            private: false,
-            labels: BTreeMap::new(),
-        };
-        let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
-        arbiter.begin();
-        let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
-        for salt in 0.. {
-            let over = shown.flags[0] & flag::TERMINATED > 0;
-            let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat[0]) };
-            let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
-            assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{game} {names:?}");
-            assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
-            if over {
-                assert_eq!(row(&shown.reward, seat.index(), 4), seen.reward.to_le_bytes());
-                break;
-            }
-            let action = choices(&shown, 3, salt);
-            let decision =
-                Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
-            arbiter.act(seat, decision).await.expect("legal");
-            shown = batch.step(0, 0, action.into(), None).await.expect("legal");
+        plays_as_a_match_does(table, plan).await;
+    }
+}
+
+/// Plays one episode both ways, and compares all that a learner is shown.
+async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
+    let batch = Batch::open(String::new(), Arc::clone(&table), opening(&plan, 1, 3), pool(1));
+    let batch = batch.await.expect("it is opened");
+    let settings = Settings {
+        players: plan.line_ups[0].players.clone(),
+        seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
+        reward: plan.reward,
+        skip_forced: plan.skip_forced,
+        illegal_actions: plan.illegal_actions,
+        seat_may_seed: false,
+        private: false,
+        labels: BTreeMap::new(),
+    };
+    let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
+    arbiter.begin();
+    let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
+    for salt in 0.. {
+        let over = shown.flags[0] & flag::TERMINATED > 0;
+        let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat[0]) };
+        let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
+        assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{table:?} {:?}", plan.line_ups);
+        assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
+        if over {
+            assert_eq!(row(&shown.reward, seat.index(), 4), seen.reward.to_le_bytes());
+            break;
         }
+        let action = choices(&shown, 3, salt);
+        let decision = Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
+        arbiter.act(seat, decision).await.expect("legal");
+        shown = batch.step(0, 0, action.into(), None).await.expect("legal");
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use boardwire_bots::BotFault;
 use tokio::sync::oneshot;
 
 use super::block::{Block, Output, Span, Todo};
@@ -67,9 +68,9 @@ struct Jobs {
     sheet: Option<Rows>,
     /// The request with its number, if its sender has stated one.
     request: Option<Numbered>,
-    /// Takes the answer when all are done.
-    finished: Option<oneshot::Sender<Step>>,
-    /// The caller has gone, and what has been done is undone.
+    /// Takes the answer when all are done, or the reason why there is none.
+    finished: Option<oneshot::Sender<Result<Step, ServiceError>>>,
+    /// The caller has gone, or a bot has failed, and what has been done is undone.
     given_up: bool,
 }
 
@@ -126,7 +127,7 @@ impl Taken {
     /// Does a call's work and gives the rows of its environments.
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
-    /// anything else is soon done.
+    /// anything else is soon done. So does a bot that fails.
     pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, ServiceError> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
         let (finished, mut finish) = oneshot::channel();
@@ -141,11 +142,11 @@ impl Taken {
         if effort != Effort::Apart {
             run.0.help(&Slice::ENDLESS);
         }
-        if let Ok(step) = finish.try_recv() {
-            return Ok(step);
+        if let Ok(finished) = finish.try_recv() {
+            return finished;
         }
         tokio::select! {
-            finished = finish => finished.map_err(|_| batch.reason()),
+            finished = finish => finished.unwrap_or_else(|_| Err(batch.reason())),
             reason = batch.ended() => Err(reason),
         }
     }
@@ -191,7 +192,7 @@ impl Run {
         taken: &mut Taken,
         todo: Todo,
         request: Option<Numbered>,
-        finished: oneshot::Sender<Step>,
+        finished: oneshot::Sender<Result<Step, ServiceError>>,
     ) -> Self {
         let (batch, range) = (Arc::clone(&taken.batch), taken.range.clone());
         let rows = if let Todo::Open = todo { 0 } else { range.len() };
@@ -227,18 +228,24 @@ impl Run {
             if self.can_be_undone() && job.before.is_none() {
                 job.before = Some(job.piece.block.copy());
             }
-            let done = job.piece.block.advance(&self.todo, job.span, &mut job.out, slice);
+            let advanced = job.piece.block.advance(&self.todo, job.span, &mut job.out, slice);
             let mut jobs = self.lock();
-            if done {
-                jobs.done.push(job);
-                jobs.left -= 1;
-                if jobs.left == 0 {
-                    drop(jobs);
-                    self.conclude();
+            match advanced {
+                Ok(true) => {
+                    jobs.done.push(job);
+                    jobs.left -= 1;
+                    if jobs.left == 0 {
+                        drop(jobs);
+                        self.conclude();
+                        return Flow::Done;
+                    }
+                }
+                Ok(false) => jobs.waiting.push_back(job),
+                Err(fault) => {
+                    jobs.waiting.push_back(job);
+                    jobs.refuse(&self.batch, fault);
                     return Flow::Done;
                 }
-            } else {
-                jobs.waiting.push_back(job);
             }
             drop(jobs);
             if slice.is_over() {
@@ -280,7 +287,7 @@ impl Run {
             batch.owner.spawn(Once(Some(move || drop(past))));
         }
         // The caller may have gone.
-        let _ = finished.send(step);
+        let _ = finished.send(Ok(step));
     }
 
     /// Whether blocks are kept as they were before the call.
@@ -291,6 +298,22 @@ impl Run {
     /// Whether a caller that has gone leaves nothing done.
     fn can_be_given_up(&self) -> bool {
         matches!(self.todo, Todo::Open) || !self.batch.plan.has_quick_bots()
+    }
+}
+
+impl Jobs {
+    /// Gives the call up, since a bot has failed: the blocks go back as they were.
+    fn refuse(&mut self, batch: &Batch, BotFault { seat, what }: BotFault) {
+        self.given_up = true;
+        tracing::error!(batch_id = batch.id(), seat = seat.number(), what, "a bot failed");
+        if let Some(finished) = self.finished.take() {
+            // The caller may have gone.
+            let _ = finished.send(Err(ServiceError::BotFailed {
+                id: batch.id().to_owned(),
+                seat,
+                problem: what,
+            }));
+        }
     }
 }
 

@@ -71,7 +71,8 @@ impl Arena {
             None => Schedule::table(&self.table.seats),
         };
         // Whatever is seated where: the table is that of so many seats.
-        self.table.seats = schedule.line_ups[0].iter().map(|&entrant| schedule.entrants[entrant]).collect();
+        let around = schedule.line_ups[0].iter();
+        self.table.seats = around.map(|&entrant| schedule.entrants[entrant].clone()).collect();
         let table = self.table.table()?;
         let (ledger, known) = Ledger::open(self.out.as_deref(), &self.what(&schedule, &table))?;
         let played = self.play(&table, &schedule, ledger, known)?;

@@ -25,8 +25,8 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         private: settings.private,
         labels: settings.labels.clone(),
         spec_digest: arbiter.table().digest.to_string(),
-        state: match_state(summary.phase).into(),
-        close_reason: match summary.phase {
+        state: match_state(&summary.phase).into(),
+        close_reason: match &summary.phase {
             Phase::Closed(reason) => close_reason(reason).into(),
             Phase::Playing | Phase::Over => v1::CloseReason::Unspecified.into(),
         },
@@ -49,7 +49,7 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
     }
 }
 
-pub(crate) fn match_state(phase: Phase) -> v1::MatchState {
+pub(crate) fn match_state(phase: &Phase) -> v1::MatchState {
     match phase {
         Phase::Playing => v1::MatchState::Playing,
         Phase::Over => v1::MatchState::Over,
@@ -57,11 +57,11 @@ pub(crate) fn match_state(phase: Phase) -> v1::MatchState {
     }
 }
 
-fn close_reason(reason: CloseReason) -> v1::CloseReason {
+fn close_reason(reason: &CloseReason) -> v1::CloseReason {
     match reason {
         CloseReason::Host => v1::CloseReason::Host,
         CloseReason::Idle { .. } => v1::CloseReason::Idle,
-        CloseReason::BotFailed { .. } => v1::CloseReason::BotFailed,
+        CloseReason::BotFailed(_) => v1::CloseReason::BotFailed,
         CloseReason::ShuttingDown => v1::CloseReason::ShuttingDown,
     }
 }

@@ -65,7 +65,7 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("EpisodeNotOver", ServiceError::EpisodeNotOver { episode: 0 }),
         ("MatchClosed", ServiceError::MatchClosed { id: word() }),
         ("MatchExpired", ServiceError::MatchExpired { id: word(), seconds: 9 }),
-        ("BotFailed", ServiceError::BotFailed { id: word(), seat }),
+        ("BotFailed", ServiceError::BotFailed { id: word(), seat, problem: word() }),
         ("SeatBusy", ServiceError::SeatBusy { seat, limit: 16 }),
         ("RequestReused", ServiceError::RequestReused { request: uuid::Uuid::from_u128(7) }),
         ("CallerFull", ServiceError::CallerFull { what: "matches", limit: 7 }),

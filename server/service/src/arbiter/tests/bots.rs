@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use boardwire_bots::Choice;
+use boardwire_bots::{BotFault, Choice};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
@@ -103,6 +103,7 @@ async fn what_bots_and_substitutes_do_does_not_depend_on_when_others_act() {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Panics,
+    Refuses,
     ChoosesWhatIsIllegal,
 }
 
@@ -117,9 +118,10 @@ impl Round for Failing {
         self.1.first().map(|(seat, _)| *seat)
     }
 
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Result<bool, BotFault> {
         assert!(self.0 != Fault::Panics, "as the test wants it");
-        true
+        let fault = BotFault { seat: Seat::new(1), what: "it has no answer".to_owned() };
+        if self.0 == Fault::Refuses { Err(fault) } else { Ok(true) }
     }
 
     fn choices(self: Box<Self>) -> Vec<Choice> {
@@ -183,8 +185,13 @@ impl Play for Faulty {
 
 #[tokio::test]
 async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
-    for fault in [Fault::Panics, Fault::ChoosesWhatIsIllegal] {
+    for (fault, problem) in [
+        (Fault::Panics, "it panicked"),
+        (Fault::Refuses, "it has no answer"),
+        (Fault::ChoosesWhatIsIllegal, "action 255: "),
+    ] {
         for bot in [Bot::Random, Bot::Greedy { worlds: 1 }] {
+            let name = bot.to_string();
             let settings = settings(&[REMOTE, Player::Bot(bot)]);
             let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().owner(), 3));
             {
@@ -195,13 +202,16 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
             }
             arbiter.begin();
             let waiting = arbiter.observe(Seat::new(0), true, Extras::default()).await;
-            let failed = ServiceError::BotFailed { id: arbiter.id.clone(), seat: Seat::new(1) };
             // The agent was due from the beginning, unless the bot has failed before it looked.
             let ended = match waiting {
                 Ok(_) => arbiter.observe(Seat::new(0), false, Extras::default()).await.map(|_| ()),
                 Err(refused) => Err(refused),
             };
-            assert_eq!(ended, Err(failed), "{fault:?} {bot}");
+            let Err(ServiceError::BotFailed { id, seat, problem: told }) = ended else {
+                panic!("{fault:?} {name}: {ended:?}")
+            };
+            assert_eq!((id.as_str(), seat), (arbiter.id(), Seat::new(1)));
+            assert!(told.starts_with(problem), "{fault:?} {name}: {told}");
             assert!(matches!(arbiter.phase(), Phase::Closed(CloseReason::BotFailed { .. })));
         }
     }

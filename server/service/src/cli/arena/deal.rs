@@ -54,7 +54,8 @@ impl Deal {
         };
         let key = RngStream::new(seed, number).seed();
         for line_up in &schedule.line_ups {
-            let seated: Vec<Bot> = line_up.iter().map(|&entrant| schedule.entrants[entrant]).collect();
+            let seated: Vec<Bot> =
+                line_up.iter().map(|&entrant| schedule.entrants[entrant].clone()).collect();
             let Some(end) = bot_match(table, &seated, key, |_, _, _| Ok(!halted()))? else {
                 return Ok(None);
             };

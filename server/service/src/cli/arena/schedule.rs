@@ -22,7 +22,7 @@ impl Schedule {
         for bot in seats {
             let known = entrants.iter().position(|entrant| entrant == bot);
             around.push(known.unwrap_or_else(|| {
-                entrants.push(*bot);
+                entrants.push(bot.clone());
                 entrants.len() - 1
             }));
         }
