@@ -8,13 +8,17 @@ mod play;
 mod proto;
 mod serve;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
-use boardwire_bots::{Bot, Choice};
+use boardwire_bots::{Bot, Choice, UnknownBot};
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat};
+use boardwire_policy::{DEFAULT_PATIENCE, Policies};
 use clap::{Args, Parser, Subcommand};
 
 use crate::play::Play;
@@ -96,6 +100,36 @@ impl Catalogues {
     }
 }
 
+/// Networks that bots called `policy:NAME` play by.
+#[derive(Debug, Clone, Default, Args)]
+struct PolicyFiles {
+    /// Lets bots called `policy:NAME` play by the network of an ONNX file; may be repeated.
+    #[arg(long = "policy", value_name = "NAME=FILE", value_parser = pair)]
+    policies: Vec<(String, String)>,
+    /// A network whose evaluation takes longer than this many seconds is given up. [default: 10]
+    #[arg(long = "policy-timeout", value_name = "SECONDS")]
+    timeout: Option<u64>,
+}
+
+impl PolicyFiles {
+    /// What tells these files from others of the same names.
+    fn digests(&self) -> anyhow::Result<BTreeMap<&str, Vec<String>>> {
+        let mut digests: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (name, file) in &self.policies {
+            let bytes = std::fs::read(file).with_context(|| format!("policy {name}: {file}"))?;
+            digests.entry(name).or_default().push(blake3::hash(&bytes).to_string());
+        }
+        Ok(digests)
+    }
+
+    /// The policies of these files.
+    fn load(&self) -> anyhow::Result<Policies> {
+        let files = self.policies.iter().map(|(name, file)| (name.clone(), PathBuf::from(file)));
+        let patience = self.timeout.map_or(DEFAULT_PATIENCE, Duration::from_secs);
+        Ok(Policies::load(files, patience)?)
+    }
+}
+
 /// Splits `NAME=VALUE`.
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
@@ -108,8 +142,8 @@ struct BotTable {
     /// The game's id.
     game: String,
     /// A bot for every seat.
-    #[arg(long, value_delimiter = ',', default_value = "greedy,random")]
-    seats: Vec<Bot>,
+    #[arg(long, value_delimiter = ',', default_value = "greedy,random", value_parser = bot_name)]
+    seats: Vec<String>,
     /// The seed; the same seed gives the same matches.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -118,14 +152,27 @@ struct BotTable {
     options: Vec<(String, String)>,
     #[command(flatten)]
     catalogues: Catalogues,
+    #[command(flatten)]
+    policies: PolicyFiles,
 }
 
 impl BotTable {
-    /// Sets the table up.
-    fn table(&self) -> anyhow::Result<Arc<Table>> {
+    /// Sets up the table for so many seats, and bots of these names that could sit there.
+    fn set_up(&self, seats: usize, names: &[String]) -> anyhow::Result<(Arc<Table>, Vec<Bot>)> {
         let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = u32::try_from(self.seats.len())?;
-        Ok(Tables::new(self.catalogues.load()?).table(&self.game, seats, options)?)
+        let tables = Tables::new(self.catalogues.load()?).with_policies(self.policies.load()?);
+        let table = tables.table(&self.game, u32::try_from(seats)?, options)?;
+        let bots = names.iter().map(|name| tables.bot(&table, name)).collect::<Result<_, _>>()?;
+        Ok((table, bots))
+    }
+}
+
+/// Checks a bot's name, and shortens it where it says what goes without saying. Policies are looked up later.
+fn bot_name(name: &str) -> Result<String, UnknownBot> {
+    if name.starts_with("policy:") {
+        Ok(name.to_owned())
+    } else {
+        name.parse().map(|bot: Bot| bot.to_string())
     }
 }
 

@@ -21,6 +21,7 @@ use crate::arbiter::Player;
 use crate::edge::{self, Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::requests::RequestId;
+use crate::tables::{Table, Tables};
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
 fn token<T>(request: &Request<T>) -> Option<&str> {
@@ -62,14 +63,18 @@ fn request_id(
     Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
 }
 
-/// Who is to play at `seat`: a bot by its name, or whoever is called `remote` here.
-fn named(seat: usize, name: &str, remote: &str) -> Result<Player, ServiceError> {
+/// Who is to play at `seat` of a table: a bot by its name, or whoever is called `remote` here.
+fn named(
+    tables: &Tables,
+    table: &Table,
+    seat: usize,
+    name: &str,
+    remote: &str,
+) -> Result<Player, ServiceError> {
     if name == remote {
         return Ok(Player::Remote);
     }
-    name.parse().map(Player::Bot).map_err(|UnknownBot { given, expected }| ServiceError::UnknownBot {
-        seat,
-        given,
-        expected: format!("{remote}, {expected}"),
+    tables.bot(table, name).map(Player::Bot).map_err(|UnknownBot { given, expected }| {
+        ServiceError::UnknownBot { seat, given, expected: format!("{remote}, {expected}") }
     })
 }

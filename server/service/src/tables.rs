@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use boardwire_bots::{Bot, UnknownBot};
 use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{Digest, GameType, Loaded, Options, Provenance, SetupError, set_up};
+use boardwire_policy::Policies;
 
 use crate::error::ServiceError;
 use crate::play::Rules;
@@ -26,10 +28,11 @@ impl std::fmt::Debug for Table {
 /// Seats and options as they identify a table.
 type Key = (&'static str, u8, Vec<(&'static str, String)>);
 
-/// The games served, and the tables in use.
+/// The games served, the tables in use, and the policies that may play.
 #[derive(Debug)]
 pub struct Tables {
     registry: Registry,
+    policies: Policies,
     in_use: Mutex<BTreeMap<Key, Weak<Table>>>,
 }
 
@@ -48,7 +51,21 @@ impl Tables {
     /// Serves the games of a registry.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
-        Self { registry, in_use: Mutex::default() }
+        Self { registry, policies: Policies::default(), in_use: Mutex::default() }
+    }
+
+    /// With policies for bots to be named by.
+    #[must_use]
+    pub fn with_policies(self, policies: Policies) -> Self {
+        Self { policies, ..self }
+    }
+
+    /// The bot of this name, for a table.
+    ///
+    /// # Errors
+    /// No bot has this name, or none that could play there.
+    pub fn bot(&self, table: &Table, name: &str) -> Result<Bot, UnknownBot> {
+        Bot::named(name, |policy| self.policies.find(policy, table.rules.info(), table.digest))
     }
 
     /// The games, their catalogues loaded.

@@ -12,7 +12,11 @@ const MAY: &[(&str, &[&str])] = &[
     ("boardwire-bots", &["boardwire-kernel"]),
     ("boardwire-api", &[]),
     ("boardwire-agent", &["boardwire-api"]),
-    ("boardwire-server", &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel"]),
+    ("boardwire-policy", &["boardwire-bots", "boardwire-kernel"]),
+    (
+        "boardwire-server",
+        &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
+    ),
 ];
 
 /// All that the pure crates may use: no I/O, clock, thread or environment in any of them.

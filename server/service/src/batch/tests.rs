@@ -2,6 +2,7 @@
 
 mod line_ups;
 mod modes;
+mod policies;
 mod sequence;
 mod short;
 mod snapshots;

@@ -22,7 +22,7 @@ use self::deal::Deal;
 use self::ledger::Ledger;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
-use super::BotTable;
+use super::{BotTable, bot_name};
 use crate::tables::Table;
 
 /// Fewer deals than this prove nothing of how wide an interval is.
@@ -38,8 +38,8 @@ pub(super) struct Arena {
     #[command(flatten)]
     table: BotTable,
     /// Instead of one table, the tables at which every choice of `--at` of these bots meet.
-    #[arg(long, value_delimiter = ',', conflicts_with = "seats", requires = "at")]
-    field: Vec<Bot>,
+    #[arg(long, value_delimiter = ',', conflicts_with = "seats", requires = "at", value_parser = bot_name)]
+    field: Vec<String>,
     /// How many seats a table of the field has.
     #[arg(long, requires = "field")]
     at: Option<usize>,
@@ -65,17 +65,14 @@ struct Played {
 }
 
 impl Arena {
-    pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let schedule = match self.at {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),
         };
-        // Whatever is seated where: the table is that of so many seats.
-        let around = schedule.line_ups[0].iter();
-        self.table.seats = around.map(|&entrant| schedule.entrants[entrant].clone()).collect();
-        let table = self.table.table()?;
-        let (ledger, known) = Ledger::open(self.out.as_deref(), &self.what(&schedule, &table))?;
-        let played = self.play(&table, &schedule, ledger, known)?;
+        let (table, bots) = self.table.set_up(schedule.seats(), &schedule.entrants)?;
+        let (ledger, known) = Ledger::open(self.out.as_deref(), &self.what(&schedule, &table)?)?;
+        let played = self.play(&table, &schedule, &bots, ledger, known)?;
         anyhow::ensure!(!played.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&played.deals);
         if self.json {
@@ -87,16 +84,16 @@ impl Arena {
     }
 
     /// What is played: deals of nothing else are counted with those of this arena.
-    fn what(&self, schedule: &Schedule, table: &Table) -> Value {
-        let names: Vec<String> = schedule.entrants.iter().map(Bot::to_string).collect();
-        json!({
+    fn what(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Value> {
+        Ok(json!({
             "game": self.table.game,
             "spec_digest": table.rules.info().digest().to_string(),
             "seed": self.table.seed,
-            "bots": names,
+            "bots": schedule.entrants,
+            "policies": self.table.policies.digests()?,
             "line_ups": schedule.line_ups,
             "version": env!("CARGO_PKG_VERSION"),
-        })
+        }))
     }
 
     /// How many deals at most.
@@ -110,6 +107,7 @@ impl Arena {
         &self,
         table: &Arc<Table>,
         schedule: &Schedule,
+        bots: &[Bot],
         mut ledger: Ledger,
         known: BTreeMap<u64, Deal>,
     ) -> anyhow::Result<Played> {
@@ -121,7 +119,7 @@ impl Arena {
             let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
-                match Deal::play(table, schedule, self.table.seed, number, halted).transpose() {
+                match Deal::play(table, schedule, bots, self.table.seed, number, halted).transpose() {
                     // Whoever does not receive it any more does not want it.
                     Some(deal) => drop(finished.send(deal)),
                     None => return,
@@ -176,9 +174,9 @@ impl Arena {
     }
 
     fn as_json(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) -> Value {
-        let row = |(bot, standing): (&Bot, &Standing)| {
+        let row = |(bot, standing): (&String, &Standing)| {
             json!({
-                "bot": bot.to_string(),
+                "bot": bot,
                 "seats": standing.seats,
                 "share": standing.share,
                 "interval": [standing.interval.0, standing.interval.1],
@@ -211,7 +209,7 @@ impl Arena {
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
             println!(
                 "{:<16} {:>6.1}% {:>8.1}% to {:>5.1}% {:>11.1} {:>8.0}",
-                bot.to_string(),
+                bot,
                 100.0 * standing.share,
                 100.0 * standing.interval.0,
                 100.0 * standing.interval.1,

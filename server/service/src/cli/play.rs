@@ -17,14 +17,12 @@ pub(super) struct PlayOne {
 
 impl PlayOne {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let table = self.table.table()?;
-        let bots = &self.table.seats;
+        let (table, bots) = self.table.set_up(self.table.seats.len(), &self.table.seats)?;
         let info = table.rules.info();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        let names: Vec<String> = bots.iter().map(ToString::to_string).collect();
-        writeln!(out, "{} with {}, seed {}", info.id, names.join(", "), self.table.seed)?;
+        writeln!(out, "{} with {}, seed {}", info.id, self.table.seats.join(", "), self.table.seed)?;
         let mut owed = 0;
-        let end = bot_match(&table, bots, self.table.seed, |episode, seat, action| {
+        let end = bot_match(&table, &bots, self.table.seed, |episode, seat, action| {
             let now = episode.pending().len();
             if now > owed.max(1) || episode.ply() == 0 {
                 write!(out, "\n{}", episode.text(Viewer::Public))?;

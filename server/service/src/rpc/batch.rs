@@ -25,6 +25,7 @@ use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::secret;
+use crate::tables::{Table, Tables};
 
 /// Steps batches; the games are those of the matches.
 pub(crate) struct BatchPlane {
@@ -45,11 +46,7 @@ impl BatchService for BatchPlane {
         let caller = caller(&request);
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let plan = plan(&asked)?;
-        let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = asked.line_ups.first().map_or(0, |line_up| line_up.players.len());
-        let seats = u32::try_from(seats).unwrap_or(u32::MAX);
-        let table = self.matches.tables().table(&asked.game, seats, options)?;
+        let (table, plan) = plan(self.matches.tables(), &asked)?;
         let opening = Opening {
             plan,
             environments: asked.environments as usize,
@@ -149,25 +146,28 @@ fn message_bytes(asked: u32) -> usize {
     if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
 }
 
-/// How the environments of a new batch are to be played.
-fn plan(asked: &OpenBatchRequest) -> Result<Plan, ServiceError> {
+/// The table of a new batch, and how its environments are to be played.
+fn plan(tables: &Tables, asked: &OpenBatchRequest) -> Result<(Arc<Table>, Plan), ServiceError> {
     const MOST_LINE_UPS: usize = 1_024;
     let refuse = |value: String, expected| ServiceError::BadField { field: "line_ups", value, expected };
     let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
     if !(1..=MOST_LINE_UPS).contains(&count) {
         return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
     }
+    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&asked.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
     let line_up = |given: &v1::LineUp| {
         let words = || given.players.join(", ");
         if given.players.len() != seats {
             return Err(refuse(words(), format!("of {seats} seats each, as the first is")));
         }
-        let players = given.players.iter().enumerate().map(|(seat, name)| named(seat, name, LEARNER));
+        let players = given.players.iter().enumerate();
+        let players = players.map(|(seat, name)| named(tables, &table, seat, name, LEARNER));
         let players: Vec<Player> = players.collect::<Result<_, _>>()?;
         LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one learner each".to_owned()))
     };
     let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
-    Ok(Plan {
+    let plan = Plan {
         duplicate_deals: asked.duplicate_deals,
         reward: convert::reward(asked.reward)?,
         autoreset: convert::autoreset(asked.autoreset)?,
@@ -175,7 +175,8 @@ fn plan(asked: &OpenBatchRequest) -> Result<Plan, ServiceError> {
         skip_forced: asked.skip_forced,
         columns: convert::columns(asked.columns),
         ..Plan::of(line_ups)
-    })
+    };
+    Ok((table, plan))
 }
 
 /// Waits for room for the rows of `count` environments, all of them when it is 0.

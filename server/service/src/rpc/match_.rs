@@ -39,7 +39,12 @@ impl MatchService for MatchPlane {
         let caller = caller(&request);
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let players = asked.players.iter().enumerate().map(|(seat, name)| named(seat, name, "remote"));
+        let tables = self.0.tables();
+        let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
+        let table = tables.table(&asked.game, seats, options)?;
+        let players = asked.players.iter().enumerate();
+        let players = players.map(|(seat, name)| named(tables, &table, seat, name, "remote"));
         let settings = Settings {
             players: players.collect::<Result<_, _>>()?,
             seed: asked.seed,
@@ -50,9 +55,6 @@ impl MatchService for MatchPlane {
             private: asked.private,
             labels: asked.labels,
         };
-        let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
-        let table = self.0.tables().table(&asked.game, seats, options)?;
         let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
         let arbiter = self.0.create(id, origin, table, settings).await?;
         tracing::info!(match_id = arbiter.id(), game = asked.game, players = ?asked.players, "match created");

@@ -41,6 +41,7 @@ impl Deal {
     pub(super) fn play(
         table: &Table,
         schedule: &Schedule,
+        bots: &[Bot],
         seed: u64,
         number: u64,
         halted: impl Fn() -> bool,
@@ -54,8 +55,7 @@ impl Deal {
         };
         let key = RngStream::new(seed, number).seed();
         for line_up in &schedule.line_ups {
-            let seated: Vec<Bot> =
-                line_up.iter().map(|&entrant| schedule.entrants[entrant].clone()).collect();
+            let seated: Vec<Bot> = line_up.iter().map(|&entrant| bots[entrant].clone()).collect();
             let Some(end) = bot_match(table, &seated, key, |_, _, _| Ok(!halted()))? else {
                 return Ok(None);
             };

@@ -1,7 +1,5 @@
 //! Who meets whom: every table of a field, every deal from every seat.
 
-use boardwire_bots::Bot;
-
 /// The tables at which the entrants of an arena meet.
 ///
 /// Each deal is played at every table once for each way round that it can be seated, so that luck of the deal and of
@@ -9,15 +7,15 @@ use boardwire_bots::Bot;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Schedule {
     /// The entrants, each once.
-    pub(super) entrants: Vec<Bot>,
+    pub(super) entrants: Vec<String>,
     /// The entrant at each seat, a row for each table and way round.
     pub(super) line_ups: Vec<Vec<usize>>,
 }
 
 impl Schedule {
     /// One table, with these bots around it; the same bot may sit there more than once.
-    pub(super) fn table(seats: &[Bot]) -> Self {
-        let mut entrants: Vec<Bot> = Vec::new();
+    pub(super) fn table(seats: &[String]) -> Self {
+        let mut entrants: Vec<String> = Vec::new();
         let mut around = Vec::new();
         for bot in seats {
             let known = entrants.iter().position(|entrant| entrant == bot);
@@ -33,7 +31,7 @@ impl Schedule {
     ///
     /// # Errors
     /// When an entrant is named twice, or there are too few.
-    pub(super) fn field(entrants: &[Bot], seats: usize) -> anyhow::Result<Self> {
+    pub(super) fn field(entrants: &[String], seats: usize) -> anyhow::Result<Self> {
         for (at, bot) in entrants.iter().enumerate() {
             anyhow::ensure!(!entrants[..at].contains(bot), "`{bot}` is in the field twice");
         }
@@ -85,8 +83,8 @@ fn choose(all: usize, count: usize, chosen: &mut Vec<usize>, found: &mut Vec<Vec
 mod tests {
     use super::*;
 
-    fn bots(names: &[&str]) -> Vec<Bot> {
-        names.iter().map(|name| name.parse().expect("a bot")).collect()
+    fn bots(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
     }
 
     #[test]

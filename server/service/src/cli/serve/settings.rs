@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{Address, LogFormat};
 use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
-use crate::cli::{Catalogues, pair};
+use crate::cli::{Catalogues, PolicyFiles, pair};
 use crate::edge::Bounds;
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
@@ -91,13 +91,24 @@ pub(super) struct Settings {
     #[arg(long, env = "BOARDWIRE_LOG_LEVEL")]
     pub(super) log_level: Option<String>,
     /// Plays a game with the components of a file instead of those built in; may be repeated.
-    #[arg(long, value_name = "GAME=FILE", value_parser = catalogue)]
+    #[arg(long, value_name = "GAME=FILE", value_parser = paired)]
     catalogue: Vec<String>,
+    /// Lets bots called `policy:NAME` play by the network of an ONNX file; may be repeated.
+    #[arg(long, value_name = "NAME=FILE", value_parser = paired)]
+    policy: Vec<String>,
+    /// A network whose evaluation takes longer than this many seconds is given up. [default: 10]
+    #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_POLICY_TIMEOUT")]
+    policy_timeout: Option<u64>,
 }
 
-/// Checks that a catalogue is given as a pair; a file cannot, so it is split later.
-fn catalogue(text: &str) -> Result<String, String> {
+/// Checks that a name is given with its value; a file cannot, so it is split later.
+fn paired(text: &str) -> Result<String, String> {
     pair(text).map(|_| text.to_owned())
+}
+
+/// The same, split.
+fn pairs(texts: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    texts.iter().map(|text| pair(text).map_err(anyhow::Error::msg)).collect()
 }
 
 impl Settings {
@@ -137,6 +148,8 @@ impl Settings {
             log: self.log.or(file.log),
             log_level: self.log_level.or(file.log_level),
             catalogue: if self.catalogue.is_empty() { file.catalogue } else { self.catalogue },
+            policy: if self.policy.is_empty() { file.policy } else { self.policy },
+            policy_timeout: self.policy_timeout.or(file.policy_timeout),
         }
     }
 
@@ -155,9 +168,10 @@ impl Settings {
 
     /// The matches of a server with these settings, whose bots think in `pool`.
     pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<Matches> {
-        let catalogues = self.catalogue.iter().map(|text| pair(text).map_err(anyhow::Error::msg));
-        let catalogues = Catalogues { catalogues: catalogues.collect::<anyhow::Result<_>>()? };
-        Ok(Matches::new(Tables::new(catalogues.load()?), self.match_limits(), Arc::clone(pool)))
+        let catalogues = Catalogues { catalogues: pairs(&self.catalogue)? };
+        let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
+        let tables = Tables::new(catalogues.load()?).with_policies(policies.load()?);
+        Ok(Matches::new(tables, self.match_limits(), Arc::clone(pool)))
     }
 
     fn match_limits(&self) -> matches::Limits {
@@ -210,6 +224,7 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use boardwire_policy::DEFAULT_PATIENCE;
     use clap::Parser;
 
     use super::*;
@@ -301,6 +316,7 @@ mod tests {
             ("max-environments", batches.environments.to_string()),
             ("max-environments-per-caller", batches.per_caller.to_string()),
             ("idle-timeout", batches.idle.as_secs().to_string()),
+            ("policy-timeout", DEFAULT_PATIENCE.as_secs().to_string()),
         ] {
             let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
             let help = argument.and_then(clap::Arg::get_help).expect("a flag with help").to_string();

@@ -1,0 +1,92 @@
+//! What a file of a network must hold.
+
+use std::path::Path;
+
+use rten::{DataType, Dimension, ModelOptions, NodeId, OpRegistry, Value, ValueType, op_registry};
+
+/// The name of the input: views as they are sent, `uint8 [rows, bytes]`.
+const INPUT: &str = "view";
+/// The name of the output: `float [rows, actions]`; the greater, the better.
+const OUTPUT: &str = "logits";
+
+/// A network that reads views of one table and values its actions.
+pub(crate) struct Model {
+    graph: rten::Model,
+    input: NodeId,
+    output: NodeId,
+    /// The digest of the facts of its table.
+    pub(crate) spec: String,
+    /// How many bytes a view has.
+    pub(crate) view_bytes: usize,
+}
+
+/// What networks are made of: nothing that draws at random, so that a network repeats, and nothing that loops, so that it
+/// ends. All operators there are would take the linker minutes more.
+#[rustfmt::skip]
+fn operators() -> OpRegistry {
+    op_registry!(
+        Abs, Add, And, ArgMax, ArgMin, AveragePool, BatchNormalization, Cast, CastLike, Ceil, Clip, Concat, ConstantOfShape, Conv,
+        CumSum, Div, Einsum, Elu, Equal, Erf, Exp, Expand, Flatten, Floor, Gather, GatherElements, GatherND, Gelu, Gemm,
+        GlobalAveragePool, Greater, GreaterOrEqual, HardSigmoid, HardSwish, Identity, IsNaN, LayerNormalization, LeakyRelu, Less,
+        LessOrEqual, Log, LogSoftmax, MatMul, Max, MaxPool, Mean, Min, Mod, Mul, Neg, Not, OneHot, Or, PRelu, Pad, Pow, Range,
+        Reciprocal, ReduceL2, ReduceLogSumExp, ReduceMax, ReduceMean, ReduceMin, ReduceProd, ReduceSum, ReduceSumSquare, Relu,
+        Reshape, Round, ScatterElements, ScatterND, Shape, Sigmoid, Sign, Size, Slice, Softmax, Softplus, Softsign, Split, Sqrt,
+        Squeeze, Sub, Sum, Tanh, Tile, TopK, Transpose, Trilu, Unsqueeze, Where, Xor
+    )
+}
+
+impl Model {
+    /// Reads a file.
+    pub(crate) fn load(file: &Path) -> Result<Self, String> {
+        let model = ModelOptions::with_ops(operators())
+            .load_file(file)
+            .map_err(|error| format!("no network can be read: {error}"))?;
+        let stated = |key: &str, expected: &str| {
+            let value = model.metadata().get(key);
+            value.map(str::to_owned).ok_or_else(|| format!("its metadata lacks `{key}`: {expected}"))
+        };
+        let spec = stated("boardwire.spec", "the spec digest of its table, 64 hexadecimal digits")?;
+        if spec.len() != 64 || !spec.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(format!("`boardwire.spec` is a spec digest, 64 hexadecimal digits, not `{spec}`"));
+        }
+        for (key, expected) in [("boardwire.encoding", "bytes"), ("boardwire.outputs", OUTPUT)] {
+            let value = stated(key, &format!("it must be `{expected}`"))?;
+            if value != expected {
+                return Err(format!("`{key}` is `{expected}`, not `{value}`"));
+            }
+        }
+        let [input] = model.input_ids() else {
+            return Err(format!("it has {} inputs; `{INPUT}` is all there is", model.input_ids().len()));
+        };
+        let shape = "is `uint8 [rows, bytes]` with any number of rows";
+        let info = model.node_info(*input).ok_or("its input is not described")?;
+        if info.name() != Some(INPUT) {
+            return Err(format!("its input is named `{INPUT}`, not `{}`", info.name().unwrap_or_default()));
+        }
+        if info.dtype() != Some(ValueType::Tensor(DataType::UInt8)) {
+            return Err(format!("the input `{INPUT}` {shape}, not of {:?}", info.dtype()));
+        }
+        let view_bytes = match info.shape().as_deref() {
+            Some([Dimension::Symbolic(_), Dimension::Fixed(bytes)]) => *bytes,
+            other => return Err(format!("the input `{INPUT}` {shape}, not {other:?}")),
+        };
+        let name = |id: &&NodeId| model.node_info(**id).and_then(|info| info.name()) == Some(OUTPUT);
+        let output = model.output_ids().iter().find(name);
+        let output = *output.ok_or_else(|| format!("it has no output named `{OUTPUT}`"))?;
+        Ok(Self { input: *input, output, spec, view_bytes, graph: model })
+    }
+
+    /// Evaluates rows of views; gives the logits row by row, and how many there are of each.
+    pub(crate) fn logits(&self, views: Vec<u8>) -> Result<(Vec<f32>, usize), String> {
+        let rows = views.len() / self.view_bytes;
+        let views = Value::from_shape([rows, self.view_bytes], views).map_err(|error| error.to_string())?;
+        let run = self.graph.run_n(vec![(self.input, views.into())], [self.output], None);
+        let [logits] = run.map_err(|error| format!("it cannot be evaluated: {error}"))?;
+        let kind = logits.dtype();
+        match logits.into_shape_vec::<f32, 2>() {
+            Ok(([given, actions], logits)) if given == rows && actions > 0 => Ok((logits, actions)),
+            Ok((shape, _)) => Err(format!("`{OUTPUT}` of {rows} rows is [{rows}, actions], not {shape:?}")),
+            Err(_) => Err(format!("`{OUTPUT}` is `float [rows, actions]`, not {kind:?} of another shape")),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Networks that play: ONNX files that an operator has registered under names, for bots called `policy:NAME`.
+//!
+//! What a file must hold is told in `docs/policies.md`. A name may stand for several files, each for a table of its own.
+
+mod file;
+mod network;
+mod preference;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+mod workers;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boardwire_bots::Policy;
+use boardwire_kernel::{Digest, GameInfo};
+use thiserror::Error;
+
+use crate::file::Model;
+use crate::network::Network;
+use crate::workers::Workers;
+
+/// How long an evaluation may take when nobody says otherwise.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
+/// The most bytes of a name.
+const MOST_NAME_BYTES: usize = 63;
+
+/// A file cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("policy {name}: {file}: {problem}", file = .file.display())]
+pub struct PolicyError {
+    /// The name it was to have.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it, and what would be right.
+    pub problem: String,
+}
+
+/// The policies that are registered.
+#[derive(Debug, Default)]
+pub struct Policies {
+    by_name: BTreeMap<String, Vec<Arc<Network>>>,
+}
+
+impl Policies {
+    /// Reads the networks of these names from these files, and evaluates each once. An evaluation may take as long as
+    /// `patience`: one that takes longer is given up.
+    ///
+    /// # Errors
+    /// The first file that is no network that could play, and why.
+    pub fn load(
+        files: impl IntoIterator<Item = (String, PathBuf)>,
+        patience: Duration,
+    ) -> Result<Self, PolicyError> {
+        let workers = Arc::new(Workers::new(patience));
+        let mut by_name: BTreeMap<String, Vec<Arc<Network>>> = BTreeMap::new();
+        for (name, file) in files {
+            let own = by_name.entry(name.clone()).or_default();
+            let network = checked(&name)
+                .and_then(|()| Model::load(&file))
+                .and_then(|model| Network::new(name.clone(), model, Arc::clone(&workers)))
+                .and_then(|network| {
+                    let spec = network.spec();
+                    if own.iter().any(|known| known.spec() == spec) {
+                        return Err(format!("a file of this name reads the table {spec} already"));
+                    }
+                    Ok(network)
+                });
+            own.push(network.map_err(|problem| PolicyError { name, file, problem })?);
+        }
+        Ok(Self { by_name })
+    }
+
+    /// The policy of this name that plays a table, whose facts have this digest.
+    ///
+    /// # Errors
+    /// The names there are, if it is none of them; what else the network was made for.
+    pub fn find(&self, name: &str, table: &GameInfo, digest: Digest) -> Result<Arc<dyn Policy>, String> {
+        let spec = digest.to_string();
+        let fits =
+            |networks: &[Arc<Network>]| networks.iter().find(|network| network.spec() == spec).cloned();
+        let Some(networks) = self.by_name.get(name) else {
+            let known = self.by_name.iter().filter(|(_, networks)| fits(networks).is_some());
+            let known: Vec<String> = known.map(|(name, _)| format!("policy:{name}")).collect();
+            return Err(match (known.is_empty(), self.by_name.is_empty()) {
+                (false, _) => known.join(", "),
+                (true, false) => "no policy: none that is registered reads this table".to_owned(),
+                (true, true) => "no policy: none is registered".to_owned(),
+            });
+        };
+        let Some(network) = fits(networks) else {
+            let own: Vec<&str> = networks.iter().map(|network| network.spec()).collect();
+            return Err(format!(
+                "policies that read spec digest {spec}; `policy:{name}` reads {}",
+                own.join(", ")
+            ));
+        };
+        let (bytes, actions) = (table.layout.bytes(), table.actions.count());
+        if network.shape() != (bytes, actions) {
+            let (own_bytes, own_actions) = network.shape();
+            return Err(format!(
+                "policies that read {bytes} bytes and value {actions} actions; `policy:{name}` states the spec \
+                 digest of this table, but reads {own_bytes} bytes and values {own_actions} actions"
+            ));
+        }
+        Ok(network)
+    }
+
+    /// The names, ascending.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+}
+
+/// Refuses names that could not be told from what follows them.
+fn checked(name: &str) -> Result<(), String> {
+    let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
+    if (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(known) {
+        return Ok(());
+    }
+    Err(format!("a name is 1 to {MOST_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`, not `{name}`"))
+}

@@ -1,0 +1,207 @@
+//! A network that many deciders ask at once.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use boardwire_bots::{Policy, Preference, Question};
+use boardwire_kernel::ActionSet;
+
+use crate::file::Model;
+use crate::preference::preference;
+use crate::workers::{Lost, Workers};
+
+/// Rows that are evaluated at once, always: with fewer, or more, sums could be added up in another order, and an answer
+/// would depend on who else asks.
+const TILE: usize = 16;
+
+/// A network with the questions that it has been asked.
+///
+/// Whoever needs an answer evaluates the oldest questions, whosever they are, until it has been given its own. So no
+/// thread waits for others to ask, and none evaluates fewer questions than there are.
+pub(crate) struct Network {
+    name: String,
+    model: Arc<Model>,
+    actions: usize,
+    workers: Arc<Workers>,
+    /// Questions nobody evaluates yet; those who asked may have gone.
+    waiting: Mutex<VecDeque<Weak<Row>>>,
+    /// Some have been answered.
+    answered: Condvar,
+    /// Evaluations that have taken too long, and may still go on.
+    late: Mutex<Vec<Weak<()>>>,
+}
+
+/// One question.
+struct Row {
+    view: Vec<u8>,
+    legal: ActionSet,
+    answer: OnceLock<Answer>,
+}
+
+type Answer = Result<Preference, String>;
+
+/// A question, in the hands of whoever asked it.
+struct Asked {
+    network: Arc<Network>,
+    row: Arc<Row>,
+}
+
+impl Network {
+    /// Evaluates the model once, and takes it if it could play.
+    pub(crate) fn new(name: String, model: Model, workers: Arc<Workers>) -> Result<Arc<Self>, String> {
+        let mut network = Self {
+            name,
+            model: Arc::new(model),
+            actions: 0,
+            workers,
+            waiting: Mutex::default(),
+            answered: Condvar::new(),
+            late: Mutex::default(),
+        };
+        (_, network.actions) = network.logits(vec![0; TILE * network.model.view_bytes])?;
+        Ok(Arc::new(network))
+    }
+
+    /// The digest of the table that it reads.
+    pub(crate) fn spec(&self) -> &str {
+        &self.model.spec
+    }
+
+    /// How many bytes it reads, and how many actions it values.
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        (self.model.view_bytes, self.actions)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Weak<Row>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the oldest questions to be evaluated; those that nobody asks any more are passed over.
+    fn take(&self) -> Vec<Arc<Row>> {
+        let mut waiting = self.lock();
+        std::iter::from_fn(|| waiting.pop_front()).filter_map(|row| row.upgrade()).take(TILE).collect()
+    }
+
+    fn evaluate(&self, rows: &[Arc<Row>]) {
+        let _answering = Answering { network: self, rows };
+        let mut views = Vec::with_capacity(TILE * self.model.view_bytes);
+        for row in rows {
+            views.extend_from_slice(&row.view);
+        }
+        views.resize(TILE * self.model.view_bytes, 0);
+        match self.logits(views) {
+            Ok((logits, actions)) if actions == self.actions => {
+                for (row, logits) in rows.iter().zip(logits.chunks_exact(actions)) {
+                    row.give(preference(logits, row.legal).map_err(|problem| self.failed(&problem)));
+                }
+            }
+            // The guard gives the answers.
+            Ok(_) => {}
+            Err(problem) => rows.iter().for_each(|row| row.give(Err(self.failed(&problem)))),
+        }
+    }
+
+    fn failed(&self, problem: &str) -> String {
+        format!("policy `{}`: {problem}", self.name)
+    }
+
+    /// Evaluates a tile of views.
+    fn logits(&self, views: Vec<u8>) -> Result<(Vec<f32>, usize), String> {
+        let slow = || format!("an evaluation takes longer than {:?}", self.workers.patience());
+        if self.is_late() {
+            return Err(slow());
+        }
+        let (model, held) = (Arc::clone(&self.model), Arc::new(()));
+        let running = Arc::downgrade(&held);
+        let run = self.workers.run(move || {
+            let logits = model.logits(views);
+            drop(held);
+            logits
+        });
+        match run {
+            Ok(logits) => logits,
+            Err(Lost::Panicked) => Err("its evaluation panicked".to_owned()),
+            Err(Lost::Late) => {
+                self.late.lock().unwrap_or_else(PoisonError::into_inner).push(running);
+                Err(slow())
+            }
+        }
+    }
+
+    /// Whether an evaluation goes on that nobody waits for any more.
+    fn is_late(&self) -> bool {
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        late.retain(|running| running.strong_count() > 0);
+        !late.is_empty()
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Network({})", self.name)
+    }
+}
+
+impl Policy for Network {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ask(self: Arc<Self>, view: Vec<u8>, legal: ActionSet) -> Box<dyn Question> {
+        let row = Arc::new(Row { view, legal, answer: OnceLock::new() });
+        self.lock().push_back(Arc::downgrade(&row));
+        Box::new(Asked { network: self, row })
+    }
+}
+
+impl Row {
+    fn give(&self, answer: Answer) {
+        // Only whoever has taken the row gives it an answer, and once.
+        let _ = self.answer.set(answer);
+    }
+}
+
+impl Question for Asked {
+    /// Evaluates one tile at most.
+    fn advance(&mut self) -> Result<Option<Preference>, String> {
+        if self.row.answer.get().is_none() {
+            let rows = self.network.take();
+            if rows.is_empty() {
+                self.wait();
+            } else {
+                self.network.evaluate(&rows);
+            }
+        }
+        self.row.answer.get().cloned().transpose()
+    }
+}
+
+impl Asked {
+    /// Waits until another thread, which has taken the row, has given it its answer.
+    fn wait(&self) {
+        let mut waiting = self.network.lock();
+        while self.row.answer.get().is_none() {
+            waiting = self.network.answered.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Rows that are being evaluated: none is left without an answer, whatever happens.
+struct Answering<'a> {
+    network: &'a Network,
+    rows: &'a [Arc<Row>],
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        self.rows.iter().for_each(|row| row.give(Err(self.network.failed("its evaluation was lost"))));
+        // Whoever waits has looked for its answer with the lock held.
+        let waiting = self.network.lock();
+        self.network.answered.notify_all();
+        drop(waiting);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! From logits to what a bot chooses by: whole numbers, so that choosing is exact.
+
+use boardwire_bots::Preference;
+use boardwire_kernel::ActionSet;
+
+/// The weight of the best action: 256 of them stay within 32 bits.
+const BEST: f64 = (1 << 23) as f64;
+
+/// What the logits of all actions say of those that may be chosen: the softmax over these.
+///
+/// An action of 24 million to one against is not chosen any more. A logit of minus infinity says that an action never is.
+pub(crate) fn preference(logits: &[f32], legal: ActionSet) -> Result<Preference, String> {
+    let mut best: Option<(u8, f32)> = None;
+    for action in legal {
+        let logit = logits[usize::from(action)];
+        if logit.is_nan() || logit == f32::INFINITY {
+            return Err(format!("it gave {logit} for action {action}"));
+        }
+        if best.is_none_or(|(_, most)| logit > most) {
+            best = Some((action, logit));
+        }
+    }
+    match best {
+        Some((best, most)) if most > f32::NEG_INFINITY => {
+            let weight = |action: u8| {
+                let behind = f64::from(logits[usize::from(action)]) - f64::from(most);
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 2²³")]
+                let weight = (behind.exp() * BEST).round() as u32;
+                weight
+            };
+            Ok(Preference { best, weights: legal.iter().map(weight).collect() })
+        }
+        Some(_) | None => Err("it gave minus infinity for every legal action".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legal_actions_weigh_as_their_softmax_says() {
+        let legal = ActionSet::from_iter([1_u8, 2, 4]);
+        let logits = [9.0, 2.0_f32.ln(), 0.0, f32::NAN, f32::NEG_INFINITY];
+        let weights = vec![1 << 23, 1 << 22, 0];
+        assert_eq!(preference(&logits, legal), Ok(Preference { best: 1, weights }));
+        let all: ActionSet = (0..=255_u8).collect();
+        let flat = preference(&[-3.0; 256], all).expect("they are numbers");
+        assert_eq!((flat.best, flat.weights.iter().sum::<u32>()), (0, 1 << 31));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        let legal = ActionSet::from_iter([0_u8, 1]);
+        for (logits, problem) in [
+            ([0.0, f32::NAN], "it gave NaN for action 1"),
+            ([f32::INFINITY, 0.0], "it gave inf for action 0"),
+            ([f32::NEG_INFINITY; 2], "it gave minus infinity for every legal action"),
+        ] {
+            assert_eq!(preference(&logits, legal), Err(problem.to_owned()));
+        }
+    }
+}

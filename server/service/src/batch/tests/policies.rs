@@ -1,0 +1,100 @@
+//! Networks as opponents.
+
+use std::time::Duration;
+
+use boardwire_kernel::GameInfo;
+use boardwire_policy::{Policies, testkit::Linear};
+
+use super::*;
+
+/// The table of a game, and a plan in which `policy:lion` plays by a network that `change` has changed.
+fn with_policy(
+    game: &str,
+    names: &[&str],
+    change: impl Fn(Linear, &GameInfo) -> Linear,
+) -> (Arc<Table>, Plan) {
+    let table = table(game, u32::try_from(names.len()).expect("few"));
+    let info = table.rules.info();
+    let network = Linear::new(&table.digest.to_string(), info.layout.bytes(), info.actions.count());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("lion.onnx");
+    std::fs::write(&file, change(network, info).onnx()).expect("a file");
+    let policies = Policies::load([("lion".to_owned(), file)], Duration::from_mins(1)).expect("it can play");
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let tables = Tables::new(registry).with_policies(policies);
+    let player = |name: &&str| match *name {
+        "learner" => Player::Remote,
+        bot => Player::Bot(tables.bot(&table, bot).expect("a bot")),
+    };
+    let line_up = LineUp::of(names.iter().map(player).collect()).expect("a learner");
+    let plan = Plan { line_ups: vec![line_up], ..plan(&["learner", "random"]) };
+    (table, plan)
+}
+
+#[test]
+fn environments_do_not_depend_on_who_else_asks_the_policy() {
+    for game in Registry::IDS {
+        let names = ["learner", "policy:lion", "policy:lion:argmax"];
+        let (table, plan) = with_policy(game, &names, |network, _| network.uneven(1));
+        for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
+            let plan = Plan { autoreset, ..plan.clone() };
+            let whole = history(&open(&table, &plan, 150, 5, 1), 40);
+            assert_eq!(whole, history(&open(&table, &plan, 150, 5, 2), 40), "{game}: two threads");
+            let thirds: Vec<_> =
+                (0..3).flat_map(|part| history(&open(&table, &plan, 50, 5 + 50 * part, 2), 40)).collect();
+            assert_eq!(whole, thirds, "{game}: three batches of 50");
+            let one = |number: u64| history(&open(&table, &plan, 1, 5 + number, 1), 40).remove(0);
+            assert_eq!(whole[..10], (0..10).map(one).collect::<Vec<_>>(), "{game}: batches of one");
+            assert_ne!(whole[0], whole[1]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_policy_plays_in_a_batch_as_in_a_match() {
+    let line_ups: [&[&str]; 3] = [
+        &["learner", "policy:lion"],
+        &["policy:lion:argmax", "learner"],
+        &["random", "greedy:2", "learner", "policy:lion"],
+    ];
+    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
+        let (table, plan) = with_policy(game, names, |network, _| network.uneven(2));
+        plays_as_a_match_does(table, plan).await;
+    }
+}
+
+/// A network that values every action by the round, so high that from the second on it is no number any more.
+#[test]
+fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
+    let (table, plan) = with_policy("faraway", &["learner", "policy:lion"], |mut network, info| {
+        let mut fields = info.layout.with_offsets();
+        let (round, _) = fields.find(|(_, field)| field.name == "round").expect("it has rounds");
+        let actions = network.bias.len();
+        network.weights[round * actions..][..actions].fill(3e38);
+        network
+    });
+    let (batch, good) =
+        (open(&table, &plan, 100, 0, 2), open(&table, &super::plan(&["learner", "random"]), 1, 0, 2));
+    let mut shown = reset(&batch);
+    let key = SnapshotKey::derive(b"a secret");
+    let refused = loop {
+        let before = wait(batch.save(&key, &[])).expect("it is saved");
+        match step(&batch, choices(&shown, 0, 0)) {
+            Ok(next) => shown = next,
+            Err(refused) => {
+                assert_eq!(wait(batch.save(&key, &[])).expect("it is saved"), before);
+                break refused;
+            }
+        }
+    };
+    let problem = "policy `lion`: it gave inf for action ";
+    let ServiceError::BotFailed { id, seat, problem: told } = &refused else { panic!("{refused}") };
+    assert_eq!((id.as_str(), seat.number()), ("b", 1));
+    assert!(told.starts_with(problem), "{told}");
+    let again = step(&batch, choices(&shown, 0, 0)).expect_err("nothing has changed");
+    assert!(matches!(again, ServiceError::BotFailed { .. }), "{again}");
+    // Others go on, and so does this batch once it is reset.
+    reset(&good);
+    let shown = reset(&batch);
+    step(&batch, choices(&shown, 0, 0)).expect("the first round is still fine");
+}
