@@ -27,11 +27,14 @@ export CARGO_TARGET_DIR=$out/build CARGO_PROFILE_DEV_DEBUG=false GAME=$game
 host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 export "CARGO_TARGET_${host}_RUNNER=$PWD/tools/bounded.sh"
 
-# Only what differs is copied, so that an unchanged file is not compiled again.
+# Only what differs is copied, so that an unchanged file is not compiled again; what is there no more goes.
 git ls-files -co --exclude-standard | while IFS= read -r file; do
-    [ -f "$file" ] || continue
+    [ ! -f "$file" ] || echo "$file"
+done | sort >"$out/files.txt"
+while IFS= read -r file; do
     cmp -s "$file" "$out/tree/$file" || { mkdir -p "$out/tree/$(dirname "$file")" && cp "$file" "$out/tree/$file"; }
-done
+done <"$out/files.txt"
+(cd "$out/tree" && find . -type f -printf '%P\n' | sort | comm -13 ../files.txt - | xargs -r -d '\n' rm --)
 cd "$out/tree"
 
 files=()
