@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def test_it_goes_on_until_intervals_are_narrow() -> None:
 
 
 def test_a_field_meets_in_pairs_and_is_rated() -> None:
-    found = figures("faraway", "--field", "random,greedy:1,mc:8", "--at", "2", "--matches", "120")
+    found = figures("faraway", "--field", "random,greedy:1,mc:40", "--at", "2", "--matches", "120")
     assert (found["deals"], found["matches"]) == (20, 120)
     ratings = [bot["rating"] for bot in found["bots"]]
     assert sum(ratings) == pytest.approx(0, abs=1e-6)
@@ -102,12 +103,60 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
         (["faraway", "--field", "greedy,random", "--at", "3"], 1, "makes no table of 3 seats"),
         (["faraway", "--field", "greedy,random"], 2, "--at"),
         (["faraway", "--matches", "0"], 2, "1.."),
+        (["faraway", "--agent", "me=true"], 1, "no seat is `agent:me`"),
+        (["faraway", "--seats", "agent:me,greedy", "--agent", "me=false"], 1, "agent:me has ended with"),
+        (["faraway", "--seats", "agent:me,greedy", "--listen", "nowhere"], 1, "cannot listen on nowhere"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: list[str], code: int, said: str) -> None:
     ended = arena(*arguments)
     assert (ended.returncode, ended.stdout) == (code, "")
     assert said in ended.stderr
+
+
+#: What plays the lowest of the legal actions in turn.
+AGENT = f"{sys.executable} {Path(__file__).with_name('agent.py')}"
+
+
+def test_agents_play_the_deals_that_bots_play(tmp_path: Path) -> None:
+    def deals(*arguments: str) -> list[dict[str, Any]]:
+        ledger = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
+        figures("faraway", "--field", *arguments, "--at", "2", "--out", str(ledger), "--seed", "5")
+        lines = [json.loads(line) for line in ledger.read_text().splitlines()[1:]]
+        return sorted(lines, key=lambda deal: deal["number"])[:4]
+
+    bots = deals("greedy,random", "--matches", "8")
+    agents = deals("greedy,random,agent:me", "--agent", f"me={AGENT}", "--matches", "24")
+    assert [deal["number"] for deal in agents] == [0, 1, 2, 3]
+    # How often greedy was before random: these matches are the same.
+    assert [deal["ahead"][0][1] for deal in agents] == [deal["ahead"][0][1] for deal in bots]
+    assert all(sum(deal["ahead"][2]) + deal["ahead"][0][2] + deal["ahead"][1][2] == 8 for deal in agents)
+
+
+def test_agents_repeat_and_go_on_after_a_cut(tmp_path: Path) -> None:
+    common = ["faraway", "--seats", "agent:me,random,agent:me", "--agent", f"me={AGENT}", "--seed", "2"]
+    whole = figures(*common, "--matches", "9")
+    assert (whole["deals"], whole["matches"]) == (3, 9)
+    assert [bot["bot"] for bot in whole["bots"]] == ["agent:me", "random"]
+    ledger = tmp_path / "deals.jsonl"
+    figures(*common, "--matches", "3", "--out", str(ledger))
+    assert figures(*common, "--matches", "9", "--out", str(ledger)) == whole
+
+
+def test_whoever_is_invited_may_play() -> None:
+    command = [str(find_binary()), "arena", "faraway", "--seats", "agent:me,random", "--matches", "6"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        agents: list[subprocess.Popen[bytes]] = []
+        while len(agents) < 2:
+            line = running.stderr.readline()
+            assert line, "it has ended"
+            if line.startswith("invitation for agent:me: "):
+                agents.append(subprocess.Popen([*AGENT.split(), *line.split(": ")[1].split()]))
+        said, _ = running.communicate(timeout=60)
+        assert [agent.wait(timeout=60) for agent in agents] == [0, 0]
+    assert running.returncode == 0
+    assert "6 matches of faraway at 2 seats" in said
 
 
 def test_another_arenas_file_is_left_alone(tmp_path: Path) -> None:

@@ -8,16 +8,13 @@ mod proxy;
 mod scenario;
 
 use std::collections::BTreeMap;
-use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use boardwire_kernel::{Digest, Seat};
-use tokio::io::AsyncReadExt as _;
-use tokio::process::{Child, ChildStderr, Command};
-use tokio::task::JoinHandle;
 
+use crate::agent::Agent;
 use crate::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Phase, Role};
 use crate::edge::Origin;
 use crate::error::ServiceError;
@@ -30,8 +27,6 @@ use scenario::{Trouble, Who};
 const LATENESS: Duration = Duration::from_millis(15);
 /// How long our own seat takes for its first decisions where others have to wait for it.
 const PAUSE: Duration = Duration::from_millis(1_500);
-/// The most bytes of an agent's error output that are shown: the last ones.
-const SHOWN: usize = 4_000;
 
 /// How an episode ended: with how many plies, in which position.
 pub(crate) type End = (u32, Digest);
@@ -103,7 +98,7 @@ impl Examiner {
         let mut said = vec![];
         let mut left = vec![];
         for (agent, _proxy) in agents {
-            let (status, words) = self.end(agent).await?;
+            let (status, words) = agent.end(self.limit).await?;
             left.push(status);
             said.extend(Some(words).filter(|words| !words.is_empty()));
         }
@@ -127,7 +122,7 @@ impl Examiner {
     /// An agent that nobody has invited must say so, and not wait for ever.
     async fn examine_refusal(&self) -> anyhow::Result<()> {
         let agent = self.start(&self.address, "00000000000000000000000000000000")?;
-        let (status, said) = self.end(agent).await?;
+        let (status, said) = agent.end(self.limit).await?;
         let status = status.context("nobody had invited it, and it did not end")?;
         anyhow::ensure!(!status.success(), "nobody had invited it, and it ended with 0");
         anyhow::ensure!(
@@ -138,43 +133,8 @@ impl Examiner {
     }
 
     fn start(&self, address: &str, code: &str) -> anyhow::Result<Agent> {
-        let [program, first @ ..] = self.command.as_slice() else { anyhow::bail!("there is no command") };
-        let mut command = Command::new(program);
-        command.args(first).args([address, code]).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::piped()).kill_on_drop(true);
-        let mut process = command.spawn().with_context(|| format!("`{program}` cannot be started"))?;
-        let errors = process.stderr.take().context("its standard error is piped")?;
-        Ok(Agent { process, words: tokio::spawn(listen(errors)) })
+        Agent::start(&self.command, address, code)
     }
-
-    /// Waits until an agent ends; gives how, none if it was killed, and what it said.
-    async fn end(&self, mut agent: Agent) -> anyhow::Result<(Option<ExitStatus>, String)> {
-        let ended = tokio::time::timeout(self.limit, agent.process.wait()).await;
-        let status = ended.ok().transpose()?;
-        if status.is_none() {
-            agent.process.kill().await?;
-        }
-        Ok((status, agent.words.await?))
-    }
-}
-
-/// The command as it was started for a seat.
-struct Agent {
-    process: Child,
-    /// What it says on standard error.
-    words: JoinHandle<String>,
-}
-
-/// Reads until the end, so that an agent may say as much as it likes; gives the last that it said.
-async fn listen(mut errors: ChildStderr) -> String {
-    let mut said = vec![];
-    let mut bytes = [0; 4 << 10];
-    // What cannot be read was not said.
-    while let Ok(read @ 1..) = errors.read(&mut bytes).await {
-        said.extend_from_slice(&bytes[..read]);
-        said.drain(..said.len().saturating_sub(SHOWN));
-    }
-    String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 /// A match under examination.
@@ -217,7 +177,7 @@ impl Sitting {
                 return Ok(());
             }
             for (agent, _) in &mut *agents {
-                if let Some(status) = agent.process.try_wait()? {
+                if let Some(status) = agent.has_ended()? {
                     anyhow::bail!("it ended with {status} when {over} of {episodes} episodes were over");
                 }
             }

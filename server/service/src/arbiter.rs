@@ -22,7 +22,7 @@ use uuid::Uuid;
 pub use closing::CloseReason;
 pub use episode::{Forfeit, Forfeited};
 pub use observation::{Ending, Extras, Observation};
-pub use settings::{IllegalActions, Player, Settings};
+pub use settings::{Ended, IllegalActions, Player, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 
 use crate::error::{ServiceError, list};
@@ -365,6 +365,12 @@ impl Arbiter {
             self.bot_failed(inner, fault);
             None
         });
+        if let Some(series) = &self.settings.series
+            && let Some(ended) = inner.standing.ended(series)
+        {
+            // Whoever does not count any more does not want it.
+            let _ = series.ends.send(ended);
+        }
         inner.rounds += u64::from(round.is_some());
         let number = if round.is_some() { inner.rounds } else { 0 };
         self.round.store(number, Ordering::Relaxed);

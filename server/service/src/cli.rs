@@ -157,19 +157,18 @@ struct BotTable {
 }
 
 impl BotTable {
-    /// Sets up the table for so many seats, and bots of these names that could sit there.
-    fn set_up(&self, seats: usize, names: &[String]) -> anyhow::Result<(Arc<Table>, Vec<Bot>)> {
+    /// Sets up the table for so many seats, among the tables that know who could sit there.
+    fn set_up(&self, seats: usize) -> anyhow::Result<(Tables, Arc<Table>)> {
         let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let tables = Tables::new(self.catalogues.load()?).with_policies(self.policies.load()?);
         let table = tables.table(&self.game, u32::try_from(seats)?, options)?;
-        let bots = names.iter().map(|name| tables.bot(&table, name)).collect::<Result<_, _>>()?;
-        Ok((table, bots))
+        Ok((tables, table))
     }
 }
 
-/// Checks a bot's name, and shortens it where it says what goes without saying. Policies are looked up later.
+/// Checks a bot's name, and shortens it where it says what goes without saying. Policies and agents are looked up later.
 fn bot_name(name: &str) -> Result<String, UnknownBot> {
-    if name.starts_with("policy:") {
+    if name.starts_with("policy:") || name.starts_with("agent:") {
         Ok(name.to_owned())
     } else {
         name.parse().map(|bot: Bot| bot.to_string())

@@ -5,6 +5,7 @@
 //! [`Pool`](pool::Pool) of threads does what takes longer for both. Handlers in `rpc/` parse, call one method
 //! and convert; they decide nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
 
+mod agent;
 pub mod agent_check;
 pub mod arbiter;
 pub mod batch;

@@ -60,6 +60,14 @@ pub(crate) enum Seeds {
     Given { seed: u64, next: u32 },
 }
 
+/// The seed of an episode of a match with this seed; episodes are counted from 0.
+pub(crate) fn episode_seed(seed: u64, episode: u32) -> u64 {
+    if episode == 0 {
+        return seed;
+    }
+    RngStream::resume(seed.into(), EPISODE_STREAM, 2 * u64::from(episode)).seed()
+}
+
 impl Seeds {
     /// The source and the first episode's key.
     pub(crate) fn begin(given: Option<u64>) -> (Self, Key, SeedSource) {
@@ -69,12 +77,24 @@ impl Seeds {
         }
     }
 
+    /// The same for the episode after `skip` others.
+    pub(crate) fn begin_at(given: Option<u64>, skip: u32) -> (Self, Key, SeedSource) {
+        match Self::begin(given) {
+            (Self::Given { seed, .. }, ..) if skip > 0 => {
+                let mut seeds = Self::Given { seed, next: skip };
+                let (key, source) = seeds.next();
+                (seeds, key, source)
+            }
+            begun => begun,
+        }
+    }
+
     /// The key of the next episode.
     pub(crate) fn next(&mut self) -> (Key, SeedSource) {
         match self {
             Self::Drawn => (random().into(), SeedSource::Drawn),
             Self::Given { seed, next } => {
-                let derived = RngStream::resume((*seed).into(), EPISODE_STREAM, 2 * u64::from(*next)).seed();
+                let derived = episode_seed(*seed, *next);
                 *next += 1;
                 (derived.into(), SeedSource::Given(derived))
             }

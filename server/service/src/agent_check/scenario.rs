@@ -123,6 +123,7 @@ impl Scenario {
             seat_may_seed: false,
             private: false,
             labels: BTreeMap::new(),
+            series: None,
         }
     }
 }

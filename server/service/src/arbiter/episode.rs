@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{BOT_STREAM, Key, Rejection, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 
-use super::{Decision, IllegalActions, Player, Settings};
+use super::{Decision, Ended, IllegalActions, Player, Series, Settings};
 use crate::error::ServiceError;
 use crate::play::{Play, Round};
 use crate::secret::{Opened, SeedSource, Seeds};
@@ -75,7 +75,8 @@ fn places(settings: &Settings, key: Key) -> Vec<Place> {
 impl Standing {
     /// Deals the first episode; nobody has moved.
     pub(super) fn new(table: &Table, settings: &Settings) -> Self {
-        let (seeds, key, source) = Seeds::begin(settings.seed);
+        let skip = settings.series.as_ref().map_or(0, |series| series.skip);
+        let (seeds, key, source) = Seeds::begin_at(settings.seed, skip);
         Self {
             play: table.rules.clone().deal(key),
             places: places(settings, key),
@@ -122,6 +123,17 @@ impl Standing {
 
     pub(super) fn is_over(&self) -> bool {
         self.pending().is_empty()
+    }
+
+    /// What whoever counts the series is told, if the episode is over.
+    pub(super) fn ended(&self, series: &Series) -> Option<Ended> {
+        self.is_over().then(|| Ended {
+            series: series.number,
+            episode: series.skip + self.episode,
+            plies: self.play.ply(),
+            outcome: self.play.outcome(),
+            forfeited: self.forfeited,
+        })
     }
 
     /// What the episode follows from: for the arbiter, never for a seat.

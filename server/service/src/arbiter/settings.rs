@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use boardwire_bots::Bot;
-use boardwire_kernel::{Seat, SeatSet};
+use boardwire_kernel::{Outcome, Seat, SeatSet};
+use tokio::sync::mpsc::UnboundedSender;
 
+use super::Forfeited;
 use crate::error::ServiceError;
 use crate::reward::RewardKind;
 
@@ -59,6 +61,34 @@ pub struct Settings {
     pub private: bool,
     /// What its host has labelled it with.
     pub labels: BTreeMap<String, String>,
+    /// Who counts its episodes in this process.
+    pub series: Option<Series>,
+}
+
+/// A series of episodes that somebody in this process counts.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Which series it is.
+    pub number: usize,
+    /// How many of the first episodes that follow from the seed are left out.
+    pub skip: u32,
+    /// Takes the end of every episode, some more than once.
+    pub ends: UnboundedSender<Ended>,
+}
+
+/// How an episode of a series has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Which series it is of.
+    pub series: usize,
+    /// Its number, counted from the first that follows from the seed.
+    pub episode: u32,
+    /// How many decisions it took.
+    pub plies: u32,
+    /// The result; nothing, if it was cut at its greatest length.
+    pub outcome: Option<Outcome>,
+    /// How it was forfeited, if it was.
+    pub forfeited: Option<Forfeited>,
 }
 
 /// The most labels a match may have.

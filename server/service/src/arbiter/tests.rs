@@ -32,6 +32,7 @@ fn settings(players: &[Player]) -> Settings {
         seat_may_seed: false,
         private: false,
         labels: BTreeMap::new(),
+        series: None,
     }
 }
 

@@ -190,6 +190,7 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
         seat_may_seed: false,
         private: false,
         labels: BTreeMap::new(),
+        series: None,
     };
     let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
     arbiter.begin();

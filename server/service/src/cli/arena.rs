@@ -1,6 +1,8 @@
 //! `arena`: how strong bots are against each other, and how sure that is.
 
 mod deal;
+mod entrant;
+mod host;
 mod ledger;
 mod schedule;
 mod standings;
@@ -19,11 +21,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use self::deal::Deal;
+use self::entrant::Entrant;
+use self::host::Host;
 use self::ledger::Ledger;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
-use super::{BotTable, bot_name};
-use crate::tables::Table;
+use super::{BotTable, bot_name, pair};
+use crate::tables::{Table, Tables};
 
 /// Fewer deals than this prove nothing of how wide an interval is.
 const FEWEST_DEALS: usize = 30;
@@ -52,6 +56,13 @@ pub(super) struct Arena {
     /// Keeps finished deals in a file, with which the same command goes on after it was interrupted.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Starts what sits at the seats called `agent:NAME` with this command, to which the server's address and an invitation
+    /// are added; may be repeated. Without one, invitations are printed, for somebody else to start it.
+    #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
+    agents: Vec<(String, String)>,
+    /// Where agents find their tables.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    listen: String,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -70,9 +81,10 @@ impl Arena {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),
         };
-        let (table, bots) = self.table.set_up(schedule.seats(), &schedule.entrants)?;
+        let (tables, table) = self.table.set_up(schedule.seats())?;
+        let entrants = self.entrants(&schedule, &tables, &table)?;
         let (ledger, known) = Ledger::open(self.out.as_deref(), &self.what(&schedule, &table)?)?;
-        let played = self.play(&table, &schedule, &bots, ledger, known)?;
+        let played = self.play(tables, &table, &schedule, &entrants, ledger, known)?;
         anyhow::ensure!(!played.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&played.deals);
         if self.json {
@@ -83,6 +95,15 @@ impl Arena {
         Ok(if played.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
+    /// Who takes part.
+    fn entrants(&self, schedule: &Schedule, tables: &Tables, table: &Table) -> anyhow::Result<Vec<Entrant>> {
+        for (name, _) in &self.agents {
+            let agent = format!("agent:{name}");
+            anyhow::ensure!(schedule.entrants.contains(&agent), "--agent {name}: no seat is `{agent}`");
+        }
+        schedule.entrants.iter().map(|name| Entrant::named(name, tables, table, &self.agents)).collect()
+    }
+
     /// What is played: deals of nothing else are counted with those of this arena.
     fn what(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Value> {
         Ok(json!({
@@ -91,6 +112,7 @@ impl Arena {
             "seed": self.table.seed,
             "bots": schedule.entrants,
             "policies": self.table.policies.digests()?,
+            "agents": self.agents,
             "line_ups": schedule.line_ups,
             "version": env!("CARGO_PKG_VERSION"),
         }))
@@ -105,9 +127,10 @@ impl Arena {
     /// Plays deals until there are enough, on all cores. What counts are the first ones, in their order.
     fn play(
         &self,
+        tables: Tables,
         table: &Arc<Table>,
         schedule: &Schedule,
-        bots: &[Bot],
+        entrants: &[Entrant],
         mut ledger: Ledger,
         known: BTreeMap<u64, Deal>,
     ) -> anyhow::Result<Played> {
@@ -115,8 +138,17 @@ impl Arena {
         let (stop, next, interrupted) = (AtomicBool::new(false), AtomicU64::new(0), interruption()?);
         let done: BTreeSet<u64> = known.keys().copied().collect();
         let (finished, arriving) = mpsc::channel();
-        let work = |finished: mpsc::Sender<anyhow::Result<Deal>>| {
-            let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
+        let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
+        let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
+        let host = |finished: mpsc::Sender<anyhow::Result<Deal>>| {
+            let (seed, listen, done) = (self.table.seed, &*self.listen, &done);
+            let host = Host { table, schedule, entrants, seed, listen, done };
+            if let Err(error) = host.play(tables, &finished, halted) {
+                // Whoever does not receive it any more has what was wanted.
+                let _ = finished.send(Err(error));
+            }
+        };
+        let work = |bots: &[Bot], finished: mpsc::Sender<anyhow::Result<Deal>>| {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
                 match Deal::play(table, schedule, bots, self.table.seed, number, halted).transpose() {
@@ -128,11 +160,16 @@ impl Arena {
         };
         let (begun, progress) = (Instant::now(), progress(most, schedule)?);
         let (deals, decisions) = std::thread::scope(|scope| {
-            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-                let finished = finished.clone();
-                scope.spawn(|| work(finished));
+            match &bots {
+                Some(bots) => {
+                    for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                        let finished = finished.clone();
+                        scope.spawn(|| work(bots, finished));
+                    }
+                    drop(finished);
+                }
+                None => drop(scope.spawn(|| host(finished))),
             }
-            drop(finished);
             let collected = self.collect(most, known, &arriving, &mut ledger, &progress);
             stop.store(true, Ordering::Relaxed);
             collected
@@ -196,15 +233,20 @@ impl Arena {
         })
     }
 
-    fn print(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) {
+    /// What has been played.
+    fn heading(&self, schedule: &Schedule, played: &Played) -> String {
         let (deals, ways) = (played.deals.len(), schedule.line_ups.len());
-        println!(
+        format!(
             "{} matches of {} at {} seats, seed {}: {deals} deals, each {ways} ways round",
             deals * ways,
             self.table.game,
             schedule.seats(),
             self.table.seed,
-        );
+        )
+    }
+
+    fn print(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) {
+        println!("{}", self.heading(schedule, played));
         println!("{:<16} {:>7} {:>19} {:>11} {:>8}", "bot", "first", "95 % interval", "mean score", "rating");
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
             println!(
@@ -217,12 +259,17 @@ impl Arena {
                 standing.rating,
             );
         }
-        let fair = 100.0 / float(schedule.seats() as u64);
+        let fair = 100.0 * fair_share(schedule);
         println!("a fair share is {fair:.1} %; {:.0} decisions per second", played.decisions_per_second);
         if played.interrupted {
             println!("interrupted: with --out the same command goes on");
         }
     }
+}
+
+/// What everybody would have who is as strong as the others.
+fn fair_share(schedule: &Schedule) -> f64 {
+    1.0 / float(schedule.seats() as u64)
 }
 
 fn progress(most: u64, schedule: &Schedule) -> anyhow::Result<ProgressBar> {

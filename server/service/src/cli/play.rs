@@ -17,7 +17,9 @@ pub(super) struct PlayOne {
 
 impl PlayOne {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let (table, bots) = self.table.set_up(self.table.seats.len(), &self.table.seats)?;
+        let (tables, table) = self.table.set_up(self.table.seats.len())?;
+        let bots = self.table.seats.iter().map(|name| tables.bot(&table, name));
+        let bots = bots.collect::<Result<Vec<_>, _>>()?;
         let info = table.rules.info();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         writeln!(out, "{} with {}, seed {}", info.id, self.table.seats.join(", "), self.table.seed)?;

@@ -54,6 +54,7 @@ impl MatchService for MatchPlane {
             seat_may_seed: asked.seat_may_seed,
             private: asked.private,
             labels: asked.labels,
+            series: None,
         };
         let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
         let arbiter = self.0.create(id, origin, table, settings).await?;

@@ -1,0 +1,52 @@
+//! Who takes part in an arena.
+
+use boardwire_bots::Bot;
+
+use crate::tables::{Table, Tables};
+
+/// Somebody who takes part.
+#[derive(Debug, Clone)]
+pub(super) enum Entrant {
+    /// A bot, in this process.
+    Bot(Bot),
+    /// An agent of its own, over gRPC.
+    Agent {
+        /// As it stands among the seats: `agent:NAME`.
+        name: String,
+        /// What starts it; somebody else does, where there is none.
+        command: Option<Vec<String>>,
+    },
+}
+
+/// What agents are called before their name.
+const AGENT: &str = "agent:";
+
+impl Entrant {
+    /// Whoever has this name.
+    ///
+    /// # Errors
+    /// A bot that there is not.
+    pub(super) fn named(
+        name: &str,
+        tables: &Tables,
+        table: &Table,
+        commands: &[(String, String)],
+    ) -> anyhow::Result<Self> {
+        let Some(agent) = name.strip_prefix(AGENT) else { return Ok(Self::Bot(tables.bot(table, name)?)) };
+        let command = commands.iter().rfind(|(known, _)| known == agent).map(|(_, command)| shell(command));
+        Ok(Self::Agent { name: name.to_owned(), command })
+    }
+
+    /// The bot, if it is one.
+    pub(super) fn bot(&self) -> Option<&Bot> {
+        match self {
+            Self::Bot(bot) => Some(bot),
+            Self::Agent { .. } => None,
+        }
+    }
+}
+
+/// A command as a shell understands it, with room for more arguments.
+fn shell(command: &str) -> Vec<String> {
+    ["sh", "-c", &format!("exec {command} \"$@\""), "sh"].map(str::to_owned).to_vec()
+}
