@@ -1,5 +1,6 @@
 //! `arena`: how strong bots are against each other, and how sure that is.
 
+mod chart;
 mod deal;
 mod entrant;
 mod host;
@@ -20,6 +21,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use self::chart::Chart;
 use self::deal::Deal;
 use self::entrant::Entrant;
 use self::host::Host;
@@ -63,6 +65,9 @@ pub(super) struct Arena {
     /// Where agents find their tables.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
+    /// Draws the standings into a PNG file.
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -91,6 +96,11 @@ impl Arena {
             println!("{}", self.as_json(&schedule, &played, &standings));
         } else {
             self.print(&schedule, &played, &standings);
+        }
+        if let Some(file) = &self.png {
+            let title = self.heading(&schedule, &played);
+            let rows = schedule.entrants.iter().map(String::as_str).zip(&standings).collect();
+            Chart { title: &title, fair: fair_share(&schedule), rows }.write(file)?;
         }
         Ok(if played.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
