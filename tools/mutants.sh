@@ -38,7 +38,7 @@ done <"$out/files.txt"
 cd "$out/tree"
 
 files=()
-for part in turn legal scoring sets view memory resample recall trace condense walk sketch; do
+for part in turn legal scoring sets view memory resample paths recall trace condense walk sketch; do
     files+=(-f "$rules/$part.rs" -f "$rules/$part/**/*.rs")
 done
 cargo mutants --list "${files[@]}" | sort >"$out/all.txt"

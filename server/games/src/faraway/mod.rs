@@ -15,6 +15,7 @@ mod catalogue;
 mod estimate;
 mod legal;
 mod memory;
+mod paths;
 mod record;
 mod resample;
 mod scoring;

@@ -9,13 +9,13 @@ use super::state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
 /// What a seat knows of a sanctuary: cards it knows alike may change places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known {
+pub(super) struct Known {
     /// The deals of its own in which it saw the card.
-    own: Path,
+    pub(super) own: Path,
     /// Those of them to which the card came from another seat's turn in the same round: it came late.
-    late: Path,
+    pub(super) late: Path,
     /// The deal in which the card was placed; 0 when it was not.
-    placed: Path,
+    pub(super) placed: Path,
 }
 
 /// How often the walk passes through all deals: enough to forget how the cards really lay.
@@ -97,9 +97,8 @@ impl Faraway {
 
     /// The way of every sanctuary, but for what the viewer saw of it.
     ///
-    /// Cards that the viewer knows alike exchange their whole paths: this alone is uniform while no
-    /// returned card has been dealt again. When some have, the paths also take a random walk whose steps
-    /// are as likely forth as back, so that in the long run every history the viewer can believe in is as
+    /// While no returned card has been dealt again this is one deal. When some have, paths that the viewer can believe
+    /// in take a random walk whose steps are as likely forth as back, so that in the long run every such history is as
     /// likely.
     fn resample_sanctuaries(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         if state.sanctuary_deck == SANCTUARIES {
@@ -108,23 +107,22 @@ impl Faraway {
         if state.front_block == 0 {
             return self.resample_first_deals(state, viewer, rng);
         }
-        let mut paths = self.paths(state);
+        let truth = self.paths(state);
         let own = self.deals(state).filter(|deal| deal.seat == viewer).fold(0, |own, deal| own | deal.bit);
-        let known = paths.map(|path| Known::of(path, own));
+        let known = truth.map(|path| Known::of(path, own));
+        let mut paths = self.some_paths(state, own, &known, rng).unwrap_or(truth);
         exchange_paths(&mut paths, &known, rng);
-        if paths.iter().any(|path| (path & !PLACED).count_ones() > 1) {
-            let deals: Vec<_> = self.deals(state).collect();
-            for _ in 0..ROUNDS_OF_WALK {
-                for deal in &deals {
-                    let earlier = deal.bit - 1;
-                    exchange_parts(&mut paths, &known, deal.bit, earlier, rng);
-                    exchange_parts(&mut paths, &known, deal.bit, !earlier & !deal.bit, rng);
-                }
-                for _ in 0..FREE_STEPS {
-                    step(&mut paths, &known, own, rng);
-                }
-                exchange_paths(&mut paths, &known, rng);
+        let deals: Vec<_> = self.deals(state).collect();
+        for _ in 0..ROUNDS_OF_WALK {
+            for deal in &deals {
+                let earlier = deal.bit - 1;
+                exchange_parts(&mut paths, &known, deal.bit, earlier, rng);
+                exchange_parts(&mut paths, &known, deal.bit, !earlier & !deal.bit, rng);
             }
+            for _ in 0..FREE_STEPS {
+                step(&mut paths, &known, own, rng);
+            }
+            exchange_paths(&mut paths, &known, rng);
         }
         self.follow(state, &paths);
     }
@@ -132,61 +130,23 @@ impl Faraway {
 
 impl Faraway {
     /// The same while nobody has been dealt a returned card, without paths: every card was in one deal at most.
-    ///
-    /// Draws what [`exchange_paths`] would draw, word for word.
     fn resample_first_deals(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        /// The place of what is left of the deck.
-        const DECK: u8 = u8::MAX;
-        let rounds = state.explored() - 1;
-        // By card less one: the deal it was in, as seat and round; cards the viewer never saw change places.
-        let mut place = [DECK; SANCTUARIES as usize];
+        let rounds = usize::from(state.explored() - 1);
         let mut unseen = state.front;
         for seat in self.others(viewer) {
-            for round in 0..rounds {
-                let at = usize::from(round);
-                let rest = without(state.dealt[seat][at], state.placed[seat][at]);
-                rest.iter().for_each(|id| place[usize::from(id) - 1] = 8 * seat.number() + round);
-                unseen = unseen.union(rest);
-                state.dealt[seat][at] =
-                    state.placed[seat][at].map_or(Sanctuaries::EMPTY, Sanctuaries::single);
+            for at in 0..rounds {
+                unseen = unseen.union(without(state.dealt[seat][at], state.placed[seat][at]));
             }
         }
-        // Cards that the viewer had in one deal are alike as well: changing places changes nothing.
-        let mut own = [0; 7];
-        let mut own_round = [7; SANCTUARIES as usize];
-        for (at, (&dealt, &placed)) in state.dealt[viewer].iter().zip(&state.placed[viewer]).enumerate() {
-            let rest = without(dealt, placed);
-            own[at] = rest.len();
-            rest.iter().for_each(|id| own_round[usize::from(id) - 1] = at);
-        }
-        let mut cards = [0; SANCTUARIES as usize];
-        for (card, id) in cards.iter_mut().zip(unseen) {
-            *card = usize::from(id) - 1;
-        }
-        let mut left = &cards[..unseen.len() as usize];
-        for (card, &round) in own_round.iter().enumerate() {
-            if let [first, rest @ ..] = left
-                && *first == card
-            {
-                if !rest.is_empty() {
-                    let count = u32::try_from(left.len()).expect("there are 45 cards");
-                    place.swap(card, left[rng.below(count) as usize]);
-                }
-                left = rest;
-            } else if let Some(alike) = own.get_mut(round) {
-                if *alike > 1 {
-                    rng.below(*alike);
-                }
-                *alike -= 1;
+        for seat in self.others(viewer) {
+            for at in 0..rounds {
+                let hidden = without(state.dealt[seat][at], state.placed[seat][at]).len();
+                let mut dealt = state.placed[seat][at].map_or(Sanctuaries::EMPTY, Sanctuaries::single);
+                (0..hidden).for_each(|_| dealt.insert(rng.draw(&mut unseen)));
+                state.dealt[seat][at] = dealt;
             }
         }
-        state.front = Sanctuaries::EMPTY;
-        for id in unseen {
-            match place[usize::from(id) - 1] {
-                DECK => state.front.insert(id),
-                place => state.dealt[Seat::new(place / 8)][usize::from(place % 8)].insert(id),
-            }
-        }
+        state.front = unseen;
     }
 }
 
@@ -199,7 +159,7 @@ impl Known {
     /// Of a card the viewer has never seen.
     const NOTHING: Self = Self { own: 0, late: 0, placed: 0 };
 
-    fn of(path: Path, own: Path) -> Self {
+    pub(super) fn of(path: Path, own: Path) -> Self {
         let seen = path & own;
         Self {
             own: seen,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Axis, Episode, Game, RngStream, testkit, testkit::Shown};
+use boardwire_kernel::{Axis, Episode, Game, RESAMPLE_STREAM, RngStream, testkit, testkit::Shown};
 
 use super::{VARIANTS, climbing_game, explore, play, region, scripted, seat, table};
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
@@ -252,6 +252,31 @@ fn hidden_hands_are_drawn_evenly() {
         let even = (210..390).contains(&count);
         assert!(if unseen.contains(id) { even } else { count == 0 }, "{id}: {count}");
     }
+}
+
+#[test]
+fn worlds_follow_from_what_a_seat_knows_alone() {
+    // FA-5.2 to FA-5.5: drawn with equal words from positions that look alike they are the same.
+    let mut rng = RngStream::new(5, RESAMPLE_STREAM);
+    let mut dealt_again = 0;
+    for seats in 2..=6 {
+        let game = table(seats, "advanced");
+        for seed in 0..8 {
+            climbing_game(&game, seed, |episode| {
+                let state = episode.state();
+                let viewer = seat(u8::try_from(episode.ply() % u32::from(seats)).expect("few seats"));
+                let mut other = *state;
+                game.resample(&mut other, viewer, &mut rng);
+                let [one, other] = [*state, other].map(|mut world| {
+                    game.resample(&mut world, viewer, &mut rng.clone());
+                    world
+                });
+                assert_eq!(one, other, "{seats} seats, seed {seed}, ply {}", episode.ply());
+                dealt_again += u32::from(state.front_block > 0);
+            });
+        }
+    }
+    assert!(dealt_again > 300, "{dealt_again} positions");
 }
 
 /// How often each sanctuary was in each deal over many resamples of `state` for seat 0.
