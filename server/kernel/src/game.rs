@@ -124,8 +124,9 @@ pub trait Estimate: Game {
     /// Draws anew everything that `viewer` cannot know, for estimates alone: possible, but not as likely as it is.
     ///
     /// What it draws agrees with what `viewer` is shown and remembers; how it came about, and what others remember of
-    /// it, may be made up. It passes the audit, and the game can go on from it. A game has its own where
-    /// [`resample`](Game::resample) takes long. Changes neither the view nor the legal set of `viewer`.
+    /// it, may be made up. It passes the audit, and the game can go on from it. For a seat that owes a choice it follows
+    /// from what that seat knows alone: nobody can tell from any number of sketches what is true. A game has its own where
+    /// [`resample`](Game::resample) takes long, or begins at the truth. Changes neither the view nor the legal set of `viewer`.
     fn sketch(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
         self.resample(state, viewer, rng);
     }

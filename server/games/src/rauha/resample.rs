@@ -33,7 +33,10 @@ impl Rauha {
         for (round, known) in (1..=state.round()).zip(&known) {
             for (satellite, known) in Seat::all(self.seats).zip(known.of(self.seats)) {
                 if let Some(first) = known.iter().position(|&known| known == Known::Among) {
-                    rng.shuffle(&mut state.pack_mut(round, satellite)[first..]);
+                    let among = &mut state.pack_mut(round, satellite)[first..];
+                    // How they lie is not known.
+                    among.sort_unstable();
+                    rng.shuffle(among);
                 }
             }
         }

@@ -56,6 +56,7 @@ fn position_is_lawful<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream, ha
     check(Law::Pure, position::equal_questions_get_equal_answers(episode, rng));
     check(Law::ResampleKeeps, position::resample_keeps_what_its_seat_is_shown(episode, rng, has_varied));
     check(Law::SketchKeeps, position::a_sketch_keeps_what_its_seat_is_shown(episode, rng));
+    check(Law::SketchFollows, position::a_sketch_follows_from_what_its_seat_knows(episode, rng));
     check(Law::Audited, position::audit_holds_after_a_sketch(episode, rng));
     check(Law::CommitsCommute, position::commits_commute(episode, rng));
     check(Law::CommitsHidden, position::commits_stay_hidden(episode, rng));

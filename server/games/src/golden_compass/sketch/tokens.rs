@@ -5,7 +5,7 @@ use boardwire_kernel::{BitSet, RngStream, Seat};
 use super::super::GoldenCompass;
 use super::super::catalogue::TokenId;
 use super::super::catalogue::limits::{CITY_TOKENS, SEATS, few};
-use super::super::state::{Hand, State, tokens_of};
+use super::super::state::{State, tokens_of};
 
 /// The place of tokens at their city, after those of the seats.
 const AT_CITY: usize = SEATS;
@@ -23,7 +23,17 @@ impl GoldenCompass {
         let places = state.memory[viewer].tokens;
         let own = state.places[viewer].tokens;
         let hidden = |token: &TokenId| places[token.index() - 1] != 0 && !own.contains(*token);
-        let tokens: Hand = tokens_of(all).filter(hidden).collect();
+        let (mut tokens, mut count) = ([0; CITY_TOKENS as usize], 0);
+        for token in tokens_of(all).filter(hidden) {
+            tokens[count] = token.get();
+            count += 1;
+        }
+        let tokens = &mut tokens[..count];
+        // Which of equal tokens has which number is not known: by kind, and by what is known of them.
+        tokens.sort_unstable_by_key(|&token| {
+            (self.printed().tokens[usize::from(token) - 1].kind, places[usize::from(token) - 1])
+        });
+        let tokens = &*tokens;
         let mut room = [0u8; SEATS + 1];
         for seat in self.others(viewer) {
             let held = &mut state.places[seat].tokens;
@@ -32,7 +42,6 @@ impl GoldenCompass {
         }
         room[AT_CITY] = few(state.piles[city].len());
         state.piles[city] = BitSet::EMPTY;
-        let tokens = tokens.as_slice();
         let mut all_ways = free_ways(tokens, &places, room);
         for (at, &token) in tokens.iter().enumerate() {
             let chosen = if let Some(all) = &mut all_ways {

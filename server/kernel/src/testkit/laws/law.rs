@@ -51,6 +51,8 @@ laws! {
     ResampleVaries = "resample varies what its seat cannot know",
     /// What is drawn anew for estimates looks the same to its seat.
     SketchKeeps = "a sketch keeps what its seat is shown",
+    /// Of all positions that a seat to choose cannot tell apart, what is drawn anew for estimates is the same.
+    SketchFollows = "a sketch follows from what its seat knows alone",
     /// The order of two simultaneous choices makes no difference.
     CommitsCommute = "commits commute",
     /// Which choice a seat made shows to nobody else while others owe theirs.

@@ -174,6 +174,29 @@ pub(super) fn a_sketch_keeps_what_its_seat_is_shown<G: Estimate>(
     Ok(())
 }
 
+/// Whether what is drawn for a seat to choose is the same, whichever of the worlds that it believes in is true.
+pub(super) fn a_sketch_follows_from_what_its_seat_knows<G: Estimate>(
+    episode: &Episode<G>,
+    rng: &mut RngStream,
+) -> Audit {
+    let game = &**episode.game();
+    for seat in episode.pending().iter() {
+        let mut other = *episode.state();
+        game.resample(&mut other, seat, rng);
+        let sketches = [*episode.state(), other].map(|mut sketch| {
+            game.sketch(&mut sketch, seat, &mut rng.clone());
+            sketch
+        });
+        for viewer in seats(episode) {
+            let [one, other] = sketches.map(|sketch| Shown::to(game, &sketch, viewer));
+            ensure(one == other, || {
+                format!("of two worlds of {seat}, sketches show {viewer} {one:?} and {other:?}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn audit_holds_after_a_sketch<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
     let game = &**episode.game();
     for seat in game.pending(episode.state()).iter() {

@@ -37,6 +37,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::SketchesItsOwnHand, Law::SketchKeeps),
     (Flaw::SketchesFromElsewhere, Law::Pure),
     (Flaw::SketchesWhatCannotBe, Law::SketchKeeps),
+    (Flaw::KeepsTheTruth, Law::SketchFollows),
     (Flaw::RemembersTheOrder, Law::CommitsCommute),
     (Flaw::ShowsACommit, Law::CommitsHidden),
     (Flaw::MovesOnRefusal, Law::Refusals),
@@ -54,7 +55,6 @@ const ORDINARY: &[(Flaw, Law)] = &[
 const OF_KNOWLEDGE: &[(Flaw, Law)] = &[
     (Flaw::ForgetsWhatItBuried, Law::Histories),
     (Flaw::RemembersTheImpossible, Law::Histories),
-    (Flaw::KeepsTheTruth, Law::Frequencies),
     (Flaw::DealsOthersLowCards, Law::Frequencies),
     (Flaw::RemembersTheLowest, Law::Frequencies),
 ];
