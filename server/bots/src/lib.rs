@@ -10,6 +10,7 @@ mod policy;
 mod search;
 mod thought;
 
+pub use playout::Rollout;
 pub use policy::{ByPolicy, Pick, Policy, Preference, Question};
 pub use thought::{BotFault, Choice, Round, Thought};
 

@@ -1,6 +1,6 @@
 //! Playing a world to its end, with every seat for itself.
 
-use boardwire_kernel::{BySeat, Chance, Estimate, MAX_SEATS, Outcome, RngStream, Seat, apply};
+use boardwire_kernel::{BOT_STREAM, BySeat, Chance, Estimate, MAX_SEATS, Outcome, RngStream, Seat, apply};
 
 use crate::greedy::one_ply_ahead;
 
@@ -53,22 +53,32 @@ impl Playout {
         self.chance.reseed(seeds.chance, streams);
         self.guess.reseed(seeds.guess, streams);
         apply(game, &mut state, seat, action.into(), &mut self.chance).expect("a world keeps the legal set");
+        self.play_on(game, &mut state, |playout, state, chooser| playout.choose(game, state, chooser));
+        game.outcome(&state).map_or(0, |outcome| worth(&outcome, seat))
+    }
+
+    /// Goes on to the end as `choose` says.
+    fn play_on<G: Estimate>(
+        &mut self,
+        game: &G,
+        state: &mut G::State,
+        mut choose: impl FnMut(&mut Self, &G::State, Seat) -> u8,
+    ) {
         for _ in 0..game.info().max_plies {
-            let pending = game.pending(&state);
+            let pending = game.pending(state);
             if pending.is_empty() {
-                break;
+                return;
             }
             // Those who choose at once choose before any of them is seen to have chosen.
             let mut choices = BySeat::<u8, MAX_SEATS>::default();
             for chooser in pending.iter() {
-                choices[chooser] = self.choose(game, &state, chooser);
+                choices[chooser] = choose(self, state, chooser);
             }
             for chooser in pending.iter() {
-                apply(game, &mut state, chooser, u32::from(choices[chooser]), &mut self.chance)
+                apply(game, state, chooser, u32::from(choices[chooser]), &mut self.chance)
                     .expect("who chooses at once keeps what it may choose");
             }
         }
-        game.outcome(&state).map_or(0, |outcome| worth(&outcome, seat))
     }
 
     /// The action that `seat` likes best one ply ahead; the lowest index among equals.
@@ -86,6 +96,34 @@ impl Playout {
             }
         }
         best
+    }
+}
+
+/// How a world is played to its end, for whoever searches with a judgement of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rollout {
+    /// Every seat takes what its own estimate likes best one ply ahead.
+    #[default]
+    Estimate,
+    /// Every seat takes any of its legal actions.
+    Random,
+}
+
+impl Rollout {
+    /// How the game ends that goes on from this position; none if it would exceed its greatest length. The luck to
+    /// come follows from `seed`, and so do random choices.
+    #[must_use]
+    pub fn play_out<G: Estimate>(self, game: &G, state: &G::State, seed: u64) -> Option<Outcome> {
+        let mut rng = RngStream::new(seed, BOT_STREAM);
+        let seeds = Seeds::draw(&mut rng);
+        let (mut playout, mut state) = (Playout::new(G::TYPE.streams.len()), *state);
+        playout.chance.reseed(seeds.chance, G::TYPE.streams.len());
+        playout.guess.reseed(seeds.guess, G::TYPE.streams.len());
+        playout.play_on(game, &mut state, |playout, state, chooser| match self {
+            Self::Estimate => playout.choose(game, state, chooser),
+            Self::Random => rng.draw(&mut game.legal(state, chooser)),
+        });
+        game.outcome(&state)
     }
 }
 

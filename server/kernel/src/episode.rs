@@ -211,4 +211,11 @@ impl<G: Estimate> Knowledge<G> {
         self.game.sketch(&mut sketch, self.seat, rng);
         sketch
     }
+
+    /// A sketch to be played on, with chance of its own. It follows from what the seat knows alone, if the seat owes a
+    /// choice; its plies count from here.
+    #[must_use]
+    pub fn imagine(&self, rng: &mut RngStream, chance: Chance) -> Episode<G> {
+        Episode { game: Arc::clone(&self.game), state: self.sketch(rng), chance, ply: 0 }
+    }
 }
