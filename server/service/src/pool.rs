@@ -6,6 +6,8 @@
 //! light one by more than a slice. An owner that ends takes its work along. Whoever waits for work awaits a
 //! message; no thread that reads connections ever waits for the pool.
 
+mod each;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +24,24 @@ const SLICE: Duration = Duration::from_millis(1);
 pub trait Work: Send + 'static {
     /// Goes on until the slice is over or there is nothing left to do.
     fn advance(&mut self, slice: &Slice) -> Flow;
+}
+
+/// Something that takes no more than a slice, or cannot be divided.
+pub(crate) struct Once<F>(Option<F>);
+
+impl<F: FnOnce() + Send + 'static> Once<F> {
+    pub(crate) fn new(task: F) -> Self {
+        Self(Some(task))
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Work for Once<F> {
+    fn advance(&mut self, _: &Slice) -> Flow {
+        if let Some(task) = self.0.take() {
+            task();
+        }
+        Flow::Done
+    }
 }
 
 /// Whether there is more to do.

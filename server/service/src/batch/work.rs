@@ -14,7 +14,8 @@ use super::snapshot::Saved;
 use super::{Autoreset, Batch};
 use crate::arbiter::IllegalActions;
 use crate::error::ServiceError;
-use crate::pool::{Flow, Slice, Work};
+use crate::play::Insight;
+use crate::pool::{Flow, Once, Slice, Work};
 
 /// A block at its place in the batch.
 pub(super) struct Piece {
@@ -157,11 +158,17 @@ impl Taken {
         task: impl FnOnce(&mut Self) -> T + Send + 'static,
     ) -> Result<(Self, T), ServiceError> {
         let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
-        batch.owner.spawn(Once(Some(move || {
+        batch.owner.spawn(Once::new(move || {
             let answer = task(&mut self);
             let _ = done.send((self, answer));
-        })));
+        }));
         answer.await.map_err(|_| batch.reason())
+    }
+
+    /// What the seat knows whose decision an environment shows; all blocks have been taken.
+    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, ServiceError> {
+        let piece = &self.pieces[at / self.batch.per_block];
+        piece.block.insight(at - piece.first).ok_or(ServiceError::EnvironmentOver { environment: at })
     }
 
     /// Saves an environment; all blocks have been taken.
@@ -284,7 +291,7 @@ impl Run {
         batch.give_back(pieces);
         if !past.is_empty() {
             // Giving back its memory takes a while.
-            batch.owner.spawn(Once(Some(move || drop(past))));
+            batch.owner.spawn(Once::new(move || drop(past)));
         }
         // The caller may have gone.
         let _ = finished.send(Ok(step));
@@ -347,18 +354,6 @@ struct Helper(Arc<Run>);
 impl Work for Helper {
     fn advance(&mut self, slice: &Slice) -> Flow {
         self.0.help(slice)
-    }
-}
-
-/// Something that takes no more than a slice, or cannot be divided.
-struct Once<F>(Option<F>);
-
-impl<F: FnOnce() + Send + 'static> Work for Once<F> {
-    fn advance(&mut self, _: &Slice) -> Flow {
-        if let Some(task) = self.0.take() {
-            task();
-        }
-        Flow::Done
     }
 }
 

@@ -28,6 +28,33 @@ fn held() -> (Pool, mpsc::Sender<()>) {
     (pool, release)
 }
 
+#[tokio::test]
+async fn a_task_for_many_numbers_gives_their_items_in_order_or_nothing() {
+    let pool = Pool::new(3).expect("threads start");
+    let owner = pool.owner();
+    let squares = owner.each(3, 1_000, |number| number * number).await;
+    assert_eq!(squares, Some((0..1_000).map(|number| number * number).collect()));
+    assert_eq!(owner.each(3, 0, |number| number).await, Some(vec![]));
+    let failed = owner.each(2, 10, |number| assert_ne!(number, 7)).await;
+    assert_eq!(failed, None, "one of them has panicked");
+}
+
+#[tokio::test]
+async fn a_task_that_nobody_waits_for_ends() {
+    let pool = Pool::new(1).expect("a thread starts");
+    let owner = pool.owner();
+    let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let endless = owner.each(1, 1 << 26, move |number| {
+        let _ = begun.send(number);
+    });
+    tokio::select! {
+        _ = endless => unreachable!("it has too much to do"),
+        _ = begins.recv() => {}
+    }
+    // The sender is dropped with the task.
+    while begins.recv().await.is_some() {}
+}
+
 /// Work that notes its name at every slice, and has so many of them.
 fn noting(name: &'static str, mut slices: u32, notes: &mpsc::Sender<&'static str>) -> impl Work {
     let notes = notes.clone();
