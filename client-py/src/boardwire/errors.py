@@ -12,7 +12,8 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── UnknownBot                    BOT_UNKNOWN
 │   ├── InvalidField                  FIELD_INVALID
 │   ├── ActionOutOfRange              ACTION_OUT_OF_RANGE
-│   │   └── BatchActionOutOfRange       BATCH_ACTION_OUT_OF_RANGE
+│   │   ├── BatchActionOutOfRange       BATCH_ACTION_OUT_OF_RANGE
+│   │   └── WorldActionOutOfRange       WORLD_ACTION_OUT_OF_RANGE
 │   ├── InvalidSnapshot               SNAPSHOT_INVALID
 │   ├── UndecodableMessage            INTERNAL: MESSAGE_UNDECODABLE
 │   ├── MissingMessage                INTERNAL: MESSAGE_MISSING
@@ -26,6 +27,7 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── UnknownMatch                  MATCH_UNKNOWN
 │   ├── UnknownInvitation             INVITATION_UNKNOWN
 │   ├── UnknownBatch                  BATCH_UNKNOWN
+│   ├── UnknownSearch                 SEARCH_UNKNOWN
 │   ├── UnknownHealth                 HEALTH_UNKNOWN
 │   └── UnknownDescriptor             DESCRIPTOR_UNKNOWN
 ├── AccessDenied                    UNAUTHENTICATED, PERMISSION_DENIED
@@ -35,14 +37,17 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── UnknownToken                  TOKEN_UNKNOWN
 │   ├── HostOnly                      HOST_ONLY
 │   ├── SeatOnly                      SEAT_ONLY
-│   └── BatchOwnerOnly                BATCH_OWNER_ONLY
+│   ├── BatchOwnerOnly                BATCH_OWNER_ONLY
+│   └── SearchOwnerOnly               SEARCH_OWNER_ONLY
 ├── NotPossibleNow                  FAILED_PRECONDITION
 │   ├── InvitationUsed                INVITATION_USED
 │   ├── NotYourTurn                   NOT_YOUR_TURN
 │   ├── IllegalAction                 ACTION_ILLEGAL
-│   │   └── BatchActionIllegal          BATCH_ACTION_ILLEGAL
+│   │   ├── BatchActionIllegal          BATCH_ACTION_ILLEGAL
+│   │   └── WorldActionIllegal          WORLD_ACTION_ILLEGAL
 │   ├── EpisodeOver                   EPISODE_OVER
-│   │   └── EnvironmentOver             ENVIRONMENT_OVER
+│   │   ├── EnvironmentOver             ENVIRONMENT_OVER
+│   │   └── WorldOver                   WORLD_OVER
 │   ├── EpisodeNotOver                EPISODE_NOT_OVER
 │   └── MatchClosed                   MATCH_CLOSED
 │       └── MatchExpired                MATCH_EXPIRED
@@ -168,6 +173,10 @@ class BatchActionOutOfRange(ActionOutOfRange, reason="BATCH_ACTION_OUT_OF_RANGE"
     """The game has no action with the index that an environment of a batch was given."""
 
 
+class WorldActionOutOfRange(ActionOutOfRange, reason="WORLD_ACTION_OUT_OF_RANGE"):
+    """The game has no action with the index that a world of a search was given."""
+
+
 class InvalidSnapshot(InvalidRequest, reason="SNAPSHOT_INVALID"):
     """The snapshot was altered, or is of another server, table or number of environments."""
 
@@ -220,6 +229,10 @@ class UnknownBatch(NotFound, reason="BATCH_UNKNOWN"):
     """There is no such batch, or no longer: it was closed, lost its connection, or was idle too long."""
 
 
+class UnknownSearch(NotFound, reason="SEARCH_UNKNOWN"):
+    """There is no such search, or no longer: it was released, lost its connection, or was idle too long."""
+
+
 class UnknownHealth(NotFound, reason="HEALTH_UNKNOWN"):
     """The server has no service whose health could be told."""
 
@@ -260,6 +273,10 @@ class BatchOwnerOnly(AccessDenied, reason="BATCH_OWNER_ONLY", codes=("PERMISSION
     """The token is not of the batch's owner."""
 
 
+class SearchOwnerOnly(AccessDenied, reason="SEARCH_OWNER_ONLY", codes=("PERMISSION_DENIED",)):
+    """The token is not the one with which the search was begun."""
+
+
 class NotPossibleNow(BoardwireError, codes=("FAILED_PRECONDITION",)):
     """The match does not stand so that this is possible."""
 
@@ -280,12 +297,20 @@ class BatchActionIllegal(IllegalAction, reason="BATCH_ACTION_ILLEGAL"):
     """The action exists but is not legal now in an environment of a batch; none was stepped."""
 
 
+class WorldActionIllegal(IllegalAction, reason="WORLD_ACTION_ILLEGAL"):
+    """The action exists but is not legal now in a world of a search; none was played."""
+
+
 class EpisodeOver(NotPossibleNow, reason="EPISODE_OVER"):
     """The episode has ended; a reset begins the next."""
 
 
 class EnvironmentOver(EpisodeOver, reason="ENVIRONMENT_OVER"):
     """The episode of an environment of a batch has ended; none was stepped, a reset begins the next."""
+
+
+class WorldOver(EpisodeOver, reason="WORLD_OVER"):
+    """A world of a search has ended; none was played."""
 
 
 class EpisodeNotOver(NotPossibleNow, reason="EPISODE_NOT_OVER"):

@@ -11,6 +11,8 @@ const FILES: &[&str] = &[
     "boardwire/v1/match.proto",
     "boardwire/v1/match_service.proto",
     "boardwire/v1/observation.proto",
+    "boardwire/v1/search.proto",
+    "boardwire/v1/search_service.proto",
     "google/rpc/error_details.proto",
     "google/rpc/status.proto",
 ];
@@ -98,6 +100,6 @@ fn stubs_are_built_for_clients_and_traits_for_servers_alone() {
             assert!(code[head..module].contains(&wanted), "{}", &code[head..module]);
             services += 1;
         }
-        assert_eq!(services, 3, "modules for the {side} side");
+        assert_eq!(services, 4, "modules for the {side} side");
     }
 }

@@ -26,6 +26,7 @@ pub use settings::{Ended, IllegalActions, Player, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 
 use crate::error::{ServiceError, list};
+use crate::play::Insight;
 use crate::pool::Owner;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
@@ -132,7 +133,7 @@ impl Arbiter {
 
     /// The table it is played at.
     #[must_use]
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
@@ -241,6 +242,18 @@ impl Arbiter {
             Ok(ready.then(|| standing.observe(&self.table, &self.settings, seat, extras)))
         })
         .await
+    }
+
+    /// What `seat` knows, which must owe a decision, once no bot thinks.
+    ///
+    /// # Errors
+    /// A seat that owes none, an episode that is over, a match that has ended for good; more calls that wait than a seat
+    /// may have.
+    pub async fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, ServiceError> {
+        let when = |inner: &mut Inner| {
+            if self.bots_think() { Ok(None) } else { inner.standing.insight(seat).map(Some) }
+        };
+        self.until(Role::Seat(seat), when).await
     }
 
     /// Makes the decision of `seat`, once no bot thinks; one that has been made already with the same action changes

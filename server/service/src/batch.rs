@@ -29,6 +29,7 @@ pub use plan::{Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::error::ServiceError;
+use crate::play::Insight;
 use crate::pool::{Owner, Pool};
 use crate::tables::Table;
 use block::Todo;
@@ -145,7 +146,7 @@ impl Batch {
 
     /// The table its environments are played at.
     #[must_use]
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
@@ -308,6 +309,16 @@ impl Batch {
             });
         }
         Ok(snapshot.into())
+    }
+
+    /// What the seats know whose decisions are shown: by all environments, or by those of `mask`.
+    ///
+    /// # Errors
+    /// A mask of the wrong length; an environment that is over.
+    pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, ServiceError> {
+        let chosen = self.chosen(mask)?;
+        let taken = self.take(self.all()).await?;
+        chosen.iter().map(|&at| taken.insight(at)).collect()
     }
 
     /// Puts saved environments in the places of all, or of those of `mask`.

@@ -1,7 +1,9 @@
-//! All batches of a server, each leased to one owner.
+//! All batches and searches of a server, each leased to one owner.
 //!
 //! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
-//! kept, and when it has not been used for the idle time.
+//! kept, and when it has not been used for the idle time. The places of a search count as environments do.
+
+mod held;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +14,11 @@ use uuid::Uuid;
 use crate::batch::{Batch, MESSAGE_HEAD, Opening, SnapshotKey, row_bytes};
 use crate::edge::Origin;
 use crate::error::ServiceError;
-use crate::pool::{Flow, Owner, Pool, Slice, Work};
+use crate::pool::{Once, Owner, Pool};
 use crate::requests::{RequestId, Requests};
 use crate::secret;
 use crate::tables::Table;
+use held::{Held, Kind};
 
 /// How much a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +73,7 @@ struct Inner {
 }
 
 struct Lease {
-    batch: Arc<Batch>,
+    held: Held,
     token: String,
     terms: Terms,
     used: Instant,
@@ -187,17 +190,16 @@ impl Batches {
             Some(request) => self.requests.once(request, deal).await?,
             None => deal.await?,
         };
-        self.hand_over(batch.id(), peer)?;
+        self.hand_over::<Batch>(batch.id(), peer)?;
         Ok((batch, token))
     }
 
     /// Lets the lease of a batch end with this connection, which may have ended already.
-    fn hand_over(&self, id: &str, peer: Option<Peer>) -> Result<(), ServiceError> {
+    fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), ServiceError> {
         let mut inner = self.lock();
         let Some(peer) = peer else { return Ok(()) };
         let connected = inner.connected.contains(&peer);
-        let lease =
-            inner.leases.get_mut(id).ok_or_else(|| ServiceError::UnknownBatch { id: id.to_owned() })?;
+        let lease = inner.leases.get_mut(id).ok_or_else(|| K::unknown(id.to_owned()))?;
         lease.terms.peer = Some(peer);
         drop(inner);
         if !connected {
@@ -210,15 +212,25 @@ impl Batches {
         let mut place = self.reserve(terms.origin, opening.environments)?;
         let batch = Batch::open(secret::word(), table, opening, &self.pool).await?;
         let token = secret::word();
-        let lease = Lease { batch: Arc::clone(&batch), token: token.clone(), terms, used: Instant::now() };
+        self.enter(Held::Batch(Arc::clone(&batch)), token.clone(), terms, &mut place)?;
+        Ok((batch, token))
+    }
+
+    /// Leases what has been made.
+    fn enter(
+        &self,
+        held: Held,
+        token: String,
+        terms: Terms,
+        place: &mut Place<'_>,
+    ) -> Result<(), ServiceError> {
         let mut inner = self.lock();
         if inner.stopped {
-            drop(inner);
             return Err(ServiceError::ShuttingDown);
         }
-        inner.leases.insert(batch.id().to_owned(), lease);
+        inner.leases.insert(held.id().to_owned(), Lease { held, token, terms, used: Instant::now() });
         place.taken = true;
-        Ok((batch, token))
+        Ok(())
     }
 
     /// Makes sure that so many environments fit, and counts them.
@@ -250,18 +262,7 @@ impl Batches {
     /// # Errors
     /// No such batch, no token or a wrong one.
     pub fn find(&self, id: &str, token: Option<&str>) -> Result<Arc<Batch>, ServiceError> {
-        let token = token.ok_or(ServiceError::MissingToken)?;
-        let mut inner = self.lock();
-        if inner.stopped {
-            return Err(ServiceError::ShuttingDown);
-        }
-        let lease = inner.leases.get_mut(id);
-        let lease = lease.ok_or_else(|| ServiceError::UnknownBatch { id: id.to_owned() })?;
-        if !secret::same(token, &lease.token) {
-            return Err(ServiceError::BatchOwnerOnly { id: id.to_owned() });
-        }
-        lease.used = Instant::now();
-        Ok(Arc::clone(&lease.batch))
+        self.held(id, token)
     }
 
     /// Closes a batch for its owner.
@@ -274,13 +275,13 @@ impl Batches {
         Ok(())
     }
 
-    /// How many batches are open.
+    /// How many batches and searches are open.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().leases.len()
     }
 
-    /// Whether no batch is open.
+    /// Whether none is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -320,17 +321,16 @@ impl Batches {
         let ids: Vec<String> = ids.collect();
         let gone: Vec<_> = ids.iter().filter_map(|id| inner.leases.remove_entry(id)).collect();
         for (_, lease) in &gone {
-            inner.vacate(lease.terms.origin, lease.batch.opening().environments);
+            inner.vacate(lease.terms.origin, lease.held.places());
         }
         drop(inner);
-        for (id, Lease { batch, terms, .. }) in gone {
-            tracing::info!(batch_id = id, "batch closed");
-            batch.end(if stopped { ServiceError::ShuttingDown } else { ServiceError::UnknownBatch { id } });
+        for (_, Lease { held, terms, .. }) in gone {
+            held.end(stopped);
             if let Some(request) = terms.request {
                 self.requests.forget(request);
             }
             // Giving back the memory of many environments takes a while.
-            self.janitor.spawn(Discard(Some(batch)));
+            self.janitor.spawn(Once::new(move || drop(held)));
         }
     }
 
@@ -338,15 +338,5 @@ impl Batches {
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.drop_leases(|_, _| true);
-    }
-}
-
-/// Something to be dropped where nobody waits for it.
-struct Discard<T>(Option<T>);
-
-impl<T: Send + 'static> Work for Discard<T> {
-    fn advance(&mut self, _: &Slice) -> Flow {
-        self.0 = None;
-        Flow::Done
     }
 }

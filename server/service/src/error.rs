@@ -129,6 +129,27 @@ pub enum ServiceError {
     /// An episode has ended that nothing resets by itself.
     #[error("the episode of environment {environment} is over: a reset begins the next")]
     EnvironmentOver { environment: usize },
+    /// No search has this id.
+    #[error(
+        "there is no search `{id}`: it was released, or its connection ended, or it was idle for too long"
+    )]
+    UnknownSearch { id: String },
+    /// The token is not that with which the worlds were drawn.
+    #[error("the token is not that with which search {id} was begun")]
+    SearchOwnerOnly { id: String },
+    /// The action exists, but not now.
+    #[error(
+        "row {row}, world {world}: seat {} may not choose action {action} (`{label}`) now: its mask shows what it \
+         may",
+        .seat.number()
+    )]
+    WorldActionIllegal { row: usize, world: u32, seat: Seat, action: u8, label: String },
+    /// The action does not exist.
+    #[error("row {row}, world {world}: there is no action {action}: indices are below {actions}")]
+    WorldActionOutOfRange { row: usize, world: u32, action: u8, actions: usize },
+    /// A world has ended.
+    #[error("row {row}: world {world} is over")]
+    WorldOver { row: usize, world: u32 },
     /// The bytes are no snapshot that fits.
     #[error("this snapshot cannot be loaded: {problem}")]
     SnapshotInvalid { problem: String },

@@ -21,6 +21,7 @@ pub mod requests;
 mod reward;
 mod rpc;
 pub mod run;
+pub mod search;
 mod secret;
 mod status;
 pub mod tables;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::{Bot, BotFault, Choice};
+use boardwire_bots::{Bot, BotFault, Choice, Rollout};
 use boardwire_kernel::{
-    ActionSet, Digest, Episode, Estimate, Game, GameInfo, Key, Outcome, Rejection, RngStream, ScoreLine,
-    Seat, SeatSet, Viewer,
+    ActionSet, Chance, Digest, Episode, Estimate, Game, GameInfo, Key, Knowledge, Outcome, RESAMPLE_STREAM,
+    Rejection, RngStream, ScoreLine, Seat, SeatSet, Viewer,
 };
 
 use crate::batch::{Block, Environments, Plan};
@@ -65,8 +65,27 @@ impl<G: Estimate> Round for boardwire_bots::Round<G> {
     }
 }
 
+/// What a seat that owes a choice knows of a position, whichever the game.
+pub trait Insight: Send + Sync {
+    /// Whose it is.
+    fn seat(&self) -> Seat;
+    /// A world that the seat can believe in, with luck of its own: both follow from what it knows and from `seed`.
+    fn imagine(&self, seed: u64) -> Box<dyn Play>;
+}
+
+impl<G: Estimate> Insight for Knowledge<G> {
+    fn seat(&self) -> Seat {
+        Self::seat(self)
+    }
+
+    fn imagine(&self, seed: u64) -> Box<dyn Play> {
+        let chance = Chance::seeded(seed, G::TYPE.streams.len());
+        Box::new(Self::imagine(self, &mut RngStream::new(seed, RESAMPLE_STREAM), chance))
+    }
+}
+
 /// An episode in progress, whichever the game. The methods are those of [`Episode`] and [`Game`].
-pub trait Play: Send {
+pub trait Play: Send + Sync {
     /// The seats that owe a choice.
     fn pending(&self) -> SeatSet;
     /// What `seat` may choose now.
@@ -92,6 +111,12 @@ pub trait Play: Send {
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection>;
     /// Begins the decisions of bots at seats that owe one, from what each seat knows now.
     fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round>;
+    /// What a seat that owes a choice knows.
+    fn insight(&self, seat: Seat) -> Box<dyn Insight>;
+    /// The same episode once more.
+    fn copy(&self) -> Box<dyn Play>;
+    /// How it ends if it goes on like this, with luck from `seed`; none if it is cut at its greatest length.
+    fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome>;
     /// The digest of the position: for the arbiter, since it depends on everything hidden.
     fn digest(&self) -> Digest;
     /// The same episode with all that `seat` cannot know drawn anew: to test that `seat` is told the same.
@@ -144,6 +169,18 @@ impl<G: Estimate> Play for Episode<G> {
 
     fn round(&self, due: Vec<(Seat, Bot, RngStream)>) -> Box<dyn Round> {
         Box::new(boardwire_bots::Round::new(self, due))
+    }
+
+    fn insight(&self, seat: Seat) -> Box<dyn Insight> {
+        Box::new(self.knowledge(seat))
+    }
+
+    fn copy(&self) -> Box<dyn Play> {
+        Box::new(self.clone())
+    }
+
+    fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {
+        rollout.play_out(&**self.game(), self.state(), seed)
     }
 
     fn digest(&self) -> Digest {

@@ -5,6 +5,7 @@ mod batch;
 mod catalog;
 mod match_;
 mod pages;
+mod search;
 #[cfg(test)]
 mod secrecy;
 
@@ -12,6 +13,7 @@ pub(crate) use answers::Unbuffered;
 pub(crate) use batch::BatchPlane;
 pub(crate) use catalog::Catalog;
 pub(crate) use match_::MatchPlane;
+pub(crate) use search::SearchPlane;
 
 use boardwire_bots::UnknownBot;
 use prost::Message;
@@ -21,6 +23,7 @@ use crate::arbiter::Player;
 use crate::edge::{self, Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::requests::RequestId;
+use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::{Table, Tables};
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
@@ -31,6 +34,13 @@ fn token<T>(request: &Request<T>) -> Option<&str> {
 /// Who calls.
 fn caller<T>(request: &Request<T>) -> Option<Caller> {
     request.extensions().get::<Caller>().cloned()
+}
+
+/// The most bytes of a message to a client that has stated this.
+fn message_bytes(asked: u32) -> usize {
+    // What gRPC's libraries take unless they are told otherwise.
+    const DEFAULT: usize = 4 << 20;
+    if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
 }
 
 /// Waits for room for an answer of so many bytes.

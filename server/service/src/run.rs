@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use boardwire_api::v1::batch_service_server::BatchServiceServer;
 use boardwire_api::v1::catalog_service_server::CatalogServiceServer;
 use boardwire_api::v1::match_service_server::MatchServiceServer;
+use boardwire_api::v1::search_service_server::SearchServiceServer;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -18,7 +19,7 @@ use tonic::service::Routes;
 use crate::batches::Batches;
 use crate::edge::{self, Bounds, Edge};
 use crate::matches::Matches;
-use crate::rpc::{BatchPlane, Catalog, MatchPlane, Unbuffered};
+use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
 
 /// The largest message either side accepts.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -114,6 +115,7 @@ async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Resul
     health.set_serving::<CatalogServiceServer<Catalog>>().await;
     health.set_serving::<MatchServiceServer<MatchPlane>>().await;
     health.set_serving::<BatchServiceServer<BatchPlane>>().await;
+    health.set_serving::<SearchServiceServer<SearchPlane>>().await;
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(boardwire_api::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -129,11 +131,16 @@ async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Resul
     let batch = BatchServiceServer::new(batch)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let search = SearchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    let search = SearchServiceServer::new(search)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
     Ok(Routes::new(health_service)
         .add_service(reflection)
         .add_service(catalog)
         .add_service(plane)
         .add_service(Unbuffered(batch))
+        .add_service(search)
         .prepare())
 }
 

@@ -203,6 +203,34 @@ impl ServiceError {
             Self::EnvironmentOver { environment } => {
                 (Code::FailedPrecondition, "ENVIRONMENT_OVER", vec![("environment", text(environment))])
             }
+            Self::UnknownSearch { id } => (Code::NotFound, "SEARCH_UNKNOWN", vec![("search", id.clone())]),
+            Self::SearchOwnerOnly { id } => {
+                (Code::PermissionDenied, "SEARCH_OWNER_ONLY", vec![("search", id.clone())])
+            }
+            Self::WorldActionIllegal { row, world, seat, action, label } => (
+                Code::FailedPrecondition,
+                "WORLD_ACTION_ILLEGAL",
+                vec![
+                    ("row", text(row)),
+                    ("world", text(world)),
+                    ("seat", text(&seat.number())),
+                    ("action", text(action)),
+                    ("label", label.clone()),
+                ],
+            ),
+            Self::WorldActionOutOfRange { row, world, action, actions } => (
+                Code::InvalidArgument,
+                "WORLD_ACTION_OUT_OF_RANGE",
+                vec![
+                    ("row", text(row)),
+                    ("world", text(world)),
+                    ("action", text(action)),
+                    ("actions", text(actions)),
+                ],
+            ),
+            Self::WorldOver { row, world } => {
+                (Code::FailedPrecondition, "WORLD_OVER", vec![("row", text(row)), ("world", text(world))])
+            }
             Self::SnapshotInvalid { problem } => {
                 (Code::InvalidArgument, "SNAPSHOT_INVALID", vec![("problem", problem.clone())])
             }
@@ -268,6 +296,7 @@ impl ServiceError {
                     Self::BadField { field, .. } => (*field).to_owned(),
                     Self::ActionOutOfRange { .. } => "action".to_owned(),
                     Self::BatchActionOutOfRange { environment, .. } => format!("actions[{environment}]"),
+                    Self::WorldActionOutOfRange { row, .. } => format!("actions[{row}]"),
                     Self::SnapshotInvalid { .. } => "snapshot".to_owned(),
                     _ => "seats".to_owned(),
                 };

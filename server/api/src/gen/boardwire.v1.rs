@@ -3731,3 +3731,759 @@ pub mod match_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+/// Worlds of one table, each in a place of its own, numbered from 0.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Search {
+    /// The search's id.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// The game's id.
+    #[prost(string, tag = "2")]
+    pub game: ::prost::alloc::string::String,
+    /// Every option with its value.
+    #[prost(btree_map = "string, string", tag = "3")]
+    pub options: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// How many seats a world has.
+    #[prost(uint32, tag = "4")]
+    pub seats: u32,
+    /// How many worlds have been drawn: they fill the first places.
+    #[prost(uint32, tag = "5")]
+    pub worlds: u32,
+    /// How many places there are.
+    #[prost(uint32, tag = "6")]
+    pub places: u32,
+    /// The seed from which the worlds follow, and the luck to come in each.
+    #[prost(fixed64, tag = "7")]
+    pub seed: u64,
+    /// What seats are rewarded for.
+    #[prost(enumeration = "RewardKind", tag = "8")]
+    pub reward: i32,
+    /// Whether decisions with a single legal action are played at once.
+    #[prost(bool, tag = "9")]
+    pub skip_forced: bool,
+    /// Bytes of one world's row in `view`.
+    #[prost(uint32, tag = "10")]
+    pub view_bytes: u32,
+    /// Bytes of one world's row in `mask`.
+    #[prost(uint32, tag = "11")]
+    pub mask_bytes: u32,
+    /// The digest of the table's facts, as CatalogService gives it.
+    #[prost(string, tag = "12")]
+    pub spec_digest: ::prost::alloc::string::String,
+}
+/// The decisions that some worlds show: one row a world, packed column by column, numbers low byte first. n is the
+/// number of rows.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WorldStep {
+    /// uint8\[n\]: the seat whose decision the row shows: the one the world was drawn for if it owes one, or else the
+    /// lowest that does; 255 when the world is over.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub seat: ::prost::bytes::Bytes,
+    /// uint8\[n\]: 1 when it has ended by the rules, 2 when it was cut at its greatest length.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub flags: ::prost::bytes::Bytes,
+    /// uint32\[n\]: how many actions have been applied since the world was drawn.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub ply: ::prost::bytes::Bytes,
+    /// float32\[n, seats\]: the reward of every seat, absolute seat order; zero unless the world has ended by the rules.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub reward: ::prost::bytes::Bytes,
+    /// uint8\[n, mask_bytes\]: the legal actions, action `i` as bit `i % 8` of byte `i / 8`; all zero when over.
+    #[prost(bytes = "bytes", tag = "5")]
+    pub mask: ::prost::bytes::Bytes,
+    /// uint8\[n, view_bytes\]: what the row's seat may know in this world; when over, what the seat may know that the
+    /// world was drawn for.
+    #[prost(bytes = "bytes", tag = "15")]
+    pub view: ::prost::bytes::Bytes,
+}
+/// How worlds are played to their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RolloutPolicy {
+    /// The default: ROLLOUT_POLICY_ESTIMATE.
+    Unspecified = 0,
+    /// Every seat takes what its own estimate likes best one ply ahead, as in the playouts of `mc`.
+    Estimate = 1,
+    /// Every seat takes any of its legal actions.
+    Random = 2,
+}
+impl RolloutPolicy {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "ROLLOUT_POLICY_UNSPECIFIED",
+            Self::Estimate => "ROLLOUT_POLICY_ESTIMATE",
+            Self::Random => "ROLLOUT_POLICY_RANDOM",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "ROLLOUT_POLICY_UNSPECIFIED" => Some(Self::Unspecified),
+            "ROLLOUT_POLICY_ESTIMATE" => Some(Self::Estimate),
+            "ROLLOUT_POLICY_RANDOM" => Some(Self::Random),
+            _ => None,
+        }
+    }
+}
+/// Asks for worlds.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeterminizeRequest {
+    /// Which environments of a batch, as in ResetBatchRequest. Empty for all, and for a match.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub mask: ::prost::bytes::Bytes,
+    /// How many worlds are drawn for each of them, or for the seat; 1 when left out. Those of one environment lie beside
+    /// each other.
+    #[prost(uint32, tag = "4")]
+    pub worlds: u32,
+    /// How many places the search has; as many as there are worlds when left out.
+    #[prost(uint32, tag = "5")]
+    pub places: u32,
+    /// The seed from which the worlds follow, and the luck to come in each; the server draws one when it is left out.
+    #[prost(fixed64, optional, tag = "6")]
+    pub seed: ::core::option::Option<u64>,
+    /// What seats are rewarded for; ranks when unspecified.
+    #[prost(enumeration = "RewardKind", tag = "7")]
+    pub reward: i32,
+    /// Whether decisions with a single legal action are played at once.
+    #[prost(bool, tag = "8")]
+    pub skip_forced: bool,
+    /// The largest message that the client takes, in bytes; 4 MiB when left out.
+    #[prost(uint32, tag = "9")]
+    pub max_message_bytes: u32,
+    /// What is searched in.
+    #[prost(oneof = "determinize_request::Of", tags = "1, 2")]
+    pub of: ::core::option::Option<determinize_request::Of>,
+}
+/// Nested message and enum types in `DeterminizeRequest`.
+pub mod determinize_request {
+    /// What is searched in.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Of {
+        /// The match of the seat whose token the call carries.
+        #[prost(string, tag = "1")]
+        MatchId(::prost::alloc::string::String),
+        /// The batch whose owner's token the call carries.
+        #[prost(string, tag = "2")]
+        BatchId(::prost::alloc::string::String),
+    }
+}
+/// Worlds.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DeterminizeResponse {
+    /// The search.
+    #[prost(message, optional, tag = "1")]
+    pub search: ::core::option::Option<Search>,
+    /// The rows of the worlds drawn, in the order of their places.
+    #[prost(message, optional, tag = "2")]
+    pub step: ::core::option::Option<WorldStep>,
+}
+/// Makes decisions.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AdvanceRequest {
+    /// The search's id.
+    #[prost(string, tag = "1")]
+    pub search_id: ::prost::alloc::string::String,
+    /// uint32\[n\]: the places of the worlds, a row each.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub worlds: ::prost::bytes::Bytes,
+    /// uint8\[n\]: the index of the action for each row.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub actions: ::prost::bytes::Bytes,
+    /// uint32\[n\]: the places into which copies go, all different; the worlds stay as they are then, unless one of them is
+    /// among these places. Empty to play the worlds themselves, which are all different then.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub into: ::prost::bytes::Bytes,
+}
+/// What worlds show after decisions.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AdvanceResponse {
+    /// The rows of the worlds that were played.
+    #[prost(message, optional, tag = "1")]
+    pub step: ::core::option::Option<WorldStep>,
+}
+/// Asks how worlds end.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RolloutRequest {
+    /// The search's id.
+    #[prost(string, tag = "1")]
+    pub search_id: ::prost::alloc::string::String,
+    /// uint32\[n\]: the places of the worlds, a row each.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub worlds: ::prost::bytes::Bytes,
+    /// How often each is played; 1 when left out. Rows times playouts are at most 65536.
+    #[prost(uint32, tag = "3")]
+    pub playouts: u32,
+    /// Who plays; the estimate when unspecified.
+    #[prost(enumeration = "RolloutPolicy", tag = "4")]
+    pub policy: i32,
+    /// The seed from which the luck follows, which is the same for the first playout of all worlds, for the second, and so on;
+    /// the server draws one when it is left out.
+    #[prost(fixed64, optional, tag = "5")]
+    pub seed: ::core::option::Option<u64>,
+}
+/// How worlds ended.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RolloutResponse {
+    /// float32\[n, seats\]: the mean reward of every seat, absolute seat order; a playout cut at its greatest length counts 0.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub reward: ::prost::bytes::Bytes,
+}
+/// Asks to end a search.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReleaseRequest {
+    /// The search's id.
+    #[prost(string, tag = "1")]
+    pub search_id: ::prost::alloc::string::String,
+}
+/// The search has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReleaseResponse {}
+/// Generated client implementations.
+#[cfg(feature = "client")]
+pub mod search_service_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    /// `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
+    #[derive(Debug, Clone)]
+    pub struct SearchServiceClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl SearchServiceClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> SearchServiceClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> SearchServiceClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            SearchServiceClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
+        /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+        /// environments do. Not safe to retry: it draws another search.
+        /// Fails with NOT_YOUR_TURN, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        pub async fn determinize(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeterminizeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeterminizeResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.SearchService/Determinize",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Determinize"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
+        /// Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
+        pub async fn advance(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AdvanceRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::AdvanceResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.SearchService/Advance",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Advance"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Plays worlds to their end, each several times, and tells what came of it; the worlds stay as they are. Safe to retry
+        /// with `seed`.
+        pub async fn rollout(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RolloutRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RolloutResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.SearchService/Rollout",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Rollout"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Ends a search. Not safe to retry: it is unknown then.
+        pub async fn release(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReleaseRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReleaseResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.SearchService/Release",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Release"));
+            self.inner.unary(req, path, codec).await
+        }
+    }
+}
+/// Generated server implementations.
+#[cfg(feature = "server")]
+pub mod search_service_server {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    /// Generated trait containing gRPC methods that should be implemented for use with SearchServiceServer.
+    #[async_trait]
+    pub trait SearchService: std::marker::Send + std::marker::Sync + 'static {
+        /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
+        /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+        /// environments do. Not safe to retry: it draws another search.
+        /// Fails with NOT_YOUR_TURN, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        async fn determinize(
+            &self,
+            request: tonic::Request<super::DeterminizeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeterminizeResponse>,
+            tonic::Status,
+        >;
+        /// Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
+        /// Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
+        async fn advance(
+            &self,
+            request: tonic::Request<super::AdvanceRequest>,
+        ) -> std::result::Result<tonic::Response<super::AdvanceResponse>, tonic::Status>;
+        /// Plays worlds to their end, each several times, and tells what came of it; the worlds stay as they are. Safe to retry
+        /// with `seed`.
+        async fn rollout(
+            &self,
+            request: tonic::Request<super::RolloutRequest>,
+        ) -> std::result::Result<tonic::Response<super::RolloutResponse>, tonic::Status>;
+        /// Ends a search. Not safe to retry: it is unknown then.
+        async fn release(
+            &self,
+            request: tonic::Request<super::ReleaseRequest>,
+        ) -> std::result::Result<tonic::Response<super::ReleaseResponse>, tonic::Status>;
+    }
+    /// Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+    /// `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
+    #[derive(Debug)]
+    pub struct SearchServiceServer<T> {
+        inner: Arc<T>,
+        accept_compression_encodings: EnabledCompressionEncodings,
+        send_compression_encodings: EnabledCompressionEncodings,
+        max_decoding_message_size: Option<usize>,
+        max_encoding_message_size: Option<usize>,
+    }
+    impl<T> SearchServiceServer<T> {
+        pub fn new(inner: T) -> Self {
+            Self::from_arc(Arc::new(inner))
+        }
+        pub fn from_arc(inner: Arc<T>) -> Self {
+            Self {
+                inner,
+                accept_compression_encodings: Default::default(),
+                send_compression_encodings: Default::default(),
+                max_decoding_message_size: None,
+                max_encoding_message_size: None,
+            }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> InterceptedService<Self, F>
+        where
+            F: tonic::service::Interceptor,
+        {
+            InterceptedService::new(Self::new(inner), interceptor)
+        }
+        /// Enable decompressing requests with the given encoding.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.accept_compression_encodings.enable(encoding);
+            self
+        }
+        /// Compress responses with the given encoding, if the client supports it.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.send_compression_encodings.enable(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.max_decoding_message_size = Some(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.max_encoding_message_size = Some(limit);
+            self
+        }
+    }
+    impl<T, B> tonic::codegen::Service<http::Request<B>> for SearchServiceServer<T>
+    where
+        T: SearchService,
+        B: Body + std::marker::Send + 'static,
+        B::Error: Into<StdError> + std::marker::Send + 'static,
+    {
+        type Response = http::Response<tonic::body::Body>;
+        type Error = std::convert::Infallible;
+        type Future = BoxFuture<Self::Response, Self::Error>;
+        fn poll_ready(
+            &mut self,
+            _cx: &mut Context<'_>,
+        ) -> Poll<std::result::Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+        fn call(&mut self, req: http::Request<B>) -> Self::Future {
+            match req.uri().path() {
+                "/boardwire.v1.SearchService/Determinize" => {
+                    #[allow(non_camel_case_types)]
+                    struct DeterminizeSvc<T: SearchService>(pub Arc<T>);
+                    impl<
+                        T: SearchService,
+                    > tonic::server::UnaryService<super::DeterminizeRequest>
+                    for DeterminizeSvc<T> {
+                        type Response = super::DeterminizeResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DeterminizeRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as SearchService>::determinize(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DeterminizeSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.SearchService/Advance" => {
+                    #[allow(non_camel_case_types)]
+                    struct AdvanceSvc<T: SearchService>(pub Arc<T>);
+                    impl<
+                        T: SearchService,
+                    > tonic::server::UnaryService<super::AdvanceRequest>
+                    for AdvanceSvc<T> {
+                        type Response = super::AdvanceResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::AdvanceRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as SearchService>::advance(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = AdvanceSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.SearchService/Rollout" => {
+                    #[allow(non_camel_case_types)]
+                    struct RolloutSvc<T: SearchService>(pub Arc<T>);
+                    impl<
+                        T: SearchService,
+                    > tonic::server::UnaryService<super::RolloutRequest>
+                    for RolloutSvc<T> {
+                        type Response = super::RolloutResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RolloutRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as SearchService>::rollout(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RolloutSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.SearchService/Release" => {
+                    #[allow(non_camel_case_types)]
+                    struct ReleaseSvc<T: SearchService>(pub Arc<T>);
+                    impl<
+                        T: SearchService,
+                    > tonic::server::UnaryService<super::ReleaseRequest>
+                    for ReleaseSvc<T> {
+                        type Response = super::ReleaseResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ReleaseRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as SearchService>::release(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ReleaseSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                _ => {
+                    Box::pin(async move {
+                        let mut response = http::Response::new(
+                            tonic::body::Body::default(),
+                        );
+                        let headers = response.headers_mut();
+                        headers
+                            .insert(
+                                tonic::Status::GRPC_STATUS,
+                                (tonic::Code::Unimplemented as i32).into(),
+                            );
+                        headers
+                            .insert(
+                                http::header::CONTENT_TYPE,
+                                tonic::metadata::GRPC_CONTENT_TYPE,
+                            );
+                        Ok(response)
+                    })
+                }
+            }
+        }
+    }
+    impl<T> Clone for SearchServiceServer<T> {
+        fn clone(&self) -> Self {
+            let inner = self.inner.clone();
+            Self {
+                inner,
+                accept_compression_encodings: self.accept_compression_encodings,
+                send_compression_encodings: self.send_compression_encodings,
+                max_decoding_message_size: self.max_decoding_message_size,
+                max_encoding_message_size: self.max_encoding_message_size,
+            }
+        }
+    }
+    /// Generated gRPC service name
+    pub const SERVICE_NAME: &str = "boardwire.v1.SearchService";
+    impl<T> tonic::server::NamedService for SearchServiceServer<T> {
+        const NAME: &'static str = SERVICE_NAME;
+    }
+}

@@ -1124,6 +1124,204 @@ enum Forfeit {
 }
 "#),
 
+("boardwire/v1/search.proto", r#"// Worlds to search in, and what is shown of them.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "boardwire/v1/match.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "SearchProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Worlds of one table, each in a place of its own, numbered from 0.
+message Search {
+  // The search's id.
+  string id = 1;
+  // The game's id.
+  string game = 2;
+  // Every option with its value.
+  map<string, string> options = 3;
+  // How many seats a world has.
+  uint32 seats = 4;
+  // How many worlds have been drawn: they fill the first places.
+  uint32 worlds = 5;
+  // How many places there are.
+  uint32 places = 6;
+  // The seed from which the worlds follow, and the luck to come in each.
+  fixed64 seed = 7;
+  // What seats are rewarded for.
+  RewardKind reward = 8;
+  // Whether decisions with a single legal action are played at once.
+  bool skip_forced = 9;
+  // Bytes of one world's row in `view`.
+  uint32 view_bytes = 10;
+  // Bytes of one world's row in `mask`.
+  uint32 mask_bytes = 11;
+  // The digest of the table's facts, as CatalogService gives it.
+  string spec_digest = 12;
+}
+
+// The decisions that some worlds show: one row a world, packed column by column, numbers low byte first. n is the
+// number of rows.
+message WorldStep {
+  // uint8[n]: the seat whose decision the row shows: the one the world was drawn for if it owes one, or else the
+  // lowest that does; 255 when the world is over.
+  bytes seat = 1;
+  // uint8[n]: 1 when it has ended by the rules, 2 when it was cut at its greatest length.
+  bytes flags = 2;
+  // uint32[n]: how many actions have been applied since the world was drawn.
+  bytes ply = 3;
+  // float32[n, seats]: the reward of every seat, absolute seat order; zero unless the world has ended by the rules.
+  bytes reward = 4;
+  // uint8[n, mask_bytes]: the legal actions, action `i` as bit `i % 8` of byte `i / 8`; all zero when over.
+  bytes mask = 5;
+  // uint8[n, view_bytes]: what the row's seat may know in this world; when over, what the seat may know that the
+  // world was drawn for.
+  bytes view = 15;
+}
+
+// How worlds are played to their end.
+enum RolloutPolicy {
+  // The default: ROLLOUT_POLICY_ESTIMATE.
+  ROLLOUT_POLICY_UNSPECIFIED = 0;
+  // Every seat takes what its own estimate likes best one ply ahead, as in the playouts of `mc`.
+  ROLLOUT_POLICY_ESTIMATE = 1;
+  // Every seat takes any of its legal actions.
+  ROLLOUT_POLICY_RANDOM = 2;
+}
+"#),
+
+("boardwire/v1/search_service.proto", r#"// Searching ahead: worlds that a seat can believe in, to be played on at will.
+//
+// A world has everything drawn anew that its seat cannot know, from what it knows alone, so that no number of worlds
+// tells what is true. It has luck of its own: the same actions lead to the same course.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "boardwire/v1/match.proto";
+import "boardwire/v1/search.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "SearchServiceProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
+// `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
+service SearchService {
+  // Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
+  // lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+  // environments do. Not safe to retry: it draws another search.
+  // Fails with NOT_YOUR_TURN, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+  rpc Determinize(DeterminizeRequest) returns (DeterminizeResponse);
+  // Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
+  // Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
+  rpc Advance(AdvanceRequest) returns (AdvanceResponse);
+  // Plays worlds to their end, each several times, and tells what came of it; the worlds stay as they are. Safe to retry
+  // with `seed`.
+  rpc Rollout(RolloutRequest) returns (RolloutResponse);
+  // Ends a search. Not safe to retry: it is unknown then.
+  rpc Release(ReleaseRequest) returns (ReleaseResponse);
+}
+
+// Asks for worlds.
+message DeterminizeRequest {
+  // What is searched in.
+  oneof of {
+    // The match of the seat whose token the call carries.
+    string match_id = 1;
+    // The batch whose owner's token the call carries.
+    string batch_id = 2;
+  }
+  // Which environments of a batch, as in ResetBatchRequest. Empty for all, and for a match.
+  bytes mask = 3;
+  // How many worlds are drawn for each of them, or for the seat; 1 when left out. Those of one environment lie beside
+  // each other.
+  uint32 worlds = 4;
+  // How many places the search has; as many as there are worlds when left out.
+  uint32 places = 5;
+  // The seed from which the worlds follow, and the luck to come in each; the server draws one when it is left out.
+  optional fixed64 seed = 6;
+  // What seats are rewarded for; ranks when unspecified.
+  RewardKind reward = 7;
+  // Whether decisions with a single legal action are played at once.
+  bool skip_forced = 8;
+  // The largest message that the client takes, in bytes; 4 MiB when left out.
+  uint32 max_message_bytes = 9;
+}
+
+// Worlds.
+message DeterminizeResponse {
+  // The search.
+  Search search = 1;
+  // The rows of the worlds drawn, in the order of their places.
+  WorldStep step = 2;
+}
+
+// Makes decisions.
+message AdvanceRequest {
+  // The search's id.
+  string search_id = 1;
+  // uint32[n]: the places of the worlds, a row each.
+  bytes worlds = 2;
+  // uint8[n]: the index of the action for each row.
+  bytes actions = 3;
+  // uint32[n]: the places into which copies go, all different; the worlds stay as they are then, unless one of them is
+  // among these places. Empty to play the worlds themselves, which are all different then.
+  bytes into = 4;
+}
+
+// What worlds show after decisions.
+message AdvanceResponse {
+  // The rows of the worlds that were played.
+  WorldStep step = 1;
+}
+
+// Asks how worlds end.
+message RolloutRequest {
+  // The search's id.
+  string search_id = 1;
+  // uint32[n]: the places of the worlds, a row each.
+  bytes worlds = 2;
+  // How often each is played; 1 when left out. Rows times playouts are at most 65536.
+  uint32 playouts = 3;
+  // Who plays; the estimate when unspecified.
+  RolloutPolicy policy = 4;
+  // The seed from which the luck follows, which is the same for the first playout of all worlds, for the second, and so on;
+  // the server draws one when it is left out.
+  optional fixed64 seed = 5;
+}
+
+// How worlds ended.
+message RolloutResponse {
+  // float32[n, seats]: the mean reward of every seat, absolute seat order; a playout cut at its greatest length counts 0.
+  bytes reward = 1;
+}
+
+// Asks to end a search.
+message ReleaseRequest {
+  // The search's id.
+  string search_id = 1;
+}
+
+// The search has ended.
+message ReleaseResponse {}
+"#),
+
 ("google/rpc/error_details.proto", r#"// Copyright 2026 Google LLC
 //
 // Licensed under the Apache License, Version 2.0 (the "License");

@@ -8,7 +8,7 @@ use boardwire_kernel::{BOT_STREAM, Key, Rejection, RngStream, SUBSTITUTE_STREAM,
 
 use super::{Decision, Ended, IllegalActions, Player, Series, Settings};
 use crate::error::ServiceError;
-use crate::play::{Play, Round};
+use crate::play::{Insight, Play, Round};
 use crate::secret::{Opened, SeedSource, Seeds};
 use crate::tables::Table;
 
@@ -177,6 +177,19 @@ impl Standing {
         place.last = Some(given);
         place.substituted = substituted;
         Ok(())
+    }
+
+    /// What a seat knows that owes a decision.
+    pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, ServiceError> {
+        let pending = self.pending();
+        if pending.contains(seat) {
+            return Ok(self.play.insight(seat));
+        }
+        Err(if self.is_over() {
+            ServiceError::EpisodeOver { episode: self.episode }
+        } else {
+            ServiceError::NotYourTurn { seat, pending }
+        })
     }
 
     /// Ends the episode against a seat; one that it has forfeited already stays as it is.

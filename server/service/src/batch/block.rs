@@ -11,6 +11,7 @@ use super::columns::{Ends, Rows};
 use super::environment::{Due, End, Environment};
 use super::snapshot::Saved;
 use super::{Autoreset, Begin, Plan, flag};
+use crate::play::Insight;
 use crate::pool::Slice;
 use crate::reward::forfeit_ranks;
 
@@ -85,6 +86,9 @@ pub trait Block: Send {
 
     /// The same environments, in memory of their own; no bot may be thinking.
     fn copy(&self) -> Box<dyn Block>;
+
+    /// What the seat knows whose decision an environment shows; none if it is over.
+    fn insight(&self, at: usize) -> Option<Box<dyn Insight>>;
 
     /// One environment as a value.
     fn save(&self, at: usize) -> Saved;
@@ -304,6 +308,10 @@ impl<G: Estimate> Block for Environments<G> {
         let all = self.all.iter().map(Environment::copy).collect();
         let (game, plan) = (Arc::clone(&self.game), Arc::clone(&self.plan));
         Box::new(Self { game, plan, seed: self.seed, first: self.first, all, dues: self.dues.clone() })
+    }
+
+    fn insight(&self, at: usize) -> Option<Box<dyn Insight>> {
+        Some(Box::new(self.all[at].knowledge(self.dues[at].seat?)))
     }
 
     fn save(&self, at: usize) -> Saved {

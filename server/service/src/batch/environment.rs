@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use boardwire_bots::{BotFault, Choice, Round};
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, Episode, Estimate, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet,
+    ActionSet, BOT_STREAM, Episode, Estimate, Knowledge, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM,
+    Seat, SeatSet,
 };
 
 use super::snapshot::Saved;
@@ -231,6 +232,10 @@ impl<G: Estimate> Environment<G> {
 
     pub(super) fn view(&self, seat: Seat, out: &mut [u8]) {
         self.episode.game().view(self.episode.state(), seat.into(), out);
+    }
+
+    pub(super) fn knowledge(&self, seat: Seat) -> Knowledge<G> {
+        self.episode.knowledge(seat)
     }
 
     pub(super) fn save(&self, plan: &Plan) -> Saved {

@@ -15,7 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::answers::{self, Answer};
-use super::{caller, named, request_id, token};
+use super::{caller, message_bytes, named, request_id, token};
 use crate::arbiter::Player;
 use crate::batch::{Batch, LineUp, Opening, Plan, Reset, Step};
 use crate::batches::{Batches, Terms};
@@ -23,7 +23,6 @@ use crate::convert::{self, LEARNER};
 use crate::edge::{Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::matches::Matches;
-use crate::run::MAX_MESSAGE_BYTES;
 use crate::secret;
 use crate::tables::{Table, Tables};
 
@@ -137,13 +136,6 @@ impl BatchService for BatchPlane {
         self.batches.close(&request.get_ref().batch_id, token(&request))?;
         Ok(Response::new(CloseBatchResponse {}))
     }
-}
-
-/// The most bytes of a message to a client that has stated this.
-fn message_bytes(asked: u32) -> usize {
-    // What gRPC's libraries take unless they are told otherwise.
-    const DEFAULT: usize = 4 << 20;
-    if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
 }
 
 /// The table of a new batch, and how its environments are to be played.

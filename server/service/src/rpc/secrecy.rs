@@ -4,11 +4,13 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use boardwire_api::v1::determinize_request::Of;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
+use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::{
-    ActRequest, CloseMatchRequest, CreateMatchRequest, Extras, GetMatchRequest, Invitation, JoinMatchRequest,
-    ListMatchesRequest, Observation, ObserveRequest, PlayRequest, PlayResponse, ResetRequest, play_request,
-    play_response,
+    ActRequest, CloseMatchRequest, CreateMatchRequest, DeterminizeRequest, Extras, GetMatchRequest,
+    Invitation, JoinMatchRequest, ListMatchesRequest, Observation, ObserveRequest, PlayRequest, PlayResponse,
+    ReleaseRequest, ResetRequest, RolloutRequest, play_request, play_response,
 };
 use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
@@ -59,6 +61,7 @@ impl MakeWriter<'_> for Log {
 /// A seat of a match on a server in this process.
 struct Asker {
     client: MatchServiceClient<Channel>,
+    searches: SearchServiceClient<Channel>,
     match_id: String,
     token: String,
     log: Log,
@@ -160,15 +163,62 @@ impl Asker {
                 answer => format!("{tag} {answer:?}"),
             });
         }
+        answers.extend(self.searched().await);
         answers.push(self.log.take());
         answers
+    }
+
+    /// Plays any legal action, if `seat` owes a decision; whether it does.
+    async fn move_at_random(&self, seat: Seat, rng: &mut RngStream) -> bool {
+        let seen = self.look().await;
+        if seen.pending >> seat.number() & 1 == 0 {
+            return false;
+        }
+        let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).expect("few"))
+            .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
+            .collect();
+        let pick = rng.below(u32::try_from(legal.len()).expect("few")) as usize;
+        let act = ActRequest {
+            match_id: self.match_id.clone(),
+            episode: seen.episode,
+            decision: seen.decision,
+            action: legal[pick],
+            ..ActRequest::default()
+        };
+        self.client.clone().act(request(act, Some(&self.token))).await.expect("it is legal");
+        true
+    }
+
+    /// What the seat is shown of worlds, or why of none.
+    async fn searched(&self) -> Vec<String> {
+        let (mut client, own) = (self.searches.clone(), Some(self.token.as_str()));
+        let of = Some(Of::MatchId(self.match_id.clone()));
+        let determinize =
+            DeterminizeRequest { of, worlds: 3, seed: Some(1), ..DeterminizeRequest::default() };
+        let drawn = match client.determinize(request(determinize, own)).await {
+            Ok(drawn) => drawn.into_inner(),
+            refused => return vec![told(refused)],
+        };
+        let search_id = drawn.search.expect("a search").id;
+        let worlds: Vec<u8> = (0..3u32).flat_map(u32::to_le_bytes).collect();
+        let rollout = RolloutRequest {
+            search_id: search_id.clone(),
+            worlds: worlds.into(),
+            seed: Some(1),
+            ..RolloutRequest::default()
+        };
+        let ends = told(client.rollout(request(rollout, own)).await);
+        let released = told(client.release(request(ReleaseRequest { search_id }, own)).await);
+        vec![format!("{:?}", drawn.step), ends, released]
     }
 }
 
 /// Plays a match on `matches` at random, and compares at every ply what each seat is answered with what it is answered
 /// in a position that differs only in what it may not know.
 async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats: &[&str], skip_forced: bool) {
-    let mut client = MatchServiceClient::connect(address.to_owned()).await.expect("it serves");
+    let channel =
+        Channel::from_shared(address.to_owned()).expect("an address").connect().await.expect("it serves");
+    let mut client = MatchServiceClient::new(channel.clone());
     let create = CreateMatchRequest {
         game: game.to_owned(),
         players: seats.iter().map(|&seat| seat.to_owned()).collect(),
@@ -183,8 +233,9 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
         let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
         let token = client.join_match(join).await.expect("it is joined").into_inner().token;
         let (client, match_id, log) = (client.clone(), match_id.clone(), log.clone());
+        let searches = SearchServiceClient::new(channel.clone());
         let seat = Seat::new(u8::try_from(seat).expect("few"));
-        askers.push((seat, Asker { client, match_id, token, log }));
+        askers.push((seat, Asker { client, searches, match_id, token, log }));
     }
     let mut rng = RngStream::new(seats.len() as u64, RESAMPLE_STREAM);
     loop {
@@ -201,25 +252,10 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
             assert_eq!(answers.len(), expected.len());
         }
         for (seat, asker) in &askers {
-            let seen = asker.look().await;
-            if seen.pending >> seat.number() & 1 == 0 {
-                continue;
+            if asker.move_at_random(*seat, &mut rng).await {
+                moved = true;
+                break;
             }
-            let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).expect("few"))
-                .filter(|at| seen.mask[(at / 8) as usize] >> (at % 8) & 1 == 1)
-                .collect();
-            let pick = rng.below(u32::try_from(legal.len()).expect("few")) as usize;
-            let act = ActRequest {
-                match_id: match_id.clone(),
-                episode: seen.episode,
-                decision: seen.decision,
-                action: legal[pick],
-                ..ActRequest::default()
-            };
-            let act = request(act, Some(&asker.token));
-            asker.client.clone().act(act).await.expect("it is legal");
-            moved = true;
-            break;
         }
         if !moved {
             return;

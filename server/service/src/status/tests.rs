@@ -9,7 +9,25 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
         ("ShuttingDown", ServiceError::ShuttingDown),
         ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
     ];
-    [errors_of_services(), errors_of_the_edge(), last.into()].concat()
+    [errors_of_services(), errors_of_searches(), errors_of_the_edge(), last.into()].concat()
+}
+
+fn errors_of_searches() -> Vec<(&'static str, ServiceError)> {
+    let word = || "x".to_owned();
+    let seat = Seat::new(1);
+    vec![
+        ("UnknownSearch", ServiceError::UnknownSearch { id: word() }),
+        ("SearchOwnerOnly", ServiceError::SearchOwnerOnly { id: word() }),
+        (
+            "WorldActionIllegal",
+            ServiceError::WorldActionIllegal { row: 5, world: 6, seat, action: 3, label: word() },
+        ),
+        (
+            "WorldActionOutOfRange",
+            ServiceError::WorldActionOutOfRange { row: 5, world: 6, action: 200, actions: 113 },
+        ),
+        ("WorldOver", ServiceError::WorldOver { row: 5, world: 6 }),
+    ]
 }
 
 fn errors_of_the_edge() -> Vec<(&'static str, ServiceError)> {

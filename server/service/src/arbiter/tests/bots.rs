@@ -2,11 +2,11 @@
 
 use std::task::Poll;
 
-use boardwire_bots::{BotFault, Choice};
+use boardwire_bots::{BotFault, Choice, Rollout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
-use crate::play::{Play, Round};
+use crate::play::{Insight, Play, Round};
 use crate::pool::{Flow, Slice, Work};
 
 /// Keeps the only thread of a pool until it is dropped.
@@ -172,6 +172,18 @@ impl Play for Faulty {
 
     fn forced(&self, seat: Seat) -> Option<u8> {
         self.0.forced(seat)
+    }
+
+    fn insight(&self, seat: Seat) -> Box<dyn Insight> {
+        self.0.insight(seat)
+    }
+
+    fn copy(&self) -> Box<dyn Play> {
+        self.0.copy()
+    }
+
+    fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {
+        self.0.play_out(rollout, seed)
     }
 
     fn digest(&self) -> Digest {

@@ -1,0 +1,147 @@
+//! What is leased: batches and searches.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Batches, Terms};
+use crate::batch::Batch;
+use crate::error::ServiceError;
+use crate::play::Insight;
+use crate::search::{self, Search, WorldStep};
+use crate::secret;
+use crate::tables::Table;
+
+/// Something that is leased.
+pub(super) enum Held {
+    /// Environments.
+    Batch(Arc<Batch>),
+    /// Worlds.
+    Search(Arc<Search>),
+}
+
+impl Held {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Batch(batch) => batch.id(),
+            Self::Search(search) => search.id(),
+        }
+    }
+
+    /// How much room it takes.
+    pub(super) fn places(&self) -> usize {
+        match self {
+            Self::Batch(batch) => batch.opening().environments,
+            Self::Search(search) => search.opening().places,
+        }
+    }
+
+    /// Ends what is being done with it.
+    pub(super) fn end(&self, stopped: bool) {
+        match self {
+            Self::Batch(batch) => {
+                tracing::info!(batch_id = batch.id(), "batch closed");
+                let unknown = ServiceError::UnknownBatch { id: batch.id().to_owned() };
+                batch.end(if stopped { ServiceError::ShuttingDown } else { unknown });
+            }
+            Self::Search(search) => {
+                tracing::debug!(search_id = search.id(), "search released");
+                search.end();
+            }
+        }
+    }
+}
+
+/// Kinds of what is leased, as callers ask for them.
+pub(super) trait Kind: Sized {
+    /// This kind, if it is of it.
+    fn of(held: &Held) -> Option<Arc<Self>>;
+    /// What is said when there is none of this id.
+    fn unknown(id: String) -> ServiceError;
+    /// What is said to whoever has another token.
+    fn owner_only(id: String) -> ServiceError;
+}
+
+impl Kind for Batch {
+    fn of(held: &Held) -> Option<Arc<Self>> {
+        if let Held::Batch(batch) = held { Some(Arc::clone(batch)) } else { None }
+    }
+
+    fn unknown(id: String) -> ServiceError {
+        ServiceError::UnknownBatch { id }
+    }
+
+    fn owner_only(id: String) -> ServiceError {
+        ServiceError::BatchOwnerOnly { id }
+    }
+}
+
+impl Kind for Search {
+    fn of(held: &Held) -> Option<Arc<Self>> {
+        if let Held::Search(search) = held { Some(Arc::clone(search)) } else { None }
+    }
+
+    fn unknown(id: String) -> ServiceError {
+        ServiceError::UnknownSearch { id }
+    }
+
+    fn owner_only(id: String) -> ServiceError {
+        ServiceError::SearchOwnerOnly { id }
+    }
+}
+
+impl Batches {
+    /// Draws worlds for seats that owe a choice, leased to the holder of `token`.
+    ///
+    /// # Errors
+    /// A server that is full or stops; no world, or so many that their rows do not fit a message; fewer places than worlds.
+    pub async fn search(
+        &self,
+        table: Arc<Table>,
+        opening: search::Opening,
+        insights: Vec<Box<dyn Insight>>,
+        token: String,
+        terms: Terms,
+    ) -> Result<(Arc<Search>, WorldStep), ServiceError> {
+        search::check(table.rules.info(), &opening, insights.len())?;
+        let mut place = self.reserve(terms.origin, opening.places)?;
+        let peer = terms.peer;
+        let (search, step) = Search::open(secret::word(), table, opening, insights, &self.pool).await?;
+        self.enter(Held::Search(Arc::clone(&search)), token, terms, &mut place)?;
+        self.hand_over::<Search>(search.id(), peer)?;
+        Ok((search, step))
+    }
+
+    /// The search with this id, for whoever has drawn its worlds.
+    ///
+    /// # Errors
+    /// No such search, no token or a wrong one.
+    pub fn find_search(&self, id: &str, token: Option<&str>) -> Result<Arc<Search>, ServiceError> {
+        self.held(id, token)
+    }
+
+    /// Releases a search.
+    ///
+    /// # Errors
+    /// As [`find_search`](Self::find_search).
+    pub fn release(&self, id: &str, token: Option<&str>) -> Result<(), ServiceError> {
+        self.find_search(id, token)?;
+        self.drop_leases(|known, _| known == id);
+        Ok(())
+    }
+
+    /// What is leased under this id, for the holder of its token.
+    pub(super) fn held<K: Kind>(&self, id: &str, token: Option<&str>) -> Result<Arc<K>, ServiceError> {
+        let token = token.ok_or(ServiceError::MissingToken)?;
+        let mut inner = self.lock();
+        if inner.stopped {
+            return Err(ServiceError::ShuttingDown);
+        }
+        let lease = inner.leases.get_mut(id).and_then(|lease| Some((K::of(&lease.held)?, lease)));
+        let (held, lease) = lease.ok_or_else(|| K::unknown(id.to_owned()))?;
+        if !secret::same(token, &lease.token) {
+            return Err(K::owner_only(id.to_owned()));
+        }
+        lease.used = Instant::now();
+        Ok(held)
+    }
+}

@@ -1,0 +1,145 @@
+//! Worlds to search in, for seats of matches and owners of batches.
+
+use std::sync::Arc;
+
+use boardwire_api::v1::{
+    AdvanceRequest, AdvanceResponse, DeterminizeRequest, DeterminizeResponse, ReleaseRequest,
+    ReleaseResponse, RolloutRequest, RolloutResponse, determinize_request::Of,
+    search_service_server::SearchService,
+};
+use tonic::{Request, Response, Status};
+
+use super::{caller, holding, message_bytes, room, token};
+use crate::batches::{Batches, Terms};
+use crate::convert;
+use crate::edge::{Caller, Origin};
+use crate::error::ServiceError;
+use crate::matches::Matches;
+use crate::play::Insight;
+use crate::search::{Moves, Opening};
+use crate::secret;
+use crate::tables::Table;
+
+/// Searches; the matches and batches are those of the other services.
+pub(crate) struct SearchPlane {
+    pub(crate) matches: Arc<Matches>,
+    pub(crate) batches: Arc<Batches>,
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl SearchService for SearchPlane {
+    async fn determinize(&self, request: Request<DeterminizeRequest>) -> Answer<DeterminizeResponse> {
+        let caller = caller(&request);
+        let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
+        let asked = request.into_inner();
+        let (table, insights) = self.insights(&token, &asked).await?;
+        let worlds = asked.worlds.max(1) as usize;
+        let drawn = worlds.saturating_mul(insights.len());
+        let opening = Opening {
+            worlds,
+            places: if asked.places == 0 { drawn } else { asked.places as usize },
+            seed: asked.seed.unwrap_or_else(secret::seed),
+            reward: convert::reward(asked.reward)?,
+            skip_forced: asked.skip_forced,
+            message_bytes: message_bytes(asked.max_message_bytes),
+        };
+        let terms = Terms {
+            peer: caller.as_ref().map(Caller::peer),
+            origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
+            request: None,
+        };
+        let most = opening.message_bytes;
+        let room = room(
+            caller.as_ref(),
+            drawn.saturating_mul(crate::search::row_bytes(table.rules.info())).min(most),
+        )
+        .await?;
+        let (search, step) = self.batches.search(table, opening, insights, token, terms).await?;
+        tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
+        let answer = DeterminizeResponse {
+            search: Some(convert::search(&search)),
+            step: Some(convert::world_step(step)),
+        };
+        Ok(holding(answer, room))
+    }
+
+    async fn advance(&self, request: Request<AdvanceRequest>) -> Answer<AdvanceResponse> {
+        let asked = request.get_ref();
+        let search = self.batches.find_search(&asked.search_id, token(&request))?;
+        let moves = Moves {
+            worlds: numbers("worlds", &asked.worlds)?,
+            actions: asked.actions.clone(),
+            into: numbers("into", &asked.into)?,
+        };
+        let room = room(caller(&request).as_ref(), search.step_bytes(moves.worlds.len())).await?;
+        let step = search.advance(moves).await?;
+        Ok(holding(AdvanceResponse { step: Some(convert::world_step(step)) }, room))
+    }
+
+    async fn rollout(&self, request: Request<RolloutRequest>) -> Answer<RolloutResponse> {
+        let asked = request.get_ref();
+        let search = self.batches.find_search(&asked.search_id, token(&request))?;
+        let worlds = numbers("worlds", &asked.worlds)?;
+        let rollout = convert::rollout(asked.policy)?;
+        let seed = asked.seed.unwrap_or_else(secret::seed);
+        let rewards = search.roll_out(&worlds, asked.playouts.max(1) as usize, rollout, seed).await?;
+        let reward: Vec<u8> = rewards.into_iter().flat_map(f32::to_le_bytes).collect();
+        Ok(Response::new(RolloutResponse { reward: reward.into() }))
+    }
+
+    async fn release(&self, request: Request<ReleaseRequest>) -> Answer<ReleaseResponse> {
+        self.batches.release(&request.get_ref().search_id, token(&request))?;
+        Ok(Response::new(ReleaseResponse {}))
+    }
+}
+
+impl SearchPlane {
+    /// What those know for whom worlds are to be drawn, and the table they play at.
+    async fn insights(
+        &self,
+        token: &str,
+        asked: &DeterminizeRequest,
+    ) -> Result<(Arc<Table>, Vec<Box<dyn Insight>>), ServiceError> {
+        let token = Some(token);
+        match &asked.of {
+            Some(Of::MatchId(id)) => {
+                let arbiter = self.matches.find(id)?;
+                let seat = arbiter.seat(token)?;
+                if !asked.mask.is_empty() {
+                    return Err(ServiceError::BadField {
+                        field: "mask",
+                        value: format!("{} bytes", asked.mask.len()),
+                        expected: "empty for a match".to_owned(),
+                    });
+                }
+                let insight = arbiter.insight(seat).await?;
+                Ok((Arc::clone(arbiter.table()), vec![insight]))
+            }
+            Some(Of::BatchId(id)) => {
+                let batch = self.batches.find(id, token)?;
+                let insights = batch.insights(&asked.mask).await?;
+                Ok((Arc::clone(batch.table()), insights))
+            }
+            None => Err(ServiceError::BadField {
+                field: "of",
+                value: "nothing".to_owned(),
+                expected: "one of match_id, batch_id".to_owned(),
+            }),
+        }
+    }
+}
+
+/// A column of `uint32`.
+fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, ServiceError> {
+    let (numbers, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(ServiceError::BadField {
+            field,
+            value: format!("{} bytes", bytes.len()),
+            expected: "four bytes for each row".to_owned(),
+        });
+    }
+    Ok(numbers.iter().map(|&number| u32::from_le_bytes(number)).collect())
+}

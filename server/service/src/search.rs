@@ -1,0 +1,344 @@
+//! A search: worlds that a seat can believe in, each in a place of its own, to be played on at will.
+//!
+//! Worlds are drawn from what their seat knows alone and have luck of their own, so nothing that is shown of them depends
+//! on the truth. Calls that change worlds wait for each other; playing worlds to their end works on copies.
+
+mod step;
+
+use std::sync::Arc;
+
+use boardwire_bots::Rollout;
+use boardwire_kernel::{GameInfo, RngStream, Seat};
+use bytes::Bytes;
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+
+pub use step::{WorldStep, row_bytes};
+
+use crate::error::ServiceError;
+use crate::play::{Insight, Play};
+use crate::pool::{Once, Owner, Pool};
+use crate::reward::RewardKind;
+use crate::tables::Table;
+
+/// The most playouts of one call.
+pub const MOST_PLAYOUTS: usize = 1 << 16;
+/// Up to this many worlds are played by the thread that has read the call.
+const ALONE: usize = 256;
+
+/// What a search is begun with, beside its table.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// How many worlds are drawn for each seat.
+    pub worlds: usize,
+    /// How many places there are.
+    pub places: usize,
+    /// What worlds and luck follow from.
+    pub seed: u64,
+    /// What seats are rewarded for.
+    pub reward: RewardKind,
+    /// Whether decisions with a single legal action are played at once.
+    pub skip_forced: bool,
+    /// The most bytes of a message, which its owner takes.
+    pub message_bytes: usize,
+}
+
+/// One search.
+pub struct Search {
+    id: String,
+    table: Arc<Table>,
+    opening: Opening,
+    /// How many worlds were drawn.
+    drawn: usize,
+    /// On whose behalf the pool works.
+    owner: Owner,
+    /// How many threads it has.
+    threads: usize,
+    worlds: Arc<Mutex<Worlds>>,
+}
+
+/// The worlds by their places.
+type Worlds = Vec<Option<World>>;
+
+/// A world, and for which seat it was drawn.
+struct World {
+    play: Box<dyn Play>,
+    viewer: Seat,
+}
+
+/// Decisions in worlds, a row each.
+#[derive(Debug, Clone)]
+pub struct Moves {
+    /// The places of the worlds.
+    pub worlds: Vec<u32>,
+    /// What is chosen in each.
+    pub actions: Bytes,
+    /// The places of the copies that are played instead; empty if none are.
+    pub into: Vec<u32>,
+}
+
+impl World {
+    fn copy(&self) -> Self {
+        Self { play: self.play.copy(), viewer: self.viewer }
+    }
+
+    /// The seat whose decision is shown: the one that the world was drawn for, if it owes one.
+    fn decides(&self) -> Option<Seat> {
+        let pending = self.play.pending();
+        if pending.contains(self.viewer) { Some(self.viewer) } else { pending.lowest() }
+    }
+
+    /// Plays decisions with a single legal action.
+    fn skip_forced(&mut self) {
+        let forced =
+            |play: &dyn Play| play.pending().iter().find_map(|seat| Some((seat, play.forced(seat)?)));
+        while let Some((seat, action)) = forced(&*self.play) {
+            self.play.apply(seat, action.into()).expect("the only legal action");
+        }
+    }
+}
+
+/// The seed of the world with this number.
+fn seed_of(seed: u64, number: usize) -> u64 {
+    RngStream::new(seed, number as u64).seed()
+}
+
+impl Search {
+    /// Draws worlds for seats that owe a choice: first all of the first seat.
+    ///
+    /// # Errors
+    /// A search without room for its worlds, or whose rows do not fit a message.
+    pub async fn open(
+        id: String,
+        table: Arc<Table>,
+        opening: Opening,
+        insights: Vec<Box<dyn Insight>>,
+        pool: &Pool,
+    ) -> Result<(Arc<Self>, WorldStep), ServiceError> {
+        let (owner, threads) = (pool.owner(), pool.threads());
+        let drawn = insights.len() * opening.worlds;
+        let Opening { worlds, places, seed, skip_forced, .. } = opening;
+        let each = owner.each(threads, drawn, move |number| {
+            let insight = &insights[number / worlds];
+            let mut world = World { play: insight.imagine(seed_of(seed, number)), viewer: insight.seat() };
+            if skip_forced {
+                world.skip_forced();
+            }
+            world
+        });
+        let drawn_worlds = each.await.ok_or_else(|| lost(&id))?;
+        let step = WorldStep::of(&table, opening.reward, &drawn_worlds);
+        let free = std::iter::repeat_with(|| None).take(places - drawn);
+        let worlds = drawn_worlds.into_iter().map(Some).chain(free).collect();
+        let worlds = Arc::new(Mutex::new(worlds));
+        Ok((Arc::new(Self { id, table, opening, drawn, owner, threads, worlds }), step))
+    }
+
+    /// The search's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The table its worlds are of.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// What it was begun with.
+    #[must_use]
+    pub fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// How many worlds were drawn.
+    #[must_use]
+    pub fn drawn(&self) -> usize {
+        self.drawn
+    }
+
+    /// The bytes of so many rows.
+    #[must_use]
+    pub fn step_bytes(&self, rows: usize) -> usize {
+        rows * step::row_bytes(self.table.rules.info())
+    }
+
+    /// Ends what the pool does for it.
+    pub(crate) fn end(&self) {
+        self.owner.cancel();
+    }
+
+    /// Makes decisions in worlds, or in copies of them.
+    ///
+    /// # Errors
+    /// Places that there are not, that are empty or named twice; a world that is over; an action that may not be chosen.
+    /// Then nothing has been played.
+    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<WorldStep, ServiceError> {
+        let rows = moves.worlds.len();
+        self.refuse_too_many(rows)?;
+        let worlds = Arc::clone(&self.worlds).lock_owned().await;
+        if rows <= ALONE {
+            return self.play(worlds, &moves);
+        }
+        let ((done, answer), search) = (oneshot::channel(), Arc::clone(self));
+        self.owner.spawn(Once::new(move || {
+            // Nobody may wait for it any more.
+            let _ = done.send(search.play(worlds, &moves));
+        }));
+        answer.await.map_err(|_| lost(&self.id))?
+    }
+
+    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, ServiceError> {
+        let deciding = self.check(&worlds, moves)?;
+        let mut played: Vec<World> = if moves.into.is_empty() {
+            moves.worlds.iter().filter_map(|&at| worlds[at as usize].take()).collect()
+        } else {
+            moves.worlds.iter().filter_map(|&at| Some(worlds[at as usize].as_ref()?.copy())).collect()
+        };
+        for ((world, &action), seat) in played.iter_mut().zip(&moves.actions).zip(deciding) {
+            world.play.apply(seat, action.into()).expect("it was checked");
+            if self.opening.skip_forced {
+                world.skip_forced();
+            }
+        }
+        let step = WorldStep::of(&self.table, self.opening.reward, &played);
+        let into = if moves.into.is_empty() { &moves.worlds } else { &moves.into };
+        for (world, &at) in played.into_iter().zip(into) {
+            worlds[at as usize] = Some(world);
+        }
+        Ok(step)
+    }
+
+    /// Refuses what cannot be played; gives the seats that decide.
+    fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, ServiceError> {
+        let Moves { worlds: rows, actions, into } = moves;
+        let as_many = |field, count: usize| ServiceError::BadField {
+            field,
+            value: format!("{count} rows"),
+            expected: format!("for {} rows, as many as there are worlds", rows.len()),
+        };
+        if actions.len() != rows.len() {
+            return Err(as_many("actions", actions.len()));
+        }
+        if !into.is_empty() && into.len() != rows.len() {
+            return Err(as_many("into", into.len()));
+        }
+        let (changed, field) = if into.is_empty() { (rows, "worlds") } else { (into, "into") };
+        let mut seen = vec![false; worlds.len()];
+        for &at in changed {
+            self.refuse_no_place(field, at)?;
+            if std::mem::replace(&mut seen[at as usize], true) {
+                return Err(bad_place(field, at, "named once".to_owned()));
+            }
+        }
+        let space = &self.table.rules.info().actions;
+        let checked = rows.iter().zip(actions).enumerate().map(|(row, (&world, &action))| {
+            let at = self.find(worlds, world)?;
+            let seat = at.decides().ok_or(ServiceError::WorldOver { row, world })?;
+            let label = space.label(action).ok_or_else(|| {
+                let actions = space.count();
+                ServiceError::WorldActionOutOfRange { row, world, action, actions }
+            })?;
+            if at.play.legal(seat).contains(action) {
+                return Ok(seat);
+            }
+            Err(ServiceError::WorldActionIllegal { row, world, seat, action, label: label.to_owned() })
+        });
+        checked.collect()
+    }
+
+    /// Plays worlds to their end, each `playouts` times; the mean rewards by row and seat.
+    ///
+    /// # Errors
+    /// Places that there are not or that are empty; too many playouts.
+    pub async fn roll_out(
+        &self,
+        rows: &[u32],
+        playouts: usize,
+        rollout: Rollout,
+        seed: u64,
+    ) -> Result<Vec<f32>, ServiceError> {
+        let count = rows.len().saturating_mul(playouts);
+        if rows.is_empty() || playouts == 0 || count > MOST_PLAYOUTS {
+            return Err(ServiceError::BadField {
+                field: "playouts",
+                value: format!("{playouts} of {} worlds", rows.len()),
+                expected: format!("such that rows times playouts are from 1 to {MOST_PLAYOUTS}"),
+            });
+        }
+        let worlds = {
+            let worlds = self.worlds.lock().await;
+            let copies = rows.iter().map(|&at| self.find(&worlds, at).map(|world| world.play.copy()));
+            copies.collect::<Result<Vec<_>, _>>()?
+        };
+        let info = self.table.rules.info();
+        let (seats, reward) = (usize::from(info.seats), self.opening.reward);
+        let each = self.owner.each(self.threads, count, move |number| {
+            let outcome = worlds[number / playouts].play_out(rollout, seed_of(seed, number % playouts));
+            let of = |seat| outcome.as_ref().map_or(0.0, |end| reward.of(seat, end.scores(), end.ranks()));
+            Seat::all(u8::try_from(seats).unwrap_or(u8::MAX)).map(of).collect::<Vec<f32>>()
+        });
+        let rewards = each.await.ok_or_else(|| lost(&self.id))?;
+        Ok(mean(&rewards, playouts, seats))
+    }
+
+    fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, ServiceError> {
+        self.refuse_no_place("worlds", at)?;
+        let empty = || bad_place("worlds", at, "a place that holds a world".to_owned());
+        worlds[at as usize].as_ref().ok_or_else(empty)
+    }
+
+    fn refuse_no_place(&self, field: &'static str, at: u32) -> Result<(), ServiceError> {
+        let places = self.opening.places;
+        if (at as usize) < places { Ok(()) } else { Err(bad_place(field, at, format!("below {places}"))) }
+    }
+
+    fn refuse_too_many(&self, rows: usize) -> Result<(), ServiceError> {
+        let most = step::most_rows(self.table.rules.info(), self.opening.message_bytes);
+        if (1..=most).contains(&rows) {
+            return Ok(());
+        }
+        Err(ServiceError::BadField {
+            field: "worlds",
+            value: format!("{rows} rows"),
+            expected: format!("from 1 to {most} rows, which fit a message"),
+        })
+    }
+}
+
+fn bad_place(field: &'static str, at: u32, expected: String) -> ServiceError {
+    ServiceError::BadField { field, value: at.to_string(), expected }
+}
+
+/// The means of so many neighbouring rows, seat by seat.
+#[expect(clippy::cast_precision_loss, reason = "there are at most 65,536 playouts")]
+fn mean(rewards: &[Vec<f32>], playouts: usize, seats: usize) -> Vec<f32> {
+    let of = |rows: &[Vec<f32>], seat: usize| rows.iter().map(|row| row[seat]).sum::<f32>() / playouts as f32;
+    rewards.chunks(playouts).flat_map(|rows| (0..seats).map(move |seat| of(rows, seat))).collect()
+}
+
+/// Refuses a search that has no place for its worlds, or whose rows do not fit a message.
+///
+/// # Errors
+/// What was asked for, and what would be right.
+pub(crate) fn check(info: &GameInfo, opening: &Opening, seats: usize) -> Result<(), ServiceError> {
+    let most = step::most_rows(info, opening.message_bytes);
+    let drawn = seats.saturating_mul(opening.worlds);
+    let bad =
+        |field, value: usize, expected| ServiceError::BadField { field, value: value.to_string(), expected };
+    if !(1..=most).contains(&drawn) {
+        let each = if seats == 1 { String::new() } else { format!(" for {seats} environments together") };
+        return Err(bad("worlds", opening.worlds, format!("such that 1 to {most} rows{each} fit a message")));
+    }
+    if opening.places < drawn {
+        return Err(bad("places", opening.places, format!("at least {drawn}, as many as worlds are drawn")));
+    }
+    Ok(())
+}
+
+fn lost(id: &str) -> ServiceError {
+    ServiceError::UnknownSearch { id: id.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+use boardwire_games::Registry;
+use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
+
+use super::*;
+use crate::tables::Tables;
+
+fn table(game: &str, seats: u32) -> Arc<Table> {
+    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+    tables.table(game, seats, []).expect("a table")
+}
+
+fn opening(worlds: usize, places: usize) -> Opening {
+    let (reward, skip_forced, message_bytes) = (RewardKind::Margin, false, 4 << 20);
+    Opening { worlds, places, seed: 5, reward, skip_forced, message_bytes }
+}
+
+/// An episode after so many random plies.
+fn middle(table: &Table, seed: u64, plies: usize) -> Box<dyn Play> {
+    let mut play = Arc::clone(&table.rules).deal(seed.into());
+    let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
+    for _ in 0..plies {
+        let Some(seat) = play.pending().lowest() else { break };
+        let action = rng.draw(&mut play.legal(seat));
+        play.apply(seat, action.into()).expect("a legal action");
+    }
+    play
+}
+
+async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<Search>, WorldStep) {
+    let pool = Pool::new(2).expect("threads start");
+    let seat = play.pending().lowest().expect("somebody owes a choice");
+    let insights = vec![play.insight(seat)];
+    let searched = Search::open("x".to_owned(), Arc::clone(table), opening, insights, &pool).await;
+    // The threads go on as long as the test.
+    std::mem::forget(pool);
+    searched.expect("worlds are drawn")
+}
+
+/// One legal action of each row, drawn; rows that are over are left out.
+fn drawn_moves(step: &WorldStep, worlds: &[u32], rng: &mut RngStream) -> Moves {
+    let bytes = step.mask.len() / step.seat.len();
+    let mut moves = Moves { worlds: vec![], actions: Bytes::new(), into: vec![] };
+    let mut actions = vec![];
+    for (mask, &world) in step.mask.chunks(bytes).zip(worlds) {
+        let bits = (0..=u8::MAX).take(8 * bytes).filter(|&at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1);
+        let mut legal: ActionSet = bits.collect();
+        if !legal.is_empty() {
+            moves.worlds.push(world);
+            actions.push(rng.draw(&mut legal));
+        }
+    }
+    moves.actions = actions.into();
+    moves
+}
+
+/// All that can be learnt from a search in which worlds are played to their end at random.
+async fn learnt(table: &Arc<Table>, play: &dyn Play) -> Vec<String> {
+    let (search, mut step) = search(table, play, opening(6, 12)).await;
+    let mut rng = RngStream::new(3, 0);
+    let mut worlds: Vec<u32> = (0..6).collect();
+    let mut all = vec![format!("{step:?}")];
+    for estimate in [Rollout::Estimate, Rollout::Random] {
+        let ends = search.roll_out(&worlds, 2, estimate, 9).await.expect("they are played");
+        all.push(format!("{ends:?}"));
+    }
+    loop {
+        let moves = drawn_moves(&step, &worlds, &mut rng);
+        if moves.worlds.is_empty() {
+            return all;
+        }
+        worlds.clone_from(&moves.worlds);
+        step = search.advance(moves).await.expect("legal actions");
+        all.push(format!("{step:?}"));
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_is_learnt_depends_on_what_the_seat_cannot_know() {
+    for (game, seats) in [("faraway", 2), ("faraway", 6), ("rauha", 3), ("golden_compass", 3)] {
+        let table = table(game, seats);
+        let mut differ = 0;
+        for seed in 0..6u64 {
+            let play = middle(&table, seed, 9 * usize::try_from(seed).expect("few"));
+            let Some(seat) = play.pending().lowest() else { continue };
+            let other = play.determinized(seat, &mut RngStream::new(seed, RESAMPLE_STREAM));
+            differ += u32::from(play.digest() != other.digest());
+            assert!(learnt(&table, &*play).await == learnt(&table, &*other).await, "{game}, {seats}, {seed}");
+        }
+        assert!(differ > 3, "{game}: {differ} pairs");
+    }
+}
+
+#[tokio::test]
+async fn worlds_begin_with_the_decision_of_their_seat_as_it_sees_it() {
+    let table = table("rauha", 2);
+    let play = middle(&table, 2, 5);
+    let seat = play.pending().lowest().expect("somebody owes a choice");
+    let (_, step) = search(&table, &*play, opening(3, 3)).await;
+    let mut view = vec![0; table.rules.info().layout.bytes()];
+    play.view(seat.into(), &mut view);
+    assert_eq!(step.view, [&view[..]; 3].concat());
+    let mut mask = vec![0; table.rules.info().actions.mask_bytes()];
+    play.legal(seat).write_bits(&mut mask);
+    assert_eq!(step.mask, [&mask[..]; 3].concat());
+    assert_eq!((step.seat, step.flags, step.ply), (vec![seat.number(); 3], vec![0; 3], vec![0; 12]));
+}
+
+#[tokio::test]
+async fn copies_go_their_own_way_and_the_same_actions_lead_to_the_same_course() {
+    let table = table("faraway", 2);
+    let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 8)).await;
+    let moves = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
+    let into = |worlds: &[u32], into: &[u32]| Moves {
+        worlds: worlds.to_vec(),
+        actions: worlds.iter().map(|&world| moves.actions[world as usize]).collect(),
+        into: into.to_vec(),
+    };
+    let copies = search.advance(into(&[0, 1, 0], &[4, 5, 6])).await.expect("places are free");
+    let again = search.advance(into(&[0, 1], &[2, 3])).await.expect("the worlds are as they were");
+    let themselves = search.advance(into(&[0, 1], &[])).await.expect("they move on");
+    assert_eq!(again, themselves);
+    assert_eq!(copies.ply, [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+    let bytes = first.view.len() / 2;
+    assert_eq!(copies.view[..2 * bytes], again.view[..]);
+    assert_eq!(copies.view[..bytes], copies.view[2 * bytes..], "equal worlds, equal actions, equal luck");
+    // A copy may take the place of what it was made from.
+    let next = drawn_moves(&themselves, &[0, 1], &mut RngStream::new(2, 0));
+    let swapped = Moves { into: vec![1, 0], ..next.clone() };
+    let swapped = search.advance(swapped).await.expect("all are read before any is written");
+    assert_eq!(swapped.ply, [2, 0, 0, 0, 2, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn what_is_refused_changes_nothing() {
+    let table = table("faraway", 2);
+    let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 4)).await;
+    let good = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
+    let (actions, message) = (&good.actions, |moves| async {
+        let error: ServiceError = search.advance(moves).await.expect_err("it cannot be");
+        (error.refusal().reason, error.to_string())
+    });
+    let moves = |worlds: &[u32], into: &[u32], actions: &[u8]| Moves {
+        worlds: worlds.to_vec(),
+        actions: Bytes::copy_from_slice(actions),
+        into: into.to_vec(),
+    };
+    let illegal = (0..45).find(|&action| first.mask[action / 8] >> (action % 8) & 1 == 0).expect("one");
+    let illegal = u8::try_from(illegal).expect("few actions");
+    for (moves, reason, told) in [
+        (moves(&[0, 4], &[], actions), "FIELD_INVALID", "`worlds` is below 4, not `4`"),
+        (
+            moves(&[0, 3], &[2, 3], actions),
+            "FIELD_INVALID",
+            "`worlds` is a place that holds a world, not `3`",
+        ),
+        (moves(&[0, 0], &[], actions), "FIELD_INVALID", "`worlds` is named once, not `0`"),
+        (moves(&[0, 1], &[2, 2], actions), "FIELD_INVALID", "`into` is named once, not `2`"),
+        (moves(&[0, 1], &[2, 9], actions), "FIELD_INVALID", "`into` is below 4, not `9`"),
+        (moves(&[0, 1], &[2], actions), "FIELD_INVALID", "`into` is for 2 rows"),
+        (moves(&[0, 1], &[], &actions[..1]), "FIELD_INVALID", "`actions` is for 2 rows"),
+        (moves(&[], &[], &[]), "FIELD_INVALID", "`worlds` is from 1 to"),
+        (moves(&[1, 0], &[], &[actions[1], illegal]), "WORLD_ACTION_ILLEGAL", "row 1, world 0: seat"),
+        (moves(&[1, 0], &[], &[actions[1], 250]), "WORLD_ACTION_OUT_OF_RANGE", "row 1, world 0: there is no"),
+    ] {
+        let (refused, words) = message(moves).await;
+        assert_eq!(refused, reason, "{words}");
+        assert!(words.starts_with(told), "{words}");
+    }
+    for playouts in [0, MOST_PLAYOUTS] {
+        let refused = search.roll_out(&[0, 1], playouts, Rollout::Random, 1).await;
+        assert!(refused.expect_err("too few or too many").to_string().starts_with("`playouts` is such that"));
+    }
+    assert_eq!(search.advance(good).await.expect("nothing has moved").ply, [1, 0, 0, 0, 1, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_world_that_is_over_shows_its_rewards_and_plays_on_no_more() {
+    let table = table("faraway", 2);
+    let (search, mut step) = search(&table, &*middle(&table, 4, 30), opening(1, 1)).await;
+    let mut rng = RngStream::new(1, 0);
+    while step.seat != [255] {
+        assert_eq!((&step.flags[..], &step.reward[..]), (&[0][..], &[0; 8][..]));
+        step = search.advance(drawn_moves(&step, &[0], &mut rng)).await.expect("a legal action");
+    }
+    let [one, other] = [0, 4].map(|at| f32::from_le_bytes(step.reward[at..at + 4].try_into().expect("four")));
+    assert!((one + other).abs() < f32::EPSILON && step.flags == [1], "margins of two: {one}, {other}");
+    let again = Moves { worlds: vec![0], actions: Bytes::from_static(&[0]), into: vec![] };
+    assert_eq!(search.advance(again).await, Err(ServiceError::WorldOver { row: 0, world: 0 }));
+    let ends = search.roll_out(&[0], 3, Rollout::Estimate, 1).await.expect("it ends as it has");
+    assert_eq!(ends, [one, other]);
+}
+
+#[tokio::test]
+async fn forced_choices_are_skipped_where_that_is_wanted() {
+    let table = table("rauha", 2);
+    let play = middle(&table, 3, 0);
+    let skipping = Opening { skip_forced: true, ..opening(4, 4) };
+    let (search, mut step) = search(&table, &*play, skipping).await;
+    let (mut worlds, mut rng): (Vec<u32>, _) = ((0..4).collect(), RngStream::new(1, 0));
+    loop {
+        let bytes = step.mask.len() / step.seat.len();
+        for (mask, &seat) in step.mask.chunks(bytes).zip(&step.seat) {
+            let count: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
+            assert!(seat == 255 || count > 1, "{count} choices");
+        }
+        let moves = drawn_moves(&step, &worlds, &mut rng);
+        if moves.worlds.is_empty() {
+            break;
+        }
+        worlds.clone_from(&moves.worlds);
+        step = search.advance(moves).await.expect("legal actions");
+    }
+}
+
+#[tokio::test]
+async fn rewards_are_means_of_playouts_whose_luck_worlds_share() {
+    let table = table("golden_compass", 2);
+    let (search, _) = search(&table, &*middle(&table, 1, 20), opening(2, 2)).await;
+    let both = search.roll_out(&[0, 1, 0], 3, Rollout::Random, 7).await.expect("they are played");
+    assert_eq!(both[..2], both[4..], "the same world and the same luck");
+    let one = search.roll_out(&[1], 3, Rollout::Random, 7).await.expect("it is played");
+    assert_eq!(both[2..4], one[..]);
+    let single = search.roll_out(&[1], 1, Rollout::Random, 7).await.expect("it is played");
+    assert_ne!(one, single, "each playout has luck of its own");
+    assert!((one[0] + one[1]).abs() < 1e-3, "margins of two");
+}
+
+#[tokio::test]
+async fn more_rows_than_a_thread_takes_alone_are_played_in_the_pool() {
+    let table = table("faraway", 2);
+    let count = ALONE + 50;
+    let (search, step) = search(&table, &*middle(&table, 1, 8), opening(count, count)).await;
+    let worlds: Vec<u32> = (0..u32::try_from(count).expect("few")).collect();
+    let moves = drawn_moves(&step, &worlds, &mut RngStream::new(1, 0));
+    let played = search.advance(moves).await.expect("legal actions");
+    assert_eq!(played.seat.len(), count);
+}
+
+#[test]
+fn a_search_has_places_for_its_worlds_and_its_rows_fit_a_message() {
+    let info = table("faraway", 2);
+    let told = |opening: &Opening, seats| {
+        check(info.rules.info(), opening, seats).err().map_or(String::new(), |error| error.to_string())
+    };
+    assert_eq!(told(&opening(3, 6), 2), "");
+    assert_eq!(told(&opening(3, 5), 2), "`places` is at least 6, as many as worlds are drawn, not `5`");
+    assert!(told(&opening(100_000, 100_000), 1).starts_with("`worlds` is such that 1 to "));
+    assert!(told(&opening(3, 3), 0).contains("1 to"), "a batch of no environment");
+}
