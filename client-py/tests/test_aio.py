@@ -18,7 +18,7 @@ import boardwire
 from boardwire import aio
 from boardwire._twins import run
 
-TWINS = ["Batch", "BatchPart", "Client", "Match", "Seat"]
+TWINS = ["Batch", "BatchPart", "Client", "Match", "Search", "Seat"]
 
 
 def on_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:

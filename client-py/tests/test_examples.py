@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 EXPECTED = {
     "first_match.py": ["scores (", "places ("],
     "gym_loop.py": ["of 10 episodes won"],
+    "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy that looks ahead"],
     "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
     "two_processes.py": ["seat 0: scores", "seat 1: scores"],
     "demo.py --matches 1": ["Faraway, 1 matches each at 2, 4, 6 seats", "greedy", "random", "a second"],

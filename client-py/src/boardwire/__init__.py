@@ -1,8 +1,8 @@
 """Board games served over gRPC to learning agents.
 
 `connect` gives a `Client`; a client describes games and creates or joins matches; a `Seat` observes, acts
-and resets; a `Batch` steps many environments at once. What goes wrong is a `BoardwireError`, whose kinds are
-in `boardwire.errors`. With Gymnasium installed, importing this package
+and resets; a `Batch` steps many environments at once; a `Search` looks ahead. What goes wrong is a
+`BoardwireError`, whose kinds are in `boardwire.errors`. With Gymnasium installed, importing this package
 registers `boardwire/<Game>-v<version>` for every game of the server that comes with it.
 """
 
@@ -33,7 +33,7 @@ from ._spec import (
     ValueKind,
     ViewField,
 )
-from ._sync import Batch, BatchPart, Client, Match, Seat, connect
+from ._sync import Batch, BatchPart, Client, Match, Search, Seat, connect
 from ._types import (
     NOBODY,
     Autoreset,
@@ -44,7 +44,9 @@ from ._types import (
     Observation,
     Outcome,
     Reward,
+    RolloutPolicy,
     ScoreLine,
+    WorldStep,
 )
 from .errors import BoardwireError
 
@@ -80,7 +82,9 @@ __all__ = [
     "Observation",
     "Outcome",
     "Reward",
+    "RolloutPolicy",
     "ScoreLine",
+    "Search",
     "Seat",
     "SeedOpening",
     "SelfPlay",
@@ -88,6 +92,7 @@ __all__ = [
     "Turn",
     "ValueKind",
     "ViewField",
+    "WorldStep",
     "__version__",
     "aio",
     "connect",

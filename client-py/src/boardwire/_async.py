@@ -1,4 +1,4 @@
-"""Clients, matches, seats and batches whose calls are awaited."""
+"""Clients, matches, seats, batches and searches whose calls are awaited."""
 
 from __future__ import annotations
 
@@ -10,20 +10,31 @@ from ._batch import BatchCore
 from ._client import CALL_SECONDS, ClientCore
 from ._match import MatchCore
 from ._part import BatchPartCore
+from ._search import SearchCore
 from ._seat import SeatCore
 from ._twins import AsyncClosing, awaiting, awaiting_each
 from ._ways import AWAITING
 
 
-class Seat(SeatCore, AsyncClosing):
-    __doc__ = SeatCore.__doc__
+class Search(SearchCore, AsyncClosing):
+    __doc__ = SearchCore.__doc__
 
-    observe = awaiting(SeatCore._observe)
-    act = awaiting(SeatCore._act)
-    reset = awaiting(SeatCore._reset)
-    resign = awaiting(SeatCore._resign)
-    info = awaiting(SeatCore._info)
-    close = awaiting(SeatCore._close)
+    advance = awaiting(SearchCore._advance)
+    rollout = awaiting(SearchCore._rollout)
+    close = awaiting(SearchCore._close)
+
+
+class Seat(SeatCore[Search], AsyncClosing):
+    __doc__ = SeatCore.__doc__
+    _search_type = Search
+
+    observe = awaiting(SeatCore[Search]._observe)
+    act = awaiting(SeatCore[Search]._act)
+    reset = awaiting(SeatCore[Search]._reset)
+    resign = awaiting(SeatCore[Search]._resign)
+    search = awaiting(SeatCore[Search]._search)
+    info = awaiting(SeatCore[Search]._info)
+    close = awaiting(SeatCore[Search]._close)
 
 
 class Match(MatchCore[Seat], AsyncClosing):
@@ -44,17 +55,18 @@ class BatchPart(BatchPartCore):
     step = awaiting(BatchPartCore._step)
 
 
-class Batch(BatchCore[BatchPart], AsyncClosing):
+class Batch(BatchCore[BatchPart, Search], AsyncClosing):
     __doc__ = BatchCore.__doc__
-    _part_type = BatchPart
+    _part_type, _search_type = BatchPart, Search
 
-    reset = awaiting(BatchCore[BatchPart]._reset)
-    step = awaiting(BatchCore[BatchPart]._step)
-    send = awaiting(BatchCore[BatchPart]._send)
-    recv = awaiting(BatchCore[BatchPart]._recv)
-    save = awaiting(BatchCore[BatchPart]._save)
-    load = awaiting(BatchCore[BatchPart]._load)
-    close = awaiting(BatchCore[BatchPart]._close)
+    reset = awaiting(BatchCore[BatchPart, Search]._reset)
+    step = awaiting(BatchCore[BatchPart, Search]._step)
+    send = awaiting(BatchCore[BatchPart, Search]._send)
+    recv = awaiting(BatchCore[BatchPart, Search]._recv)
+    save = awaiting(BatchCore[BatchPart, Search]._save)
+    load = awaiting(BatchCore[BatchPart, Search]._load)
+    search = awaiting(BatchCore[BatchPart, Search]._search)
+    close = awaiting(BatchCore[BatchPart, Search]._close)
 
 
 class Client(ClientCore[Seat, Match, Batch], AsyncClosing):

@@ -15,12 +15,14 @@ from ._batch_stream import BatchStream
 from ._channel import Connection
 from ._line_ups import LEARNER
 from ._part import BatchPartCore
+from ._search import SEARCH_SECONDS, SearchCore
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._twins import GONE
-from ._types import BatchStep
+from ._types import BatchStep, Reward
 from .v1 import batch_pb2
 from .v1 import batch_service_pb2 as pb
+from .v1 import search_service_pb2 as search_pb
 
 _ENDS = "a batch ends with the connection it was opened over: open another batch"
 _KEPT = (
@@ -30,9 +32,10 @@ _KEPT = (
 
 
 _Part = TypeVar("_Part", bound=BatchPartCore)
+_Search = TypeVar("_Search", bound=SearchCore)
 
 
-class BatchCore(Generic[_Part]):
+class BatchCore(Generic[_Part, _Search]):
     """Many environments of one table, stepped together; for one thread or task.
 
     Every environment shows one decision at a time: that of the lowest seat of the learner's which owes one.
@@ -55,6 +58,7 @@ class BatchCore(Generic[_Part]):
     """
 
     _part_type: type[_Part]
+    _search_type: type[_Search]
 
     def __init__(
         self,
@@ -205,6 +209,48 @@ class BatchCore(Generic[_Part]):
         )
         self._stream.note(self._whole.rows, answer.step)
         return self._stream.rows(answer.step)
+
+    async def _search(
+        self,
+        worlds: int = 1,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        places: int | None = None,
+        seed: SupportsIndex | None = None,
+        reward: Reward = "rank",
+        skip_forced: bool = False,
+        timeout: float = SEARCH_SECONDS,
+    ) -> _Search:
+        """Draws worlds that the seats can believe in whose decisions are shown; use it in a `with` statement.
+
+        Args:
+            worlds: How many for each environment; they lie beside each other.
+            mask: `bool[environments]`, for which ones; all when left out.
+            places: How many places the search has, for copies; as many as there are worlds when left out.
+            seed: The seed from which the worlds follow, and the luck to come in each; the server draws one
+                when it is left out.
+            reward: What seats are rewarded for there.
+            skip_forced: Whether decisions with a single legal action are played at once.
+            timeout: Seconds.
+
+        Raises:
+            EnvironmentOver: An episode is over.
+            InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
+            ServerFull: The server holds as much as it may: places count as environments do.
+        """
+        await self._stream.make_way()
+        return await self._search_type._begin(
+            self._connection,
+            self.token,
+            self.spec,
+            search_pb.DeterminizeRequest(batch_id=self.id, mask=self._mask(mask)),
+            worlds=worlds,
+            places=places,
+            seed=seed,
+            reward=reward,
+            skip_forced=skip_forced,
+            timeout=timeout,
+        )
 
     async def _close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""

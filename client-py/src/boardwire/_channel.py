@@ -20,8 +20,9 @@ from .errors import (
     UnknownBatch,
     UnknownInvitation,
     UnknownMatch,
+    UnknownSearch,
 )
-from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc
+from .v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2_grpc, search_service_pb2_grpc
 
 if TYPE_CHECKING:
     import grpc
@@ -35,7 +36,7 @@ KEEPALIVE_MS = 20_000
 REPEAT = "repeat the call when a server answers there again"
 
 # What is said of things that a server may have lost.
-_UNKNOWN = tuple(kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch))
+_UNKNOWN = tuple(kind.REASON for kind in (UnknownMatch, UnknownInvitation, UnknownBatch, UnknownSearch))
 
 #: What was opened before a fork: ending it here would wait for threads that did not come along, and speak
 #: on the parent's connection.
@@ -90,6 +91,7 @@ class Stubs:
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(channel)
         self.match = match_service_pb2_grpc.MatchServiceStub(channel)
         self.batch = batch_service_pb2_grpc.BatchServiceStub(channel)
+        self.search = search_service_pb2_grpc.SearchServiceStub(channel)
 
 
 class Connection:

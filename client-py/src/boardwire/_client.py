@@ -32,9 +32,9 @@ CALL_SECONDS = 30.0
 _ATTEMPTS = 2
 
 
-_Seat = TypeVar("_Seat", bound=SeatCore)
+_Seat = TypeVar("_Seat", bound=SeatCore[Any])
 _Match = TypeVar("_Match", bound=MatchCore[Any])
-_Batch = TypeVar("_Batch", bound=BatchCore[Any])
+_Batch = TypeVar("_Batch", bound=BatchCore[Any, Any])
 
 
 class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):

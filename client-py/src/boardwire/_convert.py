@@ -7,6 +7,7 @@ from datetime import timezone
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._info import CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
 from ._spec import (
@@ -29,9 +30,11 @@ from ._types import (
     Observation,
     Outcome,
     Reward,
+    RolloutPolicy,
     ScoreLine,
+    WorldStep,
 )
-from .v1 import batch_pb2, catalog_pb2, match_pb2, match_service_pb2, observation_pb2
+from .v1 import batch_pb2, catalog_pb2, match_pb2, match_service_pb2, observation_pb2, search_pb2
 
 
 def game(message: catalog_pb2.Game) -> Game:
@@ -146,8 +149,6 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
     seat = np.frombuffer(message.seat, dtype=np.uint8)
     n, ended, columns = len(seat), np.frombuffer(message.ended, dtype="<u4"), about.columns
     k, scores = len(ended), columns.scores
-    packed = np.frombuffer(message.mask, dtype=np.uint8).reshape(n, -1)
-    mask = np.unpackbits(packed, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
     final_view = None
     if columns.final_views:
         shape = k, about.learners, spec.view_bytes
@@ -156,7 +157,7 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
         first=message.first,
         seat=seat,
         view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
-        mask=mask,
+        mask=_masks(message.mask, n, spec),
         reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
         ply=np.frombuffer(message.ply, dtype="<u4"),
         flags=np.frombuffer(message.flags, dtype=np.uint8),
@@ -166,6 +167,25 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
         ranks=np.frombuffer(message.ranks, dtype=np.uint8).reshape(k, spec.seats) if scores else None,
         final_view=final_view,
     )
+
+
+def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
+    """The rows of worlds, likewise."""
+    seat = np.frombuffer(message.seat, dtype=np.uint8)
+    n = len(seat)
+    return WorldStep(
+        seat=seat,
+        view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
+        mask=_masks(message.mask, n, spec),
+        reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
+        ply=np.frombuffer(message.ply, dtype="<u4"),
+        flags=np.frombuffer(message.flags, dtype=np.uint8),
+    )
+
+
+def _masks(packed: bytes, n: int, spec: GameSpec) -> NDArray[np.int8]:
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(n, -1)
+    return np.unpackbits(rows, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
 
 
 def match_info(message: match_pb2.Match) -> MatchInfo:
@@ -242,6 +262,11 @@ def policy(name: IllegalActions) -> match_pb2.IllegalActionPolicy.ValueType:
 def autoreset(name: Autoreset) -> batch_pb2.AutoresetMode.ValueType:
     """The wire's word for what becomes of environments whose episodes have ended."""
     return batch_pb2.AutoresetMode.Value(f"AUTORESET_MODE_{_one_of(name, get_args(Autoreset)).upper()}")
+
+
+def rollout(name: RolloutPolicy) -> search_pb2.RolloutPolicy.ValueType:
+    """The wire's word for who plays worlds to their end."""
+    return search_pb2.RolloutPolicy.Value(f"ROLLOUT_POLICY_{_one_of(name, get_args(RolloutPolicy)).upper()}")
 
 
 def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:

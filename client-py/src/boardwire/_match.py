@@ -15,7 +15,7 @@ from .v1 import match_service_pb2 as pb
 if TYPE_CHECKING:
     from ._client import ClientCore
 
-_Seat = TypeVar("_Seat", bound=SeatCore)
+_Seat = TypeVar("_Seat", bound=SeatCore[Any])
 
 
 class MatchCore(Generic[_Seat]):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
 
 from . import _convert
 from ._channel import Connection
 from ._info import MatchInfo
+from ._search import SEARCH_SECONDS, SearchCore
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
-from ._types import Observation
+from ._types import Observation, Reward
 from .errors import ActionOutOfRange
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
+from .v1 import search_service_pb2 as search_pb
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,7 +40,10 @@ class Carrier(Protocol):
         """Lets go of what it holds open."""
 
 
-class SeatCore:
+_Search = TypeVar("_Search", bound=SearchCore)
+
+
+class SeatCore(Generic[_Search]):
     """A place in a match, for one agent in one thread or task.
 
     Each method is a call of its own. `stream` gives the same seat over one stream of messages, which is
@@ -51,6 +56,8 @@ class SeatCore:
         spec: The table's description.
         last: The observation answered last, which `act` refers to.
     """
+
+    _search_type: type[_Search]
 
     def __init__(
         self,
@@ -195,6 +202,46 @@ class SeatCore:
         extras = _extras(text, explain, False)
         request = pb.ResignRequest(match_id=self.match_id, episode=seen.episode, extras=extras)
         return await self._ask(request, timeout, False)
+
+    async def _search(
+        self,
+        worlds: int = 16,
+        *,
+        places: int | None = None,
+        seed: SupportsIndex | None = None,
+        reward: Reward = "rank",
+        skip_forced: bool = False,
+        timeout: float = SEARCH_SECONDS,
+    ) -> _Search:
+        """Draws worlds that the seat can believe in, to look ahead in; use it in a `with` statement.
+
+        Args:
+            worlds: How many.
+            places: How many places the search has, for copies; as many as there are worlds when left out.
+            seed: The seed from which the worlds follow, and the luck to come in each; the server draws one
+                when it is left out.
+            reward: What seats are rewarded for there.
+            skip_forced: Whether decisions with a single legal action are played at once.
+            timeout: Seconds.
+
+        Raises:
+            NotYourTurn: The seat owes no decision.
+            EpisodeOver: The episode has ended.
+            InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
+            ServerFull: The server holds as much as it may: places count as environments do.
+        """
+        return await self._search_type._begin(
+            self._connection,
+            self.token,
+            self.spec,
+            search_pb.DeterminizeRequest(match_id=self.match_id),
+            worlds=worlds,
+            places=places,
+            seed=seed,
+            reward=reward,
+            skip_forced=skip_forced,
+            timeout=timeout,
+        )
 
     async def _info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""

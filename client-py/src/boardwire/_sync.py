@@ -1,4 +1,4 @@
-"""Clients, matches, seats and batches whose calls wait in the thread that makes them."""
+"""Clients, matches, seats, batches and searches whose calls wait in the thread that makes them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,31 @@ from ._batch import BatchCore
 from ._client import CALL_SECONDS, ClientCore
 from ._match import MatchCore
 from ._part import BatchPartCore
+from ._search import SearchCore
 from ._seat import SeatCore
 from ._twins import Closing, blocking, blocking_each, run
 from ._ways import BLOCKING
 
 
-class Seat(SeatCore, Closing):
-    __doc__ = SeatCore.__doc__
+class Search(SearchCore, Closing):
+    __doc__ = SearchCore.__doc__
 
-    observe = blocking(SeatCore._observe)
-    act = blocking(SeatCore._act)
-    reset = blocking(SeatCore._reset)
-    resign = blocking(SeatCore._resign)
-    info = blocking(SeatCore._info)
-    close = blocking(SeatCore._close)
+    advance = blocking(SearchCore._advance)
+    rollout = blocking(SearchCore._rollout)
+    close = blocking(SearchCore._close)
+
+
+class Seat(SeatCore[Search], Closing):
+    __doc__ = SeatCore.__doc__
+    _search_type = Search
+
+    observe = blocking(SeatCore[Search]._observe)
+    act = blocking(SeatCore[Search]._act)
+    reset = blocking(SeatCore[Search]._reset)
+    resign = blocking(SeatCore[Search]._resign)
+    search = blocking(SeatCore[Search]._search)
+    info = blocking(SeatCore[Search]._info)
+    close = blocking(SeatCore[Search]._close)
 
 
 class Match(MatchCore[Seat], Closing):
@@ -42,17 +53,18 @@ class BatchPart(BatchPartCore):
     step = blocking(BatchPartCore._step)
 
 
-class Batch(BatchCore[BatchPart], Closing):
+class Batch(BatchCore[BatchPart, Search], Closing):
     __doc__ = BatchCore.__doc__
-    _part_type = BatchPart
+    _part_type, _search_type = BatchPart, Search
 
-    reset = blocking(BatchCore[BatchPart]._reset)
-    step = blocking(BatchCore[BatchPart]._step)
-    send = blocking(BatchCore[BatchPart]._send)
-    recv = blocking(BatchCore[BatchPart]._recv)
-    save = blocking(BatchCore[BatchPart]._save)
-    load = blocking(BatchCore[BatchPart]._load)
-    close = blocking(BatchCore[BatchPart]._close)
+    reset = blocking(BatchCore[BatchPart, Search]._reset)
+    step = blocking(BatchCore[BatchPart, Search]._step)
+    send = blocking(BatchCore[BatchPart, Search]._send)
+    recv = blocking(BatchCore[BatchPart, Search]._recv)
+    save = blocking(BatchCore[BatchPart, Search]._save)
+    load = blocking(BatchCore[BatchPart, Search]._load)
+    search = blocking(BatchCore[BatchPart, Search]._search)
+    close = blocking(BatchCore[BatchPart, Search]._close)
 
 
 class Client(ClientCore[Seat, Match, Batch], Closing):

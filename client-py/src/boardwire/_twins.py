@@ -21,6 +21,7 @@ from .errors import (
     MatchClosed,
     UnknownBatch,
     UnknownMatch,
+    UnknownSearch,
     UnknownToken,
     WrongToken,
 )
@@ -41,6 +42,7 @@ GONE = (
     UnknownToken,
     UnknownBatch,
     BatchOwnerOnly,
+    UnknownSearch,
 )
 
 

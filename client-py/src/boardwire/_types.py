@@ -20,6 +20,9 @@ IllegalActions = Literal["reject", "first_legal", "seeded_legal", "forfeit"]
 #: the same step does, or nothing before a reset.
 Autoreset = Literal["next_step", "same_step", "disabled"]
 
+#: Who plays worlds to their end: what the game's own estimate likes best one ply ahead, or any legal action.
+RolloutPolicy = Literal["estimate", "random"]
+
 #: Why a seat forfeited an episode: an illegal action where that forfeits, no choice in the time it had, it
 #: resigned, or the host ended the episode against it.
 Forfeit = Literal["illegal_action", "time", "resigned", "host"]
@@ -183,3 +186,43 @@ class BatchStep:
     def over(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether an episode has ended, one way or the other."""
         return (self.flags & 3).astype(np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldStep:
+    """The decisions that some worlds of a search show: a row a world.
+
+    All but `mask` are read-only, since they lie in what was received: copy what you want to change.
+
+    Attributes:
+        seat: `uint8[n]`, the seat whose decision the row shows: that for which the world was drawn, if it
+            owes one, or else the lowest that does; 255 when the world is over.
+        view: `uint8[n, bytes]`, what that seat may know there; when over, what the seat may know for which
+            the world was drawn.
+        mask: `int8[n, actions]`, 0 or 1, the legal actions; all 0 when over.
+        reward: `float32[n, seats]`, the reward of every seat; 0 unless the world has ended by the rules.
+        ply: `uint32[n]`, how many actions have been applied since the world was drawn.
+        flags: `uint8[n]`, 1 terminated, 2 truncated.
+    """
+
+    seat: NDArray[np.uint8]
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    reward: NDArray[np.float32]
+    ply: NDArray[np.uint32]
+    flags: NDArray[np.uint8]
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the world has ended by the rules."""
+        return (self.flags & 1).astype(np.bool_)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether it was cut at its greatest length."""
+        return (self.flags & 2).astype(np.bool_)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether the world has ended, one way or the other."""
+        return self.flags.astype(np.bool_)

@@ -13,6 +13,6 @@ fork; a seat or batch by one task. A task that is cancelled while it waits on a 
 the next call opens another. Close a client when its calls have ended: those under way are cancelled.
 """
 
-from ._async import Batch, BatchPart, Client, Match, Seat, connect
+from ._async import Batch, BatchPart, Client, Match, Search, Seat, connect
 
-__all__ = ["Batch", "BatchPart", "Client", "Match", "Seat", "connect"]
+__all__ = ["Batch", "BatchPart", "Client", "Match", "Search", "Seat", "connect"]

@@ -1,0 +1,175 @@
+"""Searches: what worlds show, what becomes of them, and whose they are."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from tables import TABLES, lowest
+
+import boardwire
+from boardwire import errors
+
+
+def seat_to_choose(client: boardwire.Client, game: str, seats: int = 2, *, seed: int = 3) -> boardwire.Seat:
+    """The first seat of a match against random bots, with something to decide."""
+    players = ["remote"] + ["random"] * (seats - 1)
+    seat = client.create_match(game, players=players, seed=seed).join(0)
+    seat.observe(wait=True)
+    return seat
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_worlds_begin_as_the_seat_sees_its_match_and_are_played_to_their_end(
+    client: boardwire.Client, game: str, seats: int
+) -> None:
+    seat = seat_to_choose(client, game, seats)
+    assert seat.last is not None
+    with seat.search(12, reward="margin", skip_forced=True) as search:
+        assert (search.worlds, search.places, search.spec) == (12, 12, seat.spec)
+        assert (search.shown.seat == 0).all()
+        assert (search.shown.view == seat.last.view).all()
+        assert (search.shown.mask == seat.last.mask).all()
+        assert search.shown.mask.dtype == np.int8
+        assert search.shown.reward.shape == (12, seats)
+        step, places = search.shown, np.arange(12)
+        while len(places):
+            step = search.advance(places, lowest(step.mask))
+            assert not step.mask[step.over].any()
+            assert (step.seat[step.over] == boardwire.NOBODY).all()
+            assert (step.over == step.terminated).all()
+            places = places[~step.over]
+            step = boardwire.WorldStep(*(getattr(step, name)[~step.over] for name in step.__slots__))
+        ends = search.rollout(np.arange(12), playouts=3)
+        assert ends.shape == (12, seats)
+        assert ends.dtype == np.float32
+
+
+def test_the_seed_decides_the_worlds_their_luck_and_that_of_playouts(client: boardwire.Client) -> None:
+    seat = seat_to_choose(client, "rauha")
+    told = []
+    for seed in (5, 5, 6):
+        with seat.search(4, seed=seed) as search:
+            step = search.advance([0, 1, 2, 3], lowest(search.shown.mask))
+            ends = search.rollout([0, 1, 2, 3], playouts=4, policy="random", seed=seed)
+            told.append((step.view.tobytes(), ends.tobytes(), search.seed))
+    assert told[0] == told[1]
+    assert told[1] != told[2]
+
+
+def test_a_match_goes_on_as_if_nobody_had_looked_ahead(client: boardwire.Client) -> None:
+    views = []
+    for looks in (False, True):
+        seat = seat_to_choose(client, "faraway")
+        shown = seat.observe()
+        while not shown.over:
+            if looks:
+                with seat.search(2) as search:
+                    search.advance([0, 1], lowest(search.shown.mask))
+            shown = seat.act(lowest(shown.mask[None])[0])
+        views.append(shown.view.tobytes())
+    assert views[0] == views[1]
+
+
+def test_copies_leave_their_worlds_alone(client: boardwire.Client) -> None:
+    with seat_to_choose(client, "faraway").search(2, places=6) as search:
+        actions = lowest(search.shown.mask)
+        copies = search.advance([0, 1, 0, 1], np.tile(actions, 2), into=[2, 3, 4, 5])
+        np.testing.assert_array_equal(copies.view[:2], copies.view[2:])
+        again = search.advance([0, 1], actions)
+        np.testing.assert_array_equal(copies.view[:2], again.view)
+        assert copies.ply.tolist() == [1, 1, 1, 1]
+
+
+def test_the_rows_of_a_batch_have_worlds_of_their_own(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=6, opponents={1: "greedy"}, seed=1) as batch:
+        shown = batch.reset()
+        mask = np.array([True, False, True, True, False, False])
+        with batch.search(3, mask=mask) as search:
+            assert (search.worlds, search.places) == (9, 9)
+            np.testing.assert_array_equal(search.shown.view, shown.view[mask].repeat(3, axis=0))
+        before = batch.save()
+        with batch.search() as search:
+            search.advance(np.arange(6), lowest(search.shown.mask))
+        assert batch.save() == before
+
+
+def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
+    seat = seat_to_choose(client, "faraway")
+    with seat.search(2, places=3) as search:
+        actions = lowest(search.shown.mask)
+        illegal = int(np.flatnonzero(search.shown.mask[1] == 0)[0])
+        with pytest.raises(errors.WorldActionIllegal, match="row 1, world 0: seat 0 may not choose") as told:
+            search.advance([1, 0], [actions[1], illegal])
+        assert told.value.metadata["row"] == "1"
+        with pytest.raises(errors.WorldActionOutOfRange, match="there is no action 200"):
+            search.advance([0], [200])
+        with pytest.raises(errors.InvalidField, match="`worlds` is below 3, not `3`"):
+            search.advance([3], [0])
+        with pytest.raises(errors.InvalidField, match="`worlds` is a place that holds a world, not `2`"):
+            search.rollout([2])
+        with pytest.raises(errors.InvalidField, match="rows times playouts are from 1 to 65536"):
+            search.rollout([0, 1], playouts=40_000)
+        for worlds, words in (
+            ([0.5], "whole numbers"),
+            ([[0]], "whole numbers"),
+            ([-1], "from 0 to 4294967295, not -1"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                search.advance(worlds, [0])
+        assert search.advance([0, 1], actions).ply.tolist() == [1, 1], "nothing had moved"
+    with pytest.raises(errors.UnknownSearch):
+        search.rollout([0])
+    with pytest.raises(errors.InvalidField, match="`places` is at least 9"):
+        seat.search(9, places=4)
+    with pytest.raises(errors.InvalidField, match="fit a message"):
+        seat.search(10_000_000)
+    with pytest.raises(ValueError, match="at least one world"):
+        seat.search(0)
+
+
+def test_nobody_looks_ahead_who_owes_no_decision(client: boardwire.Client) -> None:
+    match = client.create_match("golden_compass", players=["remote", "remote"], seed=1)
+    seats = [match.join(index) for index in (0, 1)]
+    shown = seats[0].observe()
+    while len(shown.pending) > 1:
+        seat = seats[min(shown.pending)]
+        seat.act(lowest(seat.observe().mask[None])[0], wait=False)
+        shown = seats[0].observe()
+    idle = next(seat for seat in seats if seat.index not in shown.pending)
+    with pytest.raises(errors.NotYourTurn):
+        idle.search(1)
+    seats[0].resign()
+    with pytest.raises(errors.EpisodeOver):
+        idle.search(1)
+
+
+def is_there(search: boardwire.Search) -> bool:
+    """Whether the server still has it."""
+    try:
+        search.rollout([0])
+    except errors.UnknownSearch:
+        return False
+    return True
+
+
+def test_a_search_is_its_seats_own_and_ends_with_its_connection(client: boardwire.Client) -> None:
+    match = client.create_match("faraway", players=["remote", "remote"], seed=1)
+    first, second = (match.join(index) for index in (0, 1))
+    with boardwire.connect(client.target) as other:
+        search = other.seat(first.match_id, first.token).search(1)
+        stranger = second.search(1)
+        stranger.id = search.id
+        with pytest.raises(errors.SearchOwnerOnly):
+            stranger.rollout([0])
+        own = first.search(1)
+        own.id = search.id
+        own.rollout([0])
+    # The server notices the end of the connection a little later.
+    deadline = time.monotonic() + 10
+    while is_there(own) and time.monotonic() < deadline:
+        pass
+    with pytest.raises(errors.UnknownSearch):
+        own.rollout([0])
+    search.close()
