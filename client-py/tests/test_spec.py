@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -117,6 +119,62 @@ def test_features_know_their_range(spec: GameSpec) -> None:
     below = [name for name, low in zip(spec.layout.names, spec.layout.low, strict=True) if low < 0]
     assert below == ["hand[0].cost", "hand[1].cost", "display.cost"]
     assert (spec.layout.high == 1).all()
+
+
+def test_features_are_written_where_that_is_wanted(spec: GameSpec) -> None:
+    views = np.stack([VIEW, VIEW])
+    out = np.full((2, len(spec.layout.names)), 7, dtype=np.float32)
+    assert spec.features(views, out=out) is out
+    np.testing.assert_allclose(out, [FEATURES, FEATURES], rtol=1e-6)
+    of_another_type: Any = out.astype(np.float64)
+    for wrong in (out[:1], of_another_type):
+        with pytest.raises(ValueError, match=r"out is float32\[2, 16\], not float"):
+            spec.features(views, out=wrong)
+
+
+def test_entities_name_rows_as_actions_do() -> None:
+    seat, other, place = (
+        pb.Axis(name=name, size=size) for name, size in (("seat", 2), ("other seat", 2), ("place", 3))
+    )
+    ids: dict[str, Any] = {"kind": pb.VALUE_KIND_ID}
+    fields = [
+        pb.ViewField(name="turn", offset=0, max=9, kind=pb.VALUE_KIND_COUNT),
+        pb.ViewField(name="lines", offset=1, axes=[place, seat], max=2, table="cards", **ids),
+        pb.ViewField(name="goal", offset=7, max=1, table="goals", **ids),
+        pb.ViewField(name="taken", offset=8, axes=[other], max=2, table="cards", **ids),
+    ]
+    column = pb.Column(name="worth", kind=pb.VALUE_KIND_COUNT)
+    tables = [
+        pb.ComponentTable(name="goals", columns=[column], rows=2, values=[0, 5]),
+        pb.ComponentTable(name="cards", columns=[column], rows=3, values=[0, 1, 2]),
+    ]
+    actions = [
+        pb.Action(label="pass", verb="pass"),
+        pb.Action(label="play 2", verb="play", table="cards", row=2),
+        pb.Action(label="aim", verb="aim", table="goals", row=1),
+    ]
+    spec = _convert.game_spec(
+        pb.GameSpec(fields=fields, view_bytes=10, tables=tables, actions=actions, seats=2)
+    )
+    assert spec.row_offsets == {"goals": 0, "cards": 2}
+    assert spec.action_rows.tolist() == [-1, 4, 1]
+    layout, tokens = spec.entity_layout, spec.entities(np.array([3, 1, 2, 0, 0, 2, 0, 1, 0, 1], np.uint8))
+    assert tokens.row.tolist() == [3, 4, 2, 2, 4, 2, 1, 2, 3]
+    assert tokens.mask.tolist() == [True, True, False, False, True, False, True, False, True]
+    assert layout.field.tolist() == [1] * 6 + [2, 3, 3]
+    assert layout.table.tolist() == [1] * 6 + [0, 1, 1]
+    assert layout.owner.tolist() == [1, 2, 1, 2, 1, 2, 0, 2, 3]
+    assert layout.slot.tolist() == [0, 0, 1, 1, 2, 2, 0, 0, 0]
+
+
+def test_entities_of_many_views_are_those_of_each(spec: GameSpec) -> None:
+    views = np.stack([VIEW, VIEW[::-1]]).reshape(1, 2, 12) % 3
+    tokens = spec.entities(views)
+    assert tokens.row.shape == tokens.mask.shape == (1, 2, 3)
+    assert tokens.row.dtype == np.int32
+    assert tokens.mask.dtype == np.bool_
+    for index in np.ndindex(1, 2):
+        np.testing.assert_array_equal(tokens.row[index], spec.entities(views[index]).row)
 
 
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 3)])

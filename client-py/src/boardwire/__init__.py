@@ -10,6 +10,7 @@ from importlib.metadata import version as _version
 
 from . import _registration, aio, errors
 from ._client import CALL_SECONDS
+from ._entities import Entities, EntityLayout
 from ._features import FeatureLayout
 from ._info import (
     CloseReason,
@@ -67,6 +68,8 @@ __all__ = [
     "CloseReason",
     "Column",
     "ComponentTable",
+    "Entities",
+    "EntityLayout",
     "FeatureLayout",
     "Forfeit",
     "Game",

@@ -65,20 +65,31 @@ class FeatureLayout:
         for table, values, columns in by_table:
             self.low[columns] = np.tile(np.where((table < 0).any(axis=0), -1, 0), len(values))
 
-    def __call__(self, view: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def __call__(
+        self, view: NDArray[np.uint8], *, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         """Turns views into features.
 
         Args:
             view: `uint8[..., bytes]`.
+            out: `float32[..., features]`, where they are to be written; fresh memory when left out.
 
         Returns:
-            `float32[..., features]`, from `low` to `high`.
+            `float32[..., features]`, from `low` to `high`: `out`, if it was given.
+
+        Raises:
+            ValueError: `out` has another shape or type.
         """
+        shape = (*view.shape[:-1], len(self.names))
+        if out is None:
+            out = np.empty(shape, dtype=np.float32)
+        elif out.dtype != np.float32 or out.shape != shape:
+            raise ValueError(f"out is float32{list(shape)}, not {out.dtype}{list(out.shape)}")
+        features = out
         values = view.take(self._bytes, axis=-1).astype(np.uint16)
         if self._wide.size:
             high = view.take(self._bytes[self._wide] + 1, axis=-1).astype(np.uint16)
             values[..., self._wide] |= high << np.uint16(8)
-        features = np.empty((*view.shape[:-1], len(self.names)), dtype=np.float32)
 
         def put(runs: list[tuple[slice, slice]], part: NDArray[np.float32] | NDArray[np.bool_]) -> None:
             for source, columns in runs:

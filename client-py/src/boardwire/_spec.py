@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ._entities import Entities, EntityLayout
 from ._features import FeatureLayout
 
 #: What the values of a field or column mean: the row of a table (0 is none), a number of things or a place on
@@ -213,6 +214,10 @@ class GameSpec:
         digest: The digest of all facts here: a changed game has a changed digest.
         chance_streams: What each stream of chance is for, in stream order.
         layout: How features are laid out; see `features`.
+        row_offsets: Where the rows of each table begin when all tables stand one after the other.
+        action_rows: `int32[actions]`, what each action names, among the rows of all tables one after the
+            other; -1 where it names no row. Read-only.
+        entity_layout: Where the tokens of `entities` come from.
     """
 
     game: Game
@@ -230,10 +235,24 @@ class GameSpec:
     digest: str
     chance_streams: tuple[str, ...]
     layout: FeatureLayout = field(init=False, repr=False)
+    row_offsets: Mapping[str, int] = field(init=False, repr=False)
+    action_rows: NDArray[np.int32] = field(init=False, repr=False)
+    entity_layout: EntityLayout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Prepares the feature layout."""
-        object.__setattr__(self, "layout", FeatureLayout(self.fields.values(), self.tables))
+        """Prepares what is laid out once for all views."""
+        ends = np.cumsum([0, *(len(table.values) for table in self.tables.values())])
+        offsets = dict(zip(self.tables, ends.tolist(), strict=False))
+        rows = [offsets[each.table] + each.row if each.table else -1 for each in self.actions]
+        action_rows = np.array(rows, dtype=np.int32)
+        action_rows.flags.writeable = False
+        for name, value in {
+            "layout": FeatureLayout(self.fields.values(), self.tables),
+            "row_offsets": offsets,
+            "action_rows": action_rows,
+            "entity_layout": EntityLayout(self.fields.values(), self.tables, offsets),
+        }.items():
+            object.__setattr__(self, name, value)
 
     def decode(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:
         """Splits a seat's view, or a batch of views, into its named fields.
@@ -257,7 +276,24 @@ class GameSpec:
         """
         return {name: field.decode(view) for name, field in self.public_fields.items()}
 
-    def features(self, view: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def entities(self, view: NDArray[np.uint8]) -> Entities:
+        """Turns a view, or a batch of views, into tokens: one for every component that it names or could.
+
+        `entity_layout` says of each token which field and table it is of, whose, and where. The rows are
+        counted as in `action_rows`, so one embedding of all rows serves the tokens and a head that points at
+        actions.
+
+        Args:
+            view: `uint8[..., bytes]`.
+
+        Returns:
+            `int32[..., tokens]` rows and a `bool[..., tokens]` mask of those that are there.
+        """
+        return self.entity_layout(view)
+
+    def features(
+        self, view: NDArray[np.uint8], *, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         """Turns a view, or a batch of views, into numbers for a network.
 
         Fields stand in their own order, values in theirs. Each value becomes, by the kind of its field:
@@ -272,8 +308,14 @@ class GameSpec:
 
         Args:
             view: `uint8[..., bytes]`.
+            out: `float32[..., features]`, where they are to be written; fresh memory when left out, which
+                takes longer to come by than to write.
 
         Returns:
-            `float32[..., features]`, -1 to 1; no feature is below 0 whose table column never is.
+            `float32[..., features]`, -1 to 1; no feature is below 0 whose table column never is. It is `out`
+            if that was given.
+
+        Raises:
+            ValueError: `out` has another shape or type.
         """
-        return self.layout(view)
+        return self.layout(view, out=out)

@@ -1,0 +1,86 @@
+"""The components that views name as tokens, for networks that attend to things instead of places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ._spec import ComponentTable, ViewField
+
+# How a seat is counted along these axes: the viewer is 1, as in values of kind `seat`.
+_OWNERS = {"seat": 1, "other seat": 2}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entities:
+    """The components that views name, a token each; those of one place of the views are at one place here.
+
+    Attributes:
+        row: `int32[..., tokens]`, the component among the rows of all tables, one table after the other as
+            `GameSpec.row_offsets` says; that of row 0 of its table where the place is empty.
+        mask: `bool[..., tokens]`, whether there is a component.
+    """
+
+    row: NDArray[np.int32]
+    mask: NDArray[np.bool_]
+
+
+class EntityLayout:
+    """Where the tokens of a view come from: a token for every value of kind `id`, in the order of the fields.
+
+    Attributes:
+        field: `int16[tokens]`, the field, counted along `GameSpec.fields`.
+        table: `int16[tokens]`, the table, counted along `GameSpec.tables`.
+        owner: `int8[tokens]`, the seat whose field it is, where the field has one for each: 1 the viewer, 2
+            the next clockwise; 0 where it has not.
+        slot: `int16[tokens]`, the place along the field's other axes, the last axis fastest.
+    """
+
+    def __init__(
+        self,
+        fields: Iterable[ViewField],
+        tables: Mapping[str, ComponentTable],
+        row_offsets: Mapping[str, int],
+    ) -> None:
+        """Lays out the tokens of `fields`."""
+        numbers = {name: number for number, name in enumerate(tables)}
+        parts = [(number, field) for number, field in enumerate(fields) if field.kind == "id"]
+
+        def each(values: Iterable[NDArray[np.intp]]) -> NDArray[np.intp]:
+            return np.concatenate([np.arange(0), *values])
+
+        # No table has more than 255 rows, so ids take a byte each.
+        self._bytes = each(field.offset + np.arange(field.size) for _, field in parts)
+        first = each(np.full(field.size, row_offsets[field.table]) for _, field in parts)
+        self._first = first.astype(np.int32)
+        self.field = each(np.full(field.size, number) for number, field in parts).astype(np.int16)
+        self.table = each(np.full(field.size, numbers[field.table]) for _, field in parts).astype(np.int16)
+        self.owner = each(_owners(field) for _, field in parts).astype(np.int8)
+        self.slot = each(_slots(field) for _, field in parts).astype(np.int16)
+
+    def __call__(self, view: NDArray[np.uint8]) -> Entities:
+        """Reads the tokens of `uint8[..., bytes]`."""
+        ids = view.take(self._bytes, axis=-1)
+        return Entities(row=ids + self._first, mask=ids > 0)
+
+
+def _owners(field: ViewField) -> NDArray[np.intp]:
+    """The owner of each value."""
+    owners = np.zeros(field.shape, dtype=np.intp)
+    for at, axis in enumerate(field.axes):
+        if axis.name in _OWNERS:
+            counted = _OWNERS[axis.name] + np.arange(axis.size)
+            owners += counted.reshape([-1 if at == other else 1 for other in range(len(field.axes))])
+    return owners.ravel()
+
+
+def _slots(field: ViewField) -> NDArray[np.intp]:
+    """The place of each value along the axes that are not of seats."""
+    sizes = [1 if axis.name in _OWNERS else axis.size for axis in field.axes]
+    places = np.arange(int(np.prod(sizes, dtype=np.intp))).reshape(sizes)
+    return np.broadcast_to(places, field.shape).ravel()
