@@ -21,6 +21,7 @@ from ._info import (
     SeedOpening,
     ServerInfo,
 )
+from ._rollouts import Decisions, Learner, Opponent, Rollout, Rollouts, advantages
 from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
 from ._spec import (
@@ -68,6 +69,7 @@ __all__ = [
     "CloseReason",
     "Column",
     "ComponentTable",
+    "Decisions",
     "Entities",
     "EntityLayout",
     "FeatureLayout",
@@ -77,15 +79,19 @@ __all__ = [
     "GameSpec",
     "IllegalActions",
     "Invitation",
+    "Learner",
     "LegalAction",
     "Limits",
     "Match",
     "MatchInfo",
     "MatchState",
     "Observation",
+    "Opponent",
     "Outcome",
     "Reward",
+    "Rollout",
     "RolloutPolicy",
+    "Rollouts",
     "ScoreLine",
     "Search",
     "Seat",
@@ -97,6 +103,7 @@ __all__ = [
     "ViewField",
     "WorldStep",
     "__version__",
+    "advantages",
     "aio",
     "connect",
     "errors",

@@ -11,6 +11,7 @@ from typing import Generic, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _convert
 from ._batch_stream import BatchStream
 from ._channel import Connection
 from ._line_ups import LEARNER
@@ -53,6 +54,7 @@ class BatchCore(Generic[_Part, _Search]):
             (first_environment + i) % len(line_ups).
         learners: `bool[environments, seats]`, which seats are the learner's; read-only.
         duplicate_deals: Whether environments that differ in their line-ups alone are dealt the same.
+        autoreset: What becomes of an environment whose episode has ended.
         seed: The seed from which the seeds of all episodes follow.
         token: What proves the owner.
     """
@@ -78,6 +80,7 @@ class BatchCore(Generic[_Part, _Search]):
         self.line_ups = tuple(tuple(line_up.players) for line_up in message.line_ups)
         self.learners = _learners(message)
         self.duplicate_deals = message.duplicate_deals
+        self.autoreset = _convert.autoreset_of(message)
         self.seed = message.seed
         self.token = token
         self._connection = connection

@@ -269,6 +269,11 @@ def rollout(name: RolloutPolicy) -> search_pb2.RolloutPolicy.ValueType:
     return search_pb2.RolloutPolicy.Value(f"ROLLOUT_POLICY_{_one_of(name, get_args(RolloutPolicy)).upper()}")
 
 
+def autoreset_of(message: batch_pb2.Batch) -> Autoreset:
+    """What becomes of environments of a batch whose episodes have ended."""
+    return cast(Autoreset, _word(batch_pb2.AutoresetMode, message.autoreset))
+
+
 def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:
     """The wire's words for how matches stand."""
     known = get_args(MatchState)

@@ -1,0 +1,307 @@
+"""Rollouts: the decisions of all seats as training data, each with its seat's own advantage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._sync import Batch
+from ._types import NOBODY, BatchStep
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """Decisions that a policy is asked for: a row each.
+
+    Attributes:
+        view: `uint8[n, bytes]`, what the deciding seat may know.
+        mask: `int8[n, actions]`, 0 or 1, the legal actions; at least one a row.
+        seat: `uint8[n]`, the deciding seat.
+        environment: `int64[n]`, the environment, as the batch counts them from 0.
+    """
+
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    seat: NDArray[np.uint8]
+    environment: NDArray[np.int64]
+
+
+#: The policy that learns: for decisions the actions `int[n]`, the logarithms of their probabilities
+#: `float32[n]`, and the values `float32[n]`, what it expects its seat to earn.
+Learner = Callable[[Decisions], tuple[ArrayLike, ArrayLike, ArrayLike]]
+#: A policy that does not: the actions `int[n]`.
+Opponent = Callable[[Decisions], ArrayLike]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rollout:
+    """The learner's decisions of some steps, in the order of time, and the rewards of what ended in them.
+
+    Attributes:
+        view: `uint8[n, bytes]`, what the deciding seat might know.
+        mask: `int8[n, actions]`, 0 or 1, the legal actions.
+        action: `int64[n]`, what was chosen.
+        log_prob: `float32[n]`, what the learner said of its probability.
+        value: `float32[n]`, what the learner expected.
+        advantage: `float32[n]`, by generalized advantage estimation along the decisions of the same seat.
+        returns: `float32[n]`, `advantage` plus `value`.
+        seat: `uint8[n]`, the deciding seat.
+        environment: `int64[n]`, where it decided.
+        rewards: `float32[k, seats]`, the rewards of each episode that ended.
+        ended: `int64[k]`, the environment of each.
+    """
+
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    action: NDArray[np.int64]
+    log_prob: Floats
+    value: Floats
+    advantage: Floats
+    returns: Floats
+    seat: NDArray[np.uint8]
+    environment: NDArray[np.int64]
+    rewards: Floats
+    ended: NDArray[np.int64]
+
+
+def advantages(
+    seat: NDArray[np.uint8],
+    value: Floats,
+    reward: Floats,
+    over: NDArray[np.bool_],
+    last_seat: NDArray[np.uint8],
+    last_value: Floats,
+    *,
+    gamma: float,
+    lam: float,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Generalized advantage estimation along the decisions of each seat.
+
+    What a seat earns until its next decision, or the end, is the reward of its decision; the value of its
+    next decision stands for what follows. Time is counted in a seat's own decisions.
+
+    Args:
+        seat: `uint8[steps, n]`, who decided; 255 nobody.
+        value: `float32[steps, n]`, what it expected.
+        reward: `float32[steps, n, seats]`, what every seat earned in the step that followed.
+        over: `bool[steps, n]`, whether an episode ended in that step.
+        last_seat: `uint8[n]`, who decides after the last step; 255 nobody.
+        last_value: `float32[n]`, what it expects.
+        gamma: The discount of a decision.
+        lam: How much of the next decision's advantage counts.
+
+    Returns:
+        `float32[steps, n]` advantages, and `bool[steps, n]`, for which decisions: those whose seat decides
+        again within the steps or just after them, or whose episode ended. Of the others, a seat's last before
+        the end of the steps, nothing is known yet.
+    """
+    steps, n, seats = reward.shape
+    rows = np.arange(n)
+    # By environment and seat, of its next decision: its value and advantage, and what is earned until then.
+    following, gained, earned = (np.zeros((n, seats), np.float32) for _ in range(3))
+    # Whether its next decision is known, or that there is none in the episode.
+    known = np.zeros((n, seats), np.bool_)
+    at = np.flatnonzero(last_seat != NOBODY)
+    following[at, last_seat[at]] = last_value[at]
+    known[at, last_seat[at]] = True
+    out, valid = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.bool_)
+    for step in reversed(range(steps)):
+        ends = over[step]
+        for column in (following, gained, earned):
+            column[ends] = 0
+        known[ends] = True
+        earned += reward[step]
+        at = np.flatnonzero(seat[step] != NOBODY)
+        who = rows[at], seat[step, at]
+        surprise = earned[who] + gamma * following[who] - value[step, at]
+        gain = np.where(known[who], surprise + gamma * lam * gained[who], 0)
+        out[step, at], valid[step, at] = gain, known[who]
+        following[who], gained[who], earned[who] = value[step, at], gain, 0
+        known[who] = True
+    return out, valid
+
+
+class Rollouts:
+    """Collects rollouts of a batch, in buffers that are used again and again.
+
+    The batch is stepped in two halves: while one is decided here, the other is being stepped by the server.
+    Seats that learn share one policy; others may be given to opponents that do not learn, by environment and
+    seat. Seats that bots play in the server do not show.
+
+    ```python
+    rollouts = boardwire.Rollouts(batch, steps=128)
+    while training:
+        rollout = rollouts.collect(learner)
+        ...  # update the policy with rollout.view, .action, .advantage, ...
+    ```
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        steps: int,
+        *,
+        gamma: float = 1.0,
+        lam: float = 0.95,
+        opponents: Sequence[Opponent] = (),
+        players: NDArray[np.integer] | None = None,
+    ) -> None:
+        """Makes the buffers; nobody else steps the batch from now on.
+
+        Args:
+            batch: The batch; it resets environments by itself.
+            steps: How many steps a rollout has.
+            gamma: The discount of a decision.
+            lam: How much of the next decision's advantage counts.
+            opponents: Policies that do not learn.
+            players: `int[environments, seats]`, who plays where: 0 the learner, i the i-th opponent, counted
+                from 1. The learner plays everywhere when left out. May be changed between rollouts, for
+                episodes that go on as well.
+
+        Raises:
+            ValueError: No steps, a batch that resets nothing by itself, or players that are not there.
+        """
+        if steps < 1:
+            raise ValueError(f"a rollout has at least one step, not {steps}")
+        if batch.autoreset == "disabled":
+            raise ValueError("the batch begins no episodes: open it with autoreset next_step or same_step")
+        n, spec = batch.environments, batch.spec
+        self.batch = batch
+        self.steps = steps
+        self._gamma, self._lam = gamma, lam
+        self._opponents = tuple(opponents)
+        self.players = np.zeros((n, spec.seats), np.int64) if players is None else players
+        self._parts = batch.halves() if n > 1 else batch.parts(1)
+        self._shown: list[BatchStep] = []
+        self._view = np.empty((steps, n, spec.view_bytes), np.uint8)
+        self._mask = np.empty((steps, n, len(spec.actions)), np.int8)
+        self._seat = np.empty((steps, n), np.uint8)
+        self._learns = np.empty((steps, n), np.bool_)
+        self._action = np.empty((steps, n), np.int64)
+        self._log_prob, self._value = (np.empty((steps, n), np.float32) for _ in range(2))
+        self._reward = np.empty((steps, n, spec.seats), np.float32)
+        self._over = np.empty((steps, n), np.bool_)
+
+    @property
+    def players(self) -> NDArray[np.integer]:
+        """`int[environments, seats]`: who plays where, 0 the learner, i the i-th opponent."""
+        return self._players
+
+    @players.setter
+    def players(self, players: NDArray[np.integer]) -> None:
+        shape = self.batch.environments, self.batch.spec.seats
+        most = len(self._opponents)
+        if players.shape != shape or players.min() < 0 or players.max() > most:
+            raise ValueError(f"players are int{list(shape)}, from 0 to {most}, the number of opponents")
+        self._players = players
+
+    def collect(self, learner: Learner) -> Rollout:
+        """Plays so many steps as a rollout has; the first begins with a reset.
+
+        The learner is asked once more at the end, for the values alone.
+        """
+        if not self._shown:
+            shown = self.batch.reset()
+            self._shown = [_rows(shown, part.rows) for part in self._parts]
+        for number, part in enumerate(self._parts):
+            part.send(self._decide(0, number, learner))
+        for step in range(self.steps):
+            for number, part in enumerate(self._parts):
+                shown = self._shown[number] = part.recv()
+                self._reward[step, part.rows], self._over[step, part.rows] = shown.reward, shown.over
+                if step + 1 < self.steps:
+                    part.send(self._decide(step + 1, number, learner))
+        return self._read(learner)
+
+    def _decide(self, step: int, number: int, learner: Learner) -> NDArray[np.int64]:
+        """The actions of a part, which are noted with all that was shown."""
+        shown, rows = self._shown[number], self._parts[number].rows
+        self._view[step, rows], self._mask[step, rows] = shown.view, shown.mask
+        self._seat[step, rows] = shown.seat
+        who = self._who(number)
+        self._learns[step, rows] = who == 0
+        actions = np.zeros(len(who), np.int64)
+        at = np.flatnonzero(who == 0)
+        if len(at):
+            chosen, log_prob, value = learner(self._asked(number, at))
+            actions[at] = chosen
+            self._log_prob[step, rows.start + at] = log_prob
+            self._value[step, rows.start + at] = value
+        for index, opponent in enumerate(self._opponents, start=1):
+            at = np.flatnonzero(who == index)
+            if len(at):
+                actions[at] = opponent(self._asked(number, at))
+        self._action[step, rows] = actions
+        return actions
+
+    def _who(self, number: int) -> NDArray[np.int64]:
+        """Who decides in each row of a part; -1 where the episode is over."""
+        seat, rows = self._shown[number].seat, self._parts[number].rows
+        who = np.full(len(seat), -1, np.int64)
+        at = np.flatnonzero(seat != NOBODY)
+        who[at] = self._players[rows][at, seat[at]]
+        return who
+
+    def _asked(self, number: int, at: NDArray[np.intp]) -> Decisions:
+        shown = self._shown[number]
+        environment = self._parts[number].first + at
+        return Decisions(
+            view=shown.view[at], mask=shown.mask[at], seat=shown.seat[at], environment=environment
+        )
+
+    def _read(self, learner: Learner) -> Rollout:
+        n = self.batch.environments
+        last_seat, last_value = np.full(n, NOBODY, np.uint8), np.zeros(n, np.float32)
+        for number, part in enumerate(self._parts):
+            at = np.flatnonzero(self._who(number) == 0)
+            if len(at):
+                last_seat[part.first + at] = self._shown[number].seat[at]
+                last_value[part.first + at] = learner(self._asked(number, at))[2]
+        seat = np.where(self._learns, self._seat, np.uint8(NOBODY))
+        advantage, valid = advantages(
+            seat,
+            self._value,
+            self._reward,
+            self._over,
+            last_seat,
+            last_value,
+            gamma=self._gamma,
+            lam=self._lam,
+        )
+        ended = np.nonzero(self._over)
+        return Rollout(
+            view=self._view[valid],
+            mask=self._mask[valid],
+            action=self._action[valid],
+            log_prob=self._log_prob[valid],
+            value=self._value[valid],
+            advantage=advantage[valid],
+            returns=advantage[valid] + self._value[valid],
+            seat=seat[valid],
+            environment=np.nonzero(valid)[1],
+            rewards=self._reward[ended],
+            ended=ended[1],
+        )
+
+
+def _rows(step: BatchStep, rows: slice) -> BatchStep:
+    """Some rows of what a reset shows, where nothing has ended."""
+    return BatchStep(
+        first=rows.start,
+        seat=step.seat[rows],
+        view=step.view[rows],
+        mask=step.mask[rows],
+        reward=step.reward[rows],
+        ply=step.ply[rows],
+        flags=step.flags[rows],
+        ended=step.ended,
+        episode=None if step.episode is None else step.episode[rows],
+        scores=None,
+        ranks=None,
+        final_view=None,
+    )

@@ -1,0 +1,175 @@
+"""Rollouts: advantages as a slow reference computes them, and who decided what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tables import lowest
+
+import boardwire
+from boardwire import NOBODY, Decisions
+
+GAMMA, LAM = 0.9, 0.7
+
+
+def reference(
+    seat: Any, value: Any, reward: Any, over: Any, last_seat: Any, last_value: Any
+) -> dict[tuple[int, int], float]:
+    """The advantages of the decisions of which one is known, by step and environment, one by one."""
+    steps, n, seats = reward.shape
+    found = {}
+    for environment in range(n):
+        for own in range(seats):
+            # The seat's decisions of an episode, and what it earned after each.
+            episode: list[tuple[int, float]] = []
+
+            def close(episode: list[tuple[int, float]], after: float | None, environment: int) -> None:
+                following, gained = after, 0.0
+                for step, earned in reversed(episode):
+                    if following is not None:
+                        surprise = earned + GAMMA * following - value[step, environment]
+                        gained = surprise + GAMMA * LAM * gained
+                        found[step, environment] = gained
+                    following = value[step, environment]
+
+            for step in range(steps):
+                if seat[step, environment] == own:
+                    episode.append((step, 0.0))
+                if episode:
+                    last, earned = episode[-1]
+                    episode[-1] = last, earned + float(reward[step, environment, own])
+                if over[step, environment]:
+                    close(episode, 0.0, environment)
+                    episode = []
+            bootstrap = float(last_value[environment]) if last_seat[environment] == own else None
+            close(episode, bootstrap, environment)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_advantages_are_those_of_a_slow_reference(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    steps, n, seats = 40, 7, 1 + seed % 4
+    seat = random.integers(0, seats, (steps, n)).astype(np.uint8)
+    seat[random.random((steps, n)) < 0.2] = NOBODY
+    value, last_value = (random.normal(size=shape).astype(np.float32) for shape in ((steps, n), (n,)))
+    reward = random.normal(size=(steps, n, seats)).astype(np.float32)
+    over = random.random((steps, n)) < 0.1
+    last_seat = random.choice([*range(seats), NOBODY], n).astype(np.uint8)
+    given: Any = (seat, value, reward, over, last_seat, last_value)
+    advantage, valid = boardwire.advantages(*given, gamma=GAMMA, lam=LAM)
+    expected = reference(*given)
+    assert {(int(step), int(at)) for step, at in np.argwhere(valid)} == set(expected)
+    for (step, at), known in expected.items():
+        assert advantage[step, at] == pytest.approx(known, abs=1e-4)
+    assert not advantage[~valid].any()
+
+
+def policy(asked: Decisions) -> tuple[Any, Any, Any]:
+    """Chooses lowest actions; values are a function of what is seen, so that they can be looked up again."""
+    assert asked.mask.any(axis=1).all()
+    return lowest(asked.mask), -asked.seat.astype(np.float32), value_of(asked.view)
+
+
+def value_of(view: NDArray[np.uint8]) -> NDArray[np.float32]:
+    total: NDArray[np.float32] = (view.astype(np.float32).sum(axis=1) % 17) / 17
+    return total
+
+
+def played(
+    client: boardwire.Client, autoreset: boardwire.Autoreset, steps: int, n: int, seats: int
+) -> dict[str, Any]:
+    """The same game as rollouts see it, step by step."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("seat", "view", "reward", "over")}
+    with client.open_batch("faraway", seats=seats, environments=n, seed=3, autoreset=autoreset) as batch:
+        shown = batch.reset()
+        for _ in range(steps):
+            columns["seat"].append(shown.seat)
+            columns["view"].append(shown.view)
+            shown = batch.step(lowest(shown.mask))
+            columns["reward"].append(shown.reward)
+            columns["over"].append(shown.over)
+        last = {"last_seat": shown.seat, "last_value": value_of(shown.view)}
+    return {name: np.stack(values) for name, values in columns.items()} | last
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_rollout_is_what_the_batch_shows_with_every_seats_own_advantage(
+    client: boardwire.Client, autoreset: boardwire.Autoreset, n: int
+) -> None:
+    steps, seats = 150, 3
+    all_steps = played(client, autoreset, 2 * steps, n, seats)
+    with client.open_batch("faraway", seats=seats, environments=n, seed=3, autoreset=autoreset) as batch:
+        rollouts = boardwire.Rollouts(batch, steps, gamma=GAMMA, lam=LAM)
+        for part in (slice(0, steps), slice(steps, 2 * steps)):
+            rollout = rollouts.collect(policy)
+            seat, view, reward, over = (all_steps[name][part] for name in ("seat", "view", "reward", "over"))
+            value = np.stack([value_of(step) for step in view])
+            if part.stop < 2 * steps:
+                last_seat, last_view = all_steps["seat"][part.stop], all_steps["view"][part.stop]
+                last_value = value_of(last_view)
+            else:
+                last_seat, last_value = all_steps["last_seat"], all_steps["last_value"]
+            expected = reference(seat, value, reward, over, last_seat, last_value)
+            order = sorted(expected)
+            assert over.any(), "the test is to see ends"
+            np.testing.assert_array_equal(rollout.environment, [at for _, at in order])
+            np.testing.assert_array_equal(rollout.view, [view[at] for at in order])
+            np.testing.assert_array_equal(rollout.seat, [seat[at] for at in order])
+            np.testing.assert_array_equal(rollout.action, lowest(rollout.mask))
+            np.testing.assert_array_equal(rollout.log_prob, -rollout.seat.astype(np.float32))
+            np.testing.assert_allclose(rollout.advantage, [expected[at] for at in order], atol=1e-4)
+            np.testing.assert_allclose(rollout.returns, rollout.advantage + rollout.value)
+            np.testing.assert_array_equal(rollout.rewards, reward[over])
+            np.testing.assert_array_equal(rollout.ended, np.nonzero(over)[1])
+
+
+def opponent(calls: list[Decisions]) -> Callable[[Decisions], Any]:
+    def act(asked: Decisions) -> Any:
+        calls.append(asked)
+        return lowest(asked.mask)
+
+    return act
+
+
+def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -> None:
+    n, calls = 6, ([], [])  # type: tuple[int, tuple[list[Decisions], list[Decisions]]]
+    players = np.array([[0, 1], [1, 0], [0, 0], [2, 0], [0, 2], [0, 0]])
+    with client.open_batch("faraway", environments=n, seed=1) as batch:
+        opponents = [opponent(each) for each in calls]
+        rollouts = boardwire.Rollouts(batch, 60, opponents=opponents, players=players)
+        rollout = rollouts.collect(policy)
+        assert (players[rollout.environment, rollout.seat] == 0).all()
+        assert set(zip(rollout.environment.tolist(), rollout.seat.tolist(), strict=True)) == {
+            (int(at), int(seat)) for at, seat in np.argwhere(players == 0)
+        }
+        for number, seen in enumerate(calls, start=1):
+            asked = {
+                (int(at), int(seat))
+                for each in seen
+                for at, seat in zip(each.environment, each.seat, strict=True)
+            }
+            assert asked == {(int(at), int(seat)) for at, seat in np.argwhere(players == number)}
+        rollouts.players = np.zeros((n, 2), np.int64)
+        for each in calls:
+            each.clear()
+        rollouts.collect(policy)
+        assert calls == ([], [])
+
+
+def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=2, autoreset="disabled") as batch:
+        assert batch.autoreset == "disabled"
+        with pytest.raises(ValueError, match="begins no episodes"):
+            boardwire.Rollouts(batch, 10)
+    with client.open_batch("faraway", environments=2) as batch:
+        with pytest.raises(ValueError, match="at least one step, not 0"):
+            boardwire.Rollouts(batch, 0)
+        for players in (np.zeros((2, 3), np.int64), np.full((2, 2), 1), np.full((2, 2), -1)):
+            with pytest.raises(ValueError, match=r"players are int\[2, 2\], from 0 to 0"):
+                boardwire.Rollouts(batch, 10, players=players)
