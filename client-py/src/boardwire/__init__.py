@@ -11,6 +11,7 @@ from importlib.metadata import version as _version
 from . import _registration, aio, errors
 from ._client import CALL_SECONDS
 from ._entities import Entities, EntityLayout
+from ._evaluation import Evaluation, evaluate
 from ._features import FeatureLayout
 from ._info import (
     CloseReason,
@@ -21,7 +22,7 @@ from ._info import (
     SeedOpening,
     ServerInfo,
 )
-from ._rollouts import Decisions, Learner, Opponent, Rollout, Rollouts, advantages
+from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts, advantages
 from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
 from ._spec import (
@@ -72,6 +73,7 @@ __all__ = [
     "Decisions",
     "Entities",
     "EntityLayout",
+    "Evaluation",
     "FeatureLayout",
     "Forfeit",
     "Game",
@@ -86,8 +88,8 @@ __all__ = [
     "MatchInfo",
     "MatchState",
     "Observation",
-    "Opponent",
     "Outcome",
+    "Policy",
     "Reward",
     "Rollout",
     "RolloutPolicy",
@@ -107,6 +109,7 @@ __all__ = [
     "aio",
     "connect",
     "errors",
+    "evaluate",
 ]
 
 _registration.register_installed()

@@ -34,8 +34,8 @@ class Decisions:
 #: The policy that learns: for decisions the actions `int[n]`, the logarithms of their probabilities
 #: `float32[n]`, and the values `float32[n]`, what it expects its seat to earn.
 Learner = Callable[[Decisions], tuple[ArrayLike, ArrayLike, ArrayLike]]
-#: A policy that does not: the actions `int[n]`.
-Opponent = Callable[[Decisions], ArrayLike]
+#: A policy that only plays: the actions `int[n]`.
+Policy = Callable[[Decisions], ArrayLike]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ class Rollouts:
         *,
         gamma: float = 1.0,
         lam: float = 0.95,
-        opponents: Sequence[Opponent] = (),
+        opponents: Sequence[Policy] = (),
         players: NDArray[np.integer] | None = None,
     ) -> None:
         """Makes the buffers; nobody else steps the batch from now on.

@@ -1,0 +1,78 @@
+"""Evaluation: every deal from every seat, the same figures again, and intervals that hold the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tables import GAMES, lowest
+
+import boardwire
+from boardwire import Decisions, errors
+from boardwire._evaluation import _interval
+
+
+def first_legal(asked: Decisions) -> Any:
+    return lowest(asked.mask)
+
+
+def last_legal(asked: Decisions) -> Any:
+    return asked.mask.shape[1] - 1 - asked.mask[:, ::-1].argmax(axis=1)
+
+
+@pytest.mark.parametrize("game", [game.id for game in GAMES])
+def test_a_policy_against_itself_gets_its_fair_share(client: boardwire.Client, game: str) -> None:
+    found = boardwire.evaluate(
+        first_legal, game, opponents=first_legal, deals=4, seats=3 if game != "faraway" else 4, client=client
+    )
+    assert found.fair is not None
+    # Of every deal each seat is played once by the policy, and all seats play alike.
+    np.testing.assert_allclose(found.rewards.sum(axis=1), 1, atol=1e-6)
+    assert found.mean == pytest.approx(found.fair)
+    assert found.interval == pytest.approx((found.fair, found.fair))
+    assert str(found).endswith(f"{found.rewards.size} matches")
+
+
+def test_two_policies_divide_what_there_is(client: boardwire.Client) -> None:
+    given: Any = {"deals": 30, "seed": 5, "client": client}
+    one = boardwire.evaluate(first_legal, "faraway", opponents=last_legal, **given)
+    other = boardwire.evaluate(last_legal, "faraway", opponents=first_legal, **given)
+    # The same matches, seen from the other side.
+    np.testing.assert_allclose(one.rewards + other.rewards[:, ::-1], 1, atol=1e-6)
+    again = boardwire.evaluate(first_legal, "faraway", opponents=last_legal, **given)
+    assert (one.mean, one.interval) == (again.mean, again.interval)
+    assert one.interval[0] <= one.mean <= one.interval[1]
+
+
+def test_bots_play_in_the_server_the_same_deals_in_chunks_or_not(
+    client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: Any = {"opponents": "random", "deals": 9, "seed": 2, "reward": "margin", "client": client}
+    whole = boardwire.evaluate(first_legal, "rauha", **given)
+    monkeypatch.setattr("boardwire._evaluation._AT_ONCE", 8)
+    np.testing.assert_array_equal(whole.rewards, boardwire.evaluate(first_legal, "rauha", **given).rewards)
+    assert whole.fair is None
+    assert whole.rewards.shape == (9, 2)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    random = np.random.default_rng(1)
+    held = 0
+    for _ in range(200):
+        low, high = _interval((random.random((80, 2)) < 0.6).astype(np.float32))
+        held += low <= 0.6 <= high
+    assert 180 <= held <= 199
+
+
+def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
+    with pytest.raises(ValueError, match="at least one deal"):
+        boardwire.evaluate(first_legal, "faraway", deals=0, client=client)
+    with pytest.raises(errors.UnknownBot):
+        boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
+    with pytest.raises(errors.IllegalAction, match="may not choose"):
+        boardwire.evaluate(lambda asked: asked.mask.argmin(axis=1), "faraway", deals=1, client=client)
+
+
+def test_a_server_is_started_where_there_is_none() -> None:
+    assert boardwire.evaluate(first_legal, "faraway", opponents="random", deals=2).rewards.shape == (2, 2)
