@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--address", help="a running server; a private one when left out")
     arguments = parser.parse_args()
     with boardwire.connect(arguments.address) as client:
-        weights = learn(client, 128, arguments.updates, 20.0, seed=7)
+        weights = learn(client, 128, arguments.updates, 40.0, seed=7)
         share = play(client, weights, arguments.deals, arguments.worlds, arguments.candidates, seed=1)
         print(
             f"{share:.1%} of {2 * arguments.deals} matches won by the policy that looks ahead, against itself"
