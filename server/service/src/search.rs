@@ -106,7 +106,7 @@ impl Search {
     /// Draws worlds for seats that owe a choice: first all of the first seat.
     ///
     /// # Errors
-    /// A search without room for its worlds, or whose rows do not fit a message.
+    /// Worlds that could not be drawn, which is the server's mistake.
     pub async fn open(
         id: String,
         table: Arc<Table>,
@@ -125,7 +125,9 @@ impl Search {
             }
             world
         });
-        let drawn_worlds = each.await.ok_or_else(|| lost(&id))?;
+        let failed =
+            || ServiceError::Internal { place: id.clone(), what: "worlds were not drawn".to_owned() };
+        let drawn_worlds = each.await.ok_or_else(failed)?;
         let step = WorldStep::of(&table, opening.reward, &drawn_worlds);
         let free = std::iter::repeat_with(|| None).take(places - drawn);
         let worlds = drawn_worlds.into_iter().map(Some).chain(free).collect();
@@ -336,6 +338,7 @@ pub(crate) fn check(info: &GameInfo, opening: &Opening, seats: usize) -> Result<
     Ok(())
 }
 
+/// What is said of a search that was released in the meantime.
 fn lost(id: &str) -> ServiceError {
     ServiceError::UnknownSearch { id: id.to_owned() }
 }
