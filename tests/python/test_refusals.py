@@ -318,6 +318,40 @@ def _(client: boardwire.Client) -> None:
     batch.step(step.mask.argmax(axis=1))
 
 
+@provokes("UnknownSearch")
+def _(client: boardwire.Client) -> None:
+    search = begun(client)[1].search(1)
+    search.close()
+    search.rollout([0])
+
+
+@provokes("SearchOwnerOnly")
+def _(client: boardwire.Client) -> None:
+    mine, theirs = (begun(client)[1].search(1) for _ in range(2))
+    theirs.id = mine.id
+    theirs.rollout([0])
+
+
+@provokes("WorldActionIllegal")
+def _(client: boardwire.Client) -> None:
+    search = begun(client)[1].search(1)
+    search.advance([0], (search.shown.mask == 0).argmax(axis=1))
+
+
+@provokes("WorldActionOutOfRange")
+def _(client: boardwire.Client) -> None:
+    search = begun(client)[1].search(1)
+    search.advance([0], [len(search.spec.actions)])
+
+
+@provokes("WorldOver")
+def _(client: boardwire.Client) -> None:
+    search = begun(client)[1].search(1)
+    step = search.shown
+    for _ in range(search.spec.max_plies + 1):
+        step = search.advance([0], step.mask.argmax(axis=1))
+
+
 @provokes("SequenceStale")
 def _(client: boardwire.Client) -> None:
     batch, step = opened(client)
