@@ -70,7 +70,7 @@ pub trait Insight: Send + Sync {
     /// Whose it is.
     fn seat(&self) -> Seat;
     /// A world that the seat can believe in, with luck of its own: both follow from what it knows and from `seed`.
-    fn imagine(&self, seed: u64) -> Box<dyn Play>;
+    fn imagine(&self, seed: u64) -> Arc<dyn Play>;
 }
 
 impl<G: Estimate> Insight for Knowledge<G> {
@@ -78,9 +78,9 @@ impl<G: Estimate> Insight for Knowledge<G> {
         Self::seat(self)
     }
 
-    fn imagine(&self, seed: u64) -> Box<dyn Play> {
+    fn imagine(&self, seed: u64) -> Arc<dyn Play> {
         let chance = Chance::seeded(seed, G::TYPE.streams.len());
-        Box::new(Self::imagine(self, &mut RngStream::new(seed, RESAMPLE_STREAM), chance))
+        Arc::new(Self::imagine(self, &mut RngStream::new(seed, RESAMPLE_STREAM), chance))
     }
 }
 
@@ -114,7 +114,7 @@ pub trait Play: Send + Sync {
     /// What a seat that owes a choice knows.
     fn insight(&self, seat: Seat) -> Box<dyn Insight>;
     /// The same episode once more.
-    fn copy(&self) -> Box<dyn Play>;
+    fn copy(&self) -> Arc<dyn Play>;
     /// How it ends if it goes on like this, with luck from `seed`; none if it is cut at its greatest length.
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome>;
     /// The digest of the position: for the arbiter, since it depends on everything hidden.
@@ -175,8 +175,8 @@ impl<G: Estimate> Play for Episode<G> {
         Box::new(self.knowledge(seat))
     }
 
-    fn copy(&self) -> Box<dyn Play> {
-        Box::new(self.clone())
+    fn copy(&self) -> Arc<dyn Play> {
+        Arc::new(self.clone())
     }
 
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {

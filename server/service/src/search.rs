@@ -1,14 +1,15 @@
 //! A search: worlds that a seat can believe in, each in a place of its own, to be played on at will.
 //!
 //! Worlds are drawn from what their seat knows alone and have luck of their own, so nothing that is shown of them depends
-//! on the truth. Calls that change worlds wait for each other; playing worlds to their end works on copies.
+//! on the truth. Calls that change worlds wait for each other. Playing worlds to their end shares them instead: a world
+//! that is to change in the meantime is copied first.
 
 mod step;
 
 use std::sync::Arc;
 
 use boardwire_bots::Rollout;
-use boardwire_kernel::{GameInfo, RngStream, Seat};
+use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
@@ -59,11 +60,15 @@ pub struct Search {
 /// The worlds by their places.
 type Worlds = Vec<Option<World>>;
 
-/// A world, and for which seat it was drawn.
+/// A world, and for which seat it was drawn. Its clones share the episode until one of them plays.
+#[derive(Clone)]
 struct World {
-    play: Box<dyn Play>,
+    play: Arc<dyn Play>,
     viewer: Seat,
 }
+
+/// The rewards of one playout.
+type Rewards = BySeat<f32, MAX_SEATS>;
 
 /// Decisions in worlds, a row each.
 #[derive(Debug, Clone)]
@@ -77,8 +82,12 @@ pub struct Moves {
 }
 
 impl World {
-    fn copy(&self) -> Self {
-        Self { play: self.play.copy(), viewer: self.viewer }
+    /// The episode, to be played on: a copy of it if it is shared.
+    fn own(&mut self) -> &mut dyn Play {
+        if Arc::get_mut(&mut self.play).is_none() {
+            self.play = self.play.copy();
+        }
+        Arc::get_mut(&mut self.play).expect("nobody shares a new copy")
     }
 
     /// The seat whose decision is shown: the one that the world was drawn for, if it owes one.
@@ -92,7 +101,7 @@ impl World {
         let forced =
             |play: &dyn Play| play.pending().iter().find_map(|seat| Some((seat, play.forced(seat)?)));
         while let Some((seat, action)) = forced(&*self.play) {
-            self.play.apply(seat, action.into()).expect("the only legal action");
+            self.own().apply(seat, action.into()).expect("the only legal action");
         }
     }
 }
@@ -165,6 +174,12 @@ impl Search {
         rows * step::row_bytes(self.table.rules.info())
     }
 
+    /// The bytes of the rewards of so many rows.
+    #[must_use]
+    pub fn reward_bytes(&self, rows: usize) -> usize {
+        rows * size_of::<f32>() * usize::from(self.table.rules.info().seats)
+    }
+
     /// Ends what the pool does for it.
     pub(crate) fn end(&self) {
         self.owner.cancel();
@@ -195,10 +210,10 @@ impl Search {
         let mut played: Vec<World> = if moves.into.is_empty() {
             moves.worlds.iter().filter_map(|&at| worlds[at as usize].take()).collect()
         } else {
-            moves.worlds.iter().filter_map(|&at| Some(worlds[at as usize].as_ref()?.copy())).collect()
+            moves.worlds.iter().filter_map(|&at| worlds[at as usize].clone()).collect()
         };
         for ((world, &action), seat) in played.iter_mut().zip(&moves.actions).zip(deciding) {
-            world.play.apply(seat, action.into()).expect("it was checked");
+            world.own().apply(seat, action.into()).expect("it was checked");
             if self.opening.skip_forced {
                 world.skip_forced();
             }
@@ -268,20 +283,23 @@ impl Search {
                 expected: format!("such that rows times playouts are from 1 to {MOST_PLAYOUTS}"),
             });
         }
-        let worlds = {
-            let worlds = self.worlds.lock().await;
-            let copies = rows.iter().map(|&at| self.find(&worlds, at).map(|world| world.play.copy()));
-            copies.collect::<Result<Vec<_>, _>>()?
-        };
-        let info = self.table.rules.info();
-        let (seats, reward) = (usize::from(info.seats), self.opening.reward);
+        let worlds = self.shared(rows).await?;
+        let (seats, reward) = (self.table.rules.info().seats, self.opening.reward);
         let each = self.owner.each(self.threads, count, move |number| {
-            let outcome = worlds[number / playouts].play_out(rollout, seed_of(seed, number % playouts));
-            let of = |seat| outcome.as_ref().map_or(0.0, |end| reward.of(seat, end.scores(), end.ranks()));
-            Seat::all(u8::try_from(seats).unwrap_or(u8::MAX)).map(of).collect::<Vec<f32>>()
+            let mut rewards = Rewards::default();
+            if let Some(end) = worlds[number / playouts].play_out(rollout, seed_of(seed, number % playouts)) {
+                Seat::all(seats).for_each(|seat| rewards[seat] = reward.of(seat, end.scores(), end.ranks()));
+            }
+            rewards
         });
         let rewards = each.await.ok_or_else(|| lost(&self.id))?;
         Ok(mean(&rewards, playouts, seats))
+    }
+
+    /// The episodes at these places, shared and not copied, however often one is named.
+    async fn shared(&self, rows: &[u32]) -> Result<Vec<Arc<dyn Play>>, ServiceError> {
+        let worlds = self.worlds.lock().await;
+        rows.iter().map(|&at| self.find(&worlds, at).map(|world| Arc::clone(&world.play))).collect()
     }
 
     fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, ServiceError> {
@@ -314,9 +332,9 @@ fn bad_place(field: &'static str, at: u32, expected: String) -> ServiceError {
 
 /// The means of so many neighbouring rows, seat by seat.
 #[expect(clippy::cast_precision_loss, reason = "there are at most 65,536 playouts")]
-fn mean(rewards: &[Vec<f32>], playouts: usize, seats: usize) -> Vec<f32> {
-    let of = |rows: &[Vec<f32>], seat: usize| rows.iter().map(|row| row[seat]).sum::<f32>() / playouts as f32;
-    rewards.chunks(playouts).flat_map(|rows| (0..seats).map(move |seat| of(rows, seat))).collect()
+fn mean(rewards: &[Rewards], playouts: usize, seats: u8) -> Vec<f32> {
+    let of = |rows: &[Rewards], seat| rows.iter().map(|row| row[seat]).sum::<f32>() / playouts as f32;
+    rewards.chunks(playouts).flat_map(|rows| Seat::all(seats).map(move |seat| of(rows, seat))).collect()
 }
 
 /// Refuses a search that has no place for its worlds, or whose rows do not fit a message.

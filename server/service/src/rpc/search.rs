@@ -84,9 +84,10 @@ impl SearchService for SearchPlane {
         let worlds = numbers("worlds", &asked.worlds)?;
         let rollout = convert::rollout(asked.policy)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
+        let room = room(caller(&request).as_ref(), search.reward_bytes(worlds.len())).await?;
         let rewards = search.roll_out(&worlds, asked.playouts.max(1) as usize, rollout, seed).await?;
         let reward: Vec<u8> = rewards.into_iter().flat_map(f32::to_le_bytes).collect();
-        Ok(Response::new(RolloutResponse { reward: reward.into() }))
+        Ok(holding(RolloutResponse { reward: reward.into() }, room))
     }
 
     async fn release(&self, request: Request<ReleaseRequest>) -> Answer<ReleaseResponse> {

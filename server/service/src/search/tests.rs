@@ -226,6 +226,34 @@ async fn rewards_are_means_of_playouts_whose_luck_worlds_share() {
 }
 
 #[tokio::test]
+async fn rollouts_share_a_world_however_often_they_name_it_and_nobody_else_copies_it() {
+    let table = table("faraway", 2);
+    let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 3)).await;
+    let shared = search.shared(&[0; 1000]).await.expect("there is a world");
+    assert_eq!(Arc::strong_count(&shared[0]), 1001, "those, and the place itself");
+    let (digest, moves) = (shared[0].digest(), drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0)));
+    let alone = Arc::as_ptr(&search.shared(&[1]).await.expect("there is a world")[0]);
+    search.advance(moves).await.expect("legal actions");
+    assert_eq!((shared[0].digest(), shared[0].ply()), (digest, 0), "it stays what it was");
+    assert_eq!(Arc::strong_count(&shared[0]), 1000, "its place has a copy");
+    let after = search.shared(&[0, 1]).await.expect("there are worlds");
+    assert_eq!((after[0].ply(), after[1].ply()), (1, 1));
+    assert!(std::ptr::addr_eq(Arc::as_ptr(&after[1]), alone), "nobody shared the other");
+}
+
+#[tokio::test]
+async fn a_world_that_moves_on_while_it_is_played_to_its_end_ends_as_it_would_have() {
+    let table = table("faraway", 2);
+    let (search, first) = search(&table, &*middle(&table, 1, 8), opening(1, 1)).await;
+    let ends = || search.roll_out(&[0, 0], 20, Rollout::Random, 7);
+    let before = ends().await.expect("it is played");
+    let moves = drawn_moves(&first, &[0], &mut RngStream::new(1, 0));
+    let (meanwhile, step) = tokio::join!(ends(), search.advance(moves));
+    assert_eq!((meanwhile, step.expect("a legal action").ply), (Ok(before.clone()), vec![1, 0, 0, 0]));
+    assert_ne!(ends().await, Ok(before), "it has moved on");
+}
+
+#[tokio::test]
 async fn more_rows_than_a_thread_takes_alone_are_played_in_the_pool() {
     let table = table("faraway", 2);
     let count = ALONE + 50;

@@ -178,7 +178,7 @@ impl Play for Faulty {
         self.0.insight(seat)
     }
 
-    fn copy(&self) -> Box<dyn Play> {
+    fn copy(&self) -> Arc<dyn Play> {
         self.0.copy()
     }
 
