@@ -37,7 +37,12 @@ impl Seeds {
 impl Playout {
     /// Room for playouts of a game with so many streams of chance.
     pub(crate) fn new(streams: usize) -> Self {
-        Self { chance: Chance::seeded(0, streams), guess: Chance::seeded(0, streams) }
+        Self::seeded(Seeds { chance: 0, guess: 0 }, streams)
+    }
+
+    /// A playout with these seeds.
+    fn seeded(seeds: Seeds, streams: usize) -> Self {
+        Self { chance: Chance::seeded(seeds.chance, streams), guess: Chance::seeded(seeds.guess, streams) }
     }
 
     /// What `action` of `seat` is worth to it in this world, played to the end.
@@ -114,11 +119,10 @@ impl Rollout {
     /// come follows from `seed`, and so do random choices.
     #[must_use]
     pub fn play_out<G: Estimate>(self, game: &G, state: &G::State, seed: u64) -> Option<Outcome> {
+        // Not `seed` itself: the world may have been drawn from it, and would meet again the luck that it has had.
         let mut rng = RngStream::new(seed, BOT_STREAM);
-        let seeds = Seeds::draw(&mut rng);
-        let (mut playout, mut state) = (Playout::new(G::TYPE.streams.len()), *state);
-        playout.chance.reseed(seeds.chance, G::TYPE.streams.len());
-        playout.guess.reseed(seeds.guess, G::TYPE.streams.len());
+        let playout = Playout::seeded(Seeds::draw(&mut rng), G::TYPE.streams.len());
+        let (mut playout, mut state) = (playout, *state);
         playout.play_on(game, &mut state, |playout, state, chooser| match self {
             Self::Estimate => playout.choose(game, state, chooser),
             Self::Random => rng.draw(&mut game.legal(state, chooser)),
