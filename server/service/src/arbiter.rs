@@ -9,6 +9,7 @@ mod observation;
 mod settings;
 mod summary;
 mod thinking;
+mod tickets;
 mod waiting;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,13 +18,13 @@ use std::time::{Instant, SystemTime};
 
 use boardwire_kernel::{Seat, SeatSet};
 use tokio::sync::Notify;
-use uuid::Uuid;
 
 pub use closing::CloseReason;
 pub use episode::{Forfeit, Forfeited};
 pub use observation::{Ending, Extras, Observation};
 pub use settings::{Ended, IllegalActions, Player, Series, Settings};
 pub use summary::{Phase, Position, Summary};
+pub use tickets::Role;
 
 use crate::error::{ServiceError, list};
 use crate::play::Insight;
@@ -34,15 +35,7 @@ use crate::tables::Table;
 use boardwire_bots::BotFault;
 use episode::Standing;
 use thinking::Thinking;
-
-/// Who a token belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Whoever created the match.
-    Host,
-    /// An agent at a seat.
-    Seat(Seat),
-}
+use tickets::Ticket;
 
 /// A decision as a seat sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +46,6 @@ pub struct Decision {
     pub number: u32,
     /// The action chosen.
     pub action: u32,
-}
-
-/// How a seat is taken.
-#[derive(Debug, Default)]
-struct Ticket {
-    invitation: String,
-    token: Option<String>,
-    request: Option<Uuid>,
-    /// Calls of the seat that wait.
-    waiting: usize,
 }
 
 /// One match.
@@ -99,13 +82,9 @@ impl Arbiter {
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
         let created = SystemTime::now();
-        let invite = |player: &Player| match player {
-            Player::Remote => Ticket { invitation: secret::word(), ..Ticket::default() },
-            Player::Bot(_) => Ticket::default(),
-        };
         let inner = Inner {
             standing: Standing::new(&table, &settings),
-            tickets: settings.players.iter().map(invite).collect(),
+            tickets: settings.players.iter().map(Ticket::of).collect(),
             votes: SeatSet::EMPTY,
             closed: None,
             rounds: 0,
@@ -143,82 +122,8 @@ impl Arbiter {
         &self.settings
     }
 
-    /// The host's token.
-    #[must_use]
-    pub fn host_token(&self) -> &str {
-        &self.host
-    }
-
-    /// The tokens of the host and of every seat that has been joined.
-    pub(crate) fn tokens(&self) -> Vec<String> {
-        let inner = self.lock();
-        let seats = inner.tickets.iter().filter_map(|ticket| ticket.token.clone());
-        seats.chain([self.host.clone()]).collect()
-    }
-
-    /// The invitation of every remote seat.
-    #[must_use]
-    pub fn invitations(&self) -> Vec<(Seat, String)> {
-        let inner = self.lock();
-        self.settings
-            .remote()
-            .iter()
-            .map(|seat| (seat, inner.tickets[seat.index()].invitation.clone()))
-            .collect()
-    }
-
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives the token of `seat` to whoever holds its invitation.
-    ///
-    /// # Errors
-    /// A seat that has been joined already, unless by the same `request`; a match that has ended for good.
-    pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, ServiceError> {
-        let mut inner = self.lock();
-        self.refuse_closed(&inner)?;
-        inner.used = Instant::now();
-        let ticket = &mut inner.tickets[seat.index()];
-        match &ticket.token {
-            Some(token) if request.is_some() && ticket.request == request => Ok(token.clone()),
-            Some(_) => Err(ServiceError::InvitationUsed { id: self.id.clone(), seat }),
-            None => {
-                ticket.request = request;
-                Ok(ticket.token.insert(secret::word()).clone())
-            }
-        }
-    }
-
-    /// Who the holder of `token` is.
-    ///
-    /// # Errors
-    /// No token, or one that is none of this match's.
-    pub fn role(&self, token: Option<&str>) -> Result<Role, ServiceError> {
-        let token = token.ok_or(ServiceError::MissingToken)?;
-        let mut inner = self.lock();
-        let role = if secret::same(token, &self.host) {
-            Some(Role::Host)
-        } else {
-            let own =
-                |ticket: &Ticket| ticket.token.as_deref().is_some_and(|secret| secret::same(token, secret));
-            let mut seats = self.settings.seats().zip(&inner.tickets);
-            seats.find(|(_, ticket)| own(ticket)).map(|(seat, _)| Role::Seat(seat))
-        };
-        let role = role.ok_or_else(|| ServiceError::WrongToken { id: self.id.clone() })?;
-        inner.used = Instant::now();
-        Ok(role)
-    }
-
-    /// The seat the holder of `token` plays at.
-    ///
-    /// # Errors
-    /// As [`role`](Self::role), and for the host.
-    pub fn seat(&self, token: Option<&str>) -> Result<Seat, ServiceError> {
-        match self.role(token)? {
-            Role::Seat(seat) => Ok(seat),
-            Role::Host => Err(ServiceError::SeatOnly { id: self.id.clone() }),
-        }
     }
 
     /// Since when nobody has used the match; none while somebody waits or bots think.

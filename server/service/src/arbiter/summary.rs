@@ -72,9 +72,7 @@ impl Arbiter {
     pub fn summary(&self) -> Summary {
         let inner = self.lock();
         let phase = inner.phase();
-        let joined = |(seat, ticket): (Seat, &Ticket)| {
-            (ticket.invitation.is_empty() || ticket.token.is_some()).then_some(seat)
-        };
+        let joined = |(seat, ticket): (Seat, &Ticket)| ticket.is_taken().then_some(seat);
         let standing = &inner.standing;
         let (opened, episode) = (standing.opened(), standing.episode());
         Summary {

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM};
+use uuid::Uuid;
 
 use super::*;
 use crate::pool::Pool;
