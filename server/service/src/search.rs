@@ -11,7 +11,7 @@ use std::sync::Arc;
 use boardwire_bots::Rollout;
 use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
 use bytes::Bytes;
-use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, oneshot};
 
 pub use step::{WorldStep, row_bytes};
 
@@ -55,6 +55,8 @@ pub struct Search {
     /// How many threads it has.
     threads: usize,
     worlds: Arc<Mutex<Worlds>>,
+    /// A permit for each world that rollouts may hold.
+    rollouts: Arc<Semaphore>,
 }
 
 /// The worlds by their places.
@@ -65,6 +67,12 @@ type Worlds = Vec<Option<World>>;
 struct World {
     play: Arc<dyn Play>,
     viewer: Seat,
+}
+
+/// Worlds that a rollout holds, in its rows' order.
+struct Shared {
+    plays: Vec<Arc<dyn Play>>,
+    _permits: OwnedSemaphorePermit,
 }
 
 /// The rewards of one playout.
@@ -141,7 +149,8 @@ impl Search {
         let free = std::iter::repeat_with(|| None).take(places - drawn);
         let worlds = drawn_worlds.into_iter().map(Some).chain(free).collect();
         let worlds = Arc::new(Mutex::new(worlds));
-        Ok((Arc::new(Self { id, table, opening, drawn, owner, threads, worlds }), step))
+        let rollouts = Arc::new(Semaphore::new(places.max(threads)));
+        Ok((Arc::new(Self { id, table, opening, drawn, owner, threads, worlds, rollouts }), step))
     }
 
     /// The search's id.
@@ -283,11 +292,12 @@ impl Search {
                 expected: format!("such that rows times playouts are from 1 to {MOST_PLAYOUTS}"),
             });
         }
-        let worlds = self.shared(rows).await?;
+        let worlds = self.share(rows).await?;
         let (seats, reward) = (self.table.rules.info().seats, self.opening.reward);
         let each = self.owner.each(self.threads, count, move |number| {
             let mut rewards = Rewards::default();
-            if let Some(end) = worlds[number / playouts].play_out(rollout, seed_of(seed, number % playouts)) {
+            let play = &worlds.plays[number / playouts];
+            if let Some(end) = play.play_out(rollout, seed_of(seed, number % playouts)) {
                 Seat::all(seats).for_each(|seat| rewards[seat] = reward.of(seat, end.scores(), end.ranks()));
             }
             rewards
@@ -296,10 +306,17 @@ impl Search {
         Ok(mean(&rewards, playouts, seats))
     }
 
-    /// The episodes at these places, shared and not copied, however often one is named.
-    async fn shared(&self, rows: &[u32]) -> Result<Vec<Arc<dyn Play>>, ServiceError> {
+    /// The worlds at these places, shared and not copied, however often one is named.
+    ///
+    /// Worlds that move on in the meantime are copied, so a rollout waits while others hold as many as there are places,
+    /// or threads: then no thread is idle for it.
+    async fn share(&self, rows: &[u32]) -> Result<Shared, ServiceError> {
+        let permits = rows.len().min(self.opening.places.max(self.threads));
+        let permits = u32::try_from(permits).expect("a message has fewer rows");
+        let permits = Arc::clone(&self.rollouts).acquire_many_owned(permits).await;
         let worlds = self.worlds.lock().await;
-        rows.iter().map(|&at| self.find(&worlds, at).map(|world| Arc::clone(&world.play))).collect()
+        let plays = rows.iter().map(|&at| self.find(&worlds, at).map(|world| Arc::clone(&world.play)));
+        Ok(Shared { plays: plays.collect::<Result<_, _>>()?, _permits: permits.expect("it is never closed") })
     }
 
     fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, ServiceError> {

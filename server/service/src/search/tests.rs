@@ -225,20 +225,46 @@ async fn rewards_are_means_of_playouts_whose_luck_worlds_share() {
     assert!((one[0] + one[1]).abs() < 1e-3, "margins of two");
 }
 
+/// The episodes of the worlds there are, by their addresses.
+async fn addresses(search: &Search) -> Vec<*const ()> {
+    let worlds = search.worlds.lock().await;
+    worlds.iter().flatten().map(|world| Arc::as_ptr(&world.play).cast()).collect()
+}
+
 #[tokio::test]
 async fn rollouts_share_a_world_however_often_they_name_it_and_nobody_else_copies_it() {
     let table = table("faraway", 2);
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 3)).await;
-    let shared = search.shared(&[0; 1000]).await.expect("there is a world");
-    assert_eq!(Arc::strong_count(&shared[0]), 1001, "those, and the place itself");
-    let (digest, moves) = (shared[0].digest(), drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0)));
-    let alone = Arc::as_ptr(&search.shared(&[1]).await.expect("there is a world")[0]);
-    search.advance(moves).await.expect("legal actions");
-    assert_eq!((shared[0].digest(), shared[0].ply()), (digest, 0), "it stays what it was");
-    assert_eq!(Arc::strong_count(&shared[0]), 1000, "its place has a copy");
-    let after = search.shared(&[0, 1]).await.expect("there are worlds");
-    assert_eq!((after[0].ply(), after[1].ply()), (1, 1));
-    assert!(std::ptr::addr_eq(Arc::as_ptr(&after[1]), alone), "nobody shared the other");
+    let before = addresses(&search).await;
+    let Shared { plays, _permits } = search.share(&[0; 1000]).await.expect("there is a world");
+    assert_eq!(Arc::strong_count(&plays[0]), 1001, "those, and the place itself");
+    let (digest, moves) = (plays[0].digest(), drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0)));
+    let step = search.advance(moves).await.expect("legal actions");
+    assert_eq!(step.ply, [1, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!((plays[0].digest(), plays[0].ply()), (digest, 0), "it stays what it was");
+    assert_eq!(Arc::strong_count(&plays[0]), 1000, "its place has a copy");
+    let after = addresses(&search).await;
+    assert_ne!(before[0], after[0]);
+    assert_eq!(before[1], after[1], "nobody shared the other");
+}
+
+#[tokio::test]
+async fn rollouts_wait_while_others_hold_as_many_worlds_as_there_may_be() {
+    let table = table("faraway", 2);
+    let (search, _) = search(&table, &*middle(&table, 1, 8), opening(1, 3)).await;
+    let held = search.share(&[0, 0]).await.expect("there is a world");
+    drop(search.share(&[0]).await.expect("three are the limit"));
+    let mut more = Box::pin(search.roll_out(&[0, 0], 1, Rollout::Random, 1));
+    assert!(futures_util::poll!(&mut more).is_pending());
+    drop(held);
+    assert_eq!(more.await.expect("it is played").len(), 4);
+    let refused = search.roll_out(&[0, 2], 1, Rollout::Random, 1).await;
+    refused.expect_err("there is no world");
+    assert_eq!(
+        search.share(&[0; 9]).await.map(|shared| shared.plays.len()),
+        Ok(9),
+        "permits were given back"
+    );
 }
 
 #[tokio::test]
