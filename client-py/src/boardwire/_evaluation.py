@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,36 +82,24 @@ def evaluate(
     """
     if deals < 1:
         raise ValueError(f"an evaluation takes at least one deal, not {deals}")
-    if client is None:
-        with connect() as own:
-            return evaluate(
-                policy,
+    with connect() if client is None else nullcontext(client) as served:
+        count = served.game(game, seats=seats, options=options).seats
+        others = opponents if isinstance(opponents, str) else LEARNER
+        line_ups = [[LEARNER if seat == own else others for seat in range(count)] for own in range(count)]
+        bounds = [*range(0, deals, max(_AT_ONCE // count, 1)), deals]
+        rewards = np.empty((deals, count), np.float32)
+        for first, end in pairwise(bounds):
+            with served.open_batch(
                 game,
-                opponents=opponents,
-                deals=deals,
-                seats=seats,
+                environments=(end - first) * count,
+                first_environment=first * count,
+                line_ups=line_ups,
+                duplicate_deals=True,
                 options=options,
                 seed=seed,
                 reward=reward,
-                client=own,
-            )
-    count = client.game(game, seats=seats, options=options).seats
-    others = opponents if isinstance(opponents, str) else LEARNER
-    line_ups = [[LEARNER if seat == own else others for seat in range(count)] for own in range(count)]
-    bounds = [*range(0, deals, max(_AT_ONCE // count, 1)), deals]
-    rewards = np.empty((deals, count), np.float32)
-    for first, end in pairwise(bounds):
-        with client.open_batch(
-            game,
-            environments=(end - first) * count,
-            first_environment=first * count,
-            line_ups=line_ups,
-            duplicate_deals=True,
-            options=options,
-            seed=seed,
-            reward=reward,
-        ) as batch:
-            rewards[first:end] = _play(batch, policy, None if isinstance(opponents, str) else opponents)
+            ) as batch:
+                rewards[first:end] = _play(batch, policy, None if isinstance(opponents, str) else opponents)
     fair = {"win": 1 / count, "rank": 0.0}.get(reward)
     return Evaluation(
         mean=float(rewards.mean(dtype=np.float64)), interval=_interval(rewards), rewards=rewards, fair=fair

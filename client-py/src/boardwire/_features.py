@@ -85,7 +85,6 @@ class FeatureLayout:
             out = np.empty(shape, dtype=np.float32)
         elif out.dtype != np.float32 or out.shape != shape:
             raise ValueError(f"out is float32{list(shape)}, not {out.dtype}{list(out.shape)}")
-        features = out
         values = view.take(self._bytes, axis=-1).astype(np.uint16)
         if self._wide.size:
             high = view.take(self._bytes[self._wide] + 1, axis=-1).astype(np.uint16)
@@ -93,7 +92,7 @@ class FeatureLayout:
 
         def put(runs: list[tuple[slice, slice]], part: NDArray[np.float32] | NDArray[np.bool_]) -> None:
             for source, columns in runs:
-                features[..., columns] = part[..., source]
+                out[..., columns] = part[..., source]
 
         sources, runs, factors = self._scaled
         put(runs, np.divide(values.take(sources, axis=-1), factors, dtype=np.float32))
@@ -102,7 +101,7 @@ class FeatureLayout:
         for table, sources, runs in self._ids:
             rows = table.take(values.take(sources, axis=-1), axis=0)
             put(runs, rows.reshape(*view.shape[:-1], len(sources) * table.shape[1]))
-        return features
+        return out
 
 
 class _Indices:

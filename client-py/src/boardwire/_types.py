@@ -125,8 +125,31 @@ class Observation:
         return self.outcome.ranks if self.outcome else ()
 
 
+class _Ends:
+    """Rows that say by their flags whether what they show has ended: an episode, or a world of a search."""
+
+    __slots__ = ()
+
+    flags: NDArray[np.uint8]
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether it has ended by the rules, or an episode by a forfeit."""
+        return (self.flags & 1).astype(np.bool_)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether it was cut at its greatest length."""
+        return (self.flags & 2).astype(np.bool_)
+
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """`bool[n]`: whether it has ended, one way or the other."""
+        return (self.flags & 3).astype(np.bool_)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class BatchStep:
+class BatchStep(_Ends):
     """The decisions that a run of environments shows: a row an environment.
 
     No array is used again by a later step. All but `mask` are read-only, since they lie in what was received:
@@ -163,16 +186,6 @@ class BatchStep:
     final_view: NDArray[np.uint8] | None
 
     @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the episode has ended by the rules, or by a forfeit."""
-        return (self.flags & 1).astype(np.bool_)
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether it was cut at its greatest length."""
-        return (self.flags & 2).astype(np.bool_)
-
-    @property
     def substituted(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether the action was illegal and another was played for it."""
         return (self.flags & 4).astype(np.bool_)
@@ -182,14 +195,9 @@ class BatchStep:
         """`bool[n]`: whether the action was illegal and lost the episode."""
         return (self.flags & 8).astype(np.bool_)
 
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether an episode has ended, one way or the other."""
-        return (self.flags & 3).astype(np.bool_)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WorldStep:
+class WorldStep(_Ends):
     """The decisions that some worlds of a search show: a row a world.
 
     All but `mask` are read-only, since they lie in what was received: copy what you want to change.
@@ -211,18 +219,3 @@ class WorldStep:
     reward: NDArray[np.float32]
     ply: NDArray[np.uint32]
     flags: NDArray[np.uint8]
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the world has ended by the rules."""
-        return (self.flags & 1).astype(np.bool_)
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether it was cut at its greatest length."""
-        return (self.flags & 2).astype(np.bool_)
-
-    @property
-    def over(self) -> NDArray[np.bool_]:
-        """`bool[n]`: whether the world has ended, one way or the other."""
-        return self.flags.astype(np.bool_)
