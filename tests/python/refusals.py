@@ -1,0 +1,255 @@
+"""What provokes the errors of tables and matches, and how tests note what provokes an error."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+import boardwire
+from boardwire._channel import Stubs, bearer
+from boardwire._stream import PlayStream
+from boardwire._twins import run
+from boardwire.v1 import match_service_pb2 as pb
+
+#: What provokes an error, by its name in the table.
+PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
+
+
+def provokes(variant: str) -> Callable[[Any], Any]:
+    """Notes that a function provokes an error."""
+
+    def note(function: Any) -> Any:
+        PROVOKED[variant] = function
+        return function
+
+    return note
+
+
+def call(
+    client: boardwire.Client,
+    method: Callable[[Stubs], Any],
+    request: Any,
+    token: str = "",
+) -> Any:
+    """A call as no well-behaved client makes it."""
+    return run(client._connection.call(method, request, timeout=10, token=token))
+
+
+def begun(
+    client: boardwire.Client, *others: str, **kwargs: Any
+) -> tuple[boardwire.Match, boardwire.Seat, boardwire.Observation]:
+    """A match that has begun, with the seat that has something to decide."""
+    match = client.create_match("faraway", players=["remote", *(others or ["random"])], seed=1, **kwargs)
+    seat = match.join(0)
+    return match, seat, seat.observe(wait=True)
+
+
+def legal(seen: boardwire.Observation) -> int:
+    """The first legal action."""
+    return int(seen.mask.nonzero()[0][0])
+
+
+def play_out(seat: boardwire.Seat) -> None:
+    """Plays first legal actions to the end."""
+    seen = seat.observe(wait=True)
+    while not seen.over:
+        seen = seat.act(legal(seen))
+
+
+@provokes("UnknownGame")
+def _(client: boardwire.Client) -> None:
+    client.game("chess")
+
+
+@provokes("Seats")
+def _(client: boardwire.Client) -> None:
+    client.create_match("faraway", players=["random"])
+
+
+@provokes("UnknownOption")
+def _(client: boardwire.Client) -> None:
+    client.game("faraway", options={"weather": "fine"})
+
+
+@provokes("OptionValue")
+def _(client: boardwire.Client) -> None:
+    client.game("faraway", options={"variant": "deluxe"})
+
+
+@provokes("UnknownBot")
+def _(client: boardwire.Client) -> None:
+    client.create_match("faraway", players=["remote", "oracle"])
+
+
+@provokes("BadField")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    call(
+        client,
+        lambda on: on.match.Reset,
+        pb.ResetRequest(match_id=match.id, episode=99),
+        seat.token,
+    )
+
+
+@provokes("UnknownMatch")
+def _(client: boardwire.Client) -> None:
+    client.seat("nowhere", "token")
+
+
+@provokes("UnknownInvitation")
+def _(client: boardwire.Client) -> None:
+    client.join("nobody")
+
+
+@provokes("InvitationUsed")
+def _(client: boardwire.Client) -> None:
+    begun(client)[0].join(0)
+
+
+@provokes("MissingToken")
+def _(client: boardwire.Client) -> None:
+    match = begun(client)[0]
+    call(client, lambda on: on.match.Observe, pb.ObserveRequest(match_id=match.id))
+
+
+@provokes("WrongToken")
+def _(client: boardwire.Client) -> None:
+    client.seat(begun(client)[0].id, "guessed").observe()
+
+
+@provokes("HostOnly")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    call(
+        client,
+        lambda on: on.match.CloseMatch,
+        pb.CloseMatchRequest(match_id=match.id),
+        seat.token,
+    )
+
+
+@provokes("SeatOnly")
+def _(client: boardwire.Client) -> None:
+    match = begun(client)[0]
+    client.seat(match.id, match.host_token).observe()
+
+
+@provokes("NotYourTurn")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client, "remote")
+    seat.act(legal(seen), wait=False)
+    seat.act(legal(seen), wait=False)
+
+
+@provokes("IllegalAction")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client)
+    seat.act(int((seen.mask == 0).nonzero()[0][0]))
+
+
+@provokes("ActionOutOfRange")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    seat.act(len(match.spec.actions))
+
+
+@provokes("StaleDecision")
+def _(client: boardwire.Client) -> None:
+    _, seat, seen = begun(client)
+    seat.act(legal(seen))
+    seat.last = seen
+    seat.act(int(seen.mask.nonzero()[0][1]))
+
+
+@provokes("EpisodeOver")
+def _(client: boardwire.Client) -> None:
+    _, seat, _ = begun(client)
+    play_out(seat)
+    seat.act(0)
+
+
+@provokes("EpisodeNotOver")
+def _(client: boardwire.Client) -> None:
+    begun(client, "remote")[1].reset()
+
+
+@provokes("MatchClosed")
+def _(client: boardwire.Client) -> None:
+    match, seat, _ = begun(client)
+    match.close()
+    seat.observe()
+
+
+@provokes("TableFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-matches", "1"]) as small:
+        small.create_match("faraway", players=["random", "random"])
+        small.create_match("faraway", players=["random", "random"])
+
+
+@provokes("MatchExpired")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--match-idle-timeout", "1"]) as forgetful:
+        seat = begun(forgetful)[1]
+        # A list is no use of a match.
+        while next(forgetful.matches()).state != "closed":
+            pass
+        seat.observe()
+
+
+@provokes("SeatBusy")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-waiting-calls", "1"]) as strict:
+        match, seat, seen = begun(strict, "remote")
+        seat.act(legal(seen), wait=False)
+        request = pb.ObserveRequest(match_id=match.id, wait=True)
+        observe = strict._connection.stubs.match.Observe
+        calls = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
+        while not any(waiting.done() for waiting in calls):
+            pass
+        status = next(waiting for waiting in calls if waiting.done()).exception()
+        assert isinstance(status, grpc.RpcError)
+        raise run(strict._connection.failure(status))
+
+
+@provokes("RequestReused")
+def _(client: boardwire.Client) -> None:
+    request_id = str(uuid.uuid4())
+    for bot in ("random", "greedy"):
+        request = pb.CreateMatchRequest(game="faraway", players=["remote", bot], request_id=request_id)
+        call(client, lambda on: on.match.CreateMatch, request)
+
+
+@provokes("CallerFull")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--max-matches-per-caller", "1"]) as small:
+        small.create_match("faraway", players=["random", "random"])
+        small.create_match("faraway", players=["random", "random"])
+
+
+@provokes("UnknownToken")
+def _(client: boardwire.Client) -> None:
+    request = pb.ObserveRequest(match_id=begun(client)[0].id)
+    run(PlayStream(client._connection, "guessed", advice="").ask(request, 10))
+
+
+@provokes("ShuttingDown")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect() as doomed:
+        match, seat, seen = begun(doomed, "remote")
+        seat.act(legal(seen), wait=False)
+        connection, server = doomed._connection, doomed._private
+        request = pb.ObserveRequest(match_id=match.id, wait=True)
+        waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
+        # Answered on the same connection, so the server has the call before it by now.
+        match.info()
+        assert server is not None
+        assert server._process.stdin is not None
+        server._process.stdin.close()
+        status = waiting.exception()
+        assert isinstance(status, grpc.RpcError)
+        raise run(connection.failure(status))
