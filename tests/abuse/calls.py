@@ -10,7 +10,13 @@ from typing import Any, TypeVar
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
-from boardwire.v1 import batch_service_pb2_grpc, catalog_pb2_grpc, match_service_pb2, match_service_pb2_grpc
+from boardwire.v1 import (
+    batch_service_pb2_grpc,
+    catalog_pb2_grpc,
+    match_service_pb2,
+    match_service_pb2_grpc,
+    search_service_pb2_grpc,
+)
 from boardwire.v1.batch_pb2 import LineUp
 from boardwire.v1.batch_service_pb2 import OpenBatchRequest
 from boardwire.v1.observation_pb2 import Observation
@@ -47,6 +53,7 @@ class Stubs:
         self.matches = match_service_pb2_grpc.MatchServiceStub(self.channel)
         self.batches = batch_service_pb2_grpc.BatchServiceStub(self.channel)
         self.catalog = catalog_pb2_grpc.CatalogServiceStub(self.channel)
+        self.searches = search_service_pb2_grpc.SearchServiceStub(self.channel)
 
     def close(self) -> None:
         """Ends the connection."""

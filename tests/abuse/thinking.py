@@ -1,11 +1,20 @@
-"""Bots that think for long, and many of them."""
+"""Bots that think for long, and playouts by the thousand."""
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 from attacks import attack
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, Stubs, bearer, counted, flood
+from boardwire.v1.search_service_pb2 import DeterminizeRequest, RolloutRequest
+from calls import OK, Seat, Stubs, bearer, counted, flood
 from target import Target, expect, until
+
+#: The most playouts of one call.
+MOST_PLAYOUTS = 1 << 16
+#: What a call may take of memory, in MiB: far less than as many copies of a world.
+CALL_MIB = 12
 
 
 @attack(quick=20, full=200)
@@ -26,3 +35,30 @@ def thinking_bots(target: Target, size: int) -> str:
             stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))
         took = until(lambda: target.load(0.25) < usual + 0.3, 15, "bots of closed matches think on")
     return f"{busy:.2f} processors, ended within {took:.1f} s"
+
+
+def begin_rollout(stubs: Stubs) -> Any:
+    """Begins as many playouts as one call may ask for, each of the same world of a search of its own."""
+    seat = Seat(stubs)
+    token = bearer(seat.tokens[0])
+    drawn = stubs.searches.Determinize(DeterminizeRequest(match_id=seat.match_id), metadata=token)
+    rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4 * MOST_PLAYOUTS))
+    return stubs.searches.Rollout.future(rollout, metadata=token)
+
+
+@attack(quick=24, full=200, connects=True)
+def abandoned_rollouts(target: Target, size: int) -> str:
+    """Callers that begin rollouts, one world named thousands of times, and hang up or give up the call."""
+    usual, before = target.load(1), target.resident()
+    with contextlib.ExitStack() as connections:
+        calls = [begin_rollout(connections.enter_context(Stubs(target.address))) for _ in range(size)]
+        busy = target.load(2)
+        expect(busy > usual + 0.3, "nothing is played")
+        under_way = sum(not call.done() for call in calls)
+        expect(under_way > size / 2, f"only {under_way} of {size} rollouts are under way")
+        grown = target.peak() - before
+        expect(grown < CALL_MIB * size, f"{size} rollouts took {grown:.0f} MiB")
+        for call in calls[::2]:
+            call.cancel()
+    took = until(lambda: target.load(0.25) < usual + 0.3, 15, "playouts that nobody waits for go on")
+    return f"{busy:.2f} processors, {grown / size:.1f} MiB a call, ended within {took:.1f} s"
