@@ -6,6 +6,7 @@ use std::sync::Arc;
 use boardwire_kernel::{Axis, Episode, Game, RESAMPLE_STREAM, RngStream, testkit, testkit::Shown};
 
 use super::{VARIANTS, climbing_game, explore, play, region, scripted, seat, table};
+use crate::faraway::resample::Known;
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
 
 /// One field of a seat's view.
@@ -277,6 +278,29 @@ fn worlds_follow_from_what_a_seat_knows_alone() {
         }
     }
     assert!(dealt_again > 300, "{dealt_again} positions");
+}
+
+#[test]
+fn a_history_is_found_from_what_a_seat_knows_but_for_few_positions() {
+    // FA-R1: else the walk begins at the true one.
+    let mut rng = RngStream::new(9, 0);
+    let (mut tried, mut failed) = (0, 0);
+    for seats in 2..=6 {
+        let game = table(seats, "basic");
+        for seed in 0..100 {
+            climbing_game(&game, seed, |episode| {
+                let state = episode.state();
+                for viewer in (0..seats).map(seat).filter(|_| state.front_block > 0) {
+                    let deals = game.deals(state).filter(|deal| deal.seat == viewer);
+                    let own = deals.fold(0, |own, deal| own | deal.bit);
+                    let known = game.paths(state).map(|path| Known::of(path, own));
+                    tried += 1;
+                    failed += u32::from(game.some_paths(state, own, &known, &mut rng).is_none());
+                }
+            });
+        }
+    }
+    assert!(tried > 40_000 && 10_000 * failed < tried, "{failed} of {tried}");
 }
 
 /// How often each sanctuary was in each deal over many resamples of `state` for seat 0.
