@@ -22,7 +22,7 @@ const NODES: usize = 1 + 6 * 7;
 /// The most cards in a deal: all.
 const DEAL: usize = SANCTUARIES as usize;
 /// How often it is tried: only a card that has to pass through several deals nobody saw can be led into a blind alley.
-const MOST_TRIES: u32 = 32;
+const MOST_TRIES: u32 = 4096;
 
 /// What is public of all deals.
 struct Flow {

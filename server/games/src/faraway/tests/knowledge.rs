@@ -281,10 +281,10 @@ fn worlds_follow_from_what_a_seat_knows_alone() {
 }
 
 #[test]
-fn a_history_is_found_from_what_a_seat_knows_but_for_few_positions() {
+fn a_history_is_found_from_what_a_seat_knows() {
     // FA-R1: else the walk begins at the true one.
     let mut rng = RngStream::new(9, 0);
-    let (mut tried, mut failed) = (0, 0);
+    let mut tried = 0;
     for seats in 2..=6 {
         let game = table(seats, "basic");
         for seed in 0..100 {
@@ -295,12 +295,12 @@ fn a_history_is_found_from_what_a_seat_knows_but_for_few_positions() {
                     let own = deals.fold(0, |own, deal| own | deal.bit);
                     let known = game.paths(state).map(|path| Known::of(path, own));
                     tried += 1;
-                    failed += u32::from(game.some_paths(state, own, &known, &mut rng).is_none());
+                    assert!(game.some_paths(state, own, &known, &mut rng).is_some(), "{seats} seats, seed {seed}");
                 }
             });
         }
     }
-    assert!(tried > 40_000 && 10_000 * failed < tried, "{failed} of {tried}");
+    assert!(tried > 40_000, "{tried} positions");
 }
 
 /// How often each sanctuary was in each deal over many resamples of `state` for seat 0.
