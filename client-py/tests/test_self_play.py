@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tables import TABLES
@@ -38,3 +40,49 @@ def test_self_play_credits_every_seat_for_its_last_decision(
         again = reader.reset(mask=np.arange(n) == 0)
         assert not again.reward[0].any()
         assert (again.decided[0] == -1).all()
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boardwire.Autoreset) -> None:
+    n = 7
+    given: Any = {"seats": 3, "environments": n, "seed": 11, "autoreset": autoreset}
+    with client.open_batch("rauha", **given) as one, client.open_batch("rauha", **given) as other:
+        whole = boardwire.SelfPlay(one)
+        halves = [boardwire.SelfPlay(other, half) for half in other.halves()]
+        turn, turns = whole.reset(), [half.reset() for half in halves]
+        for _ in range(200):
+            for name in ("seat", "view", "mask", "reward", "decided", "over"):
+                parts = [getattr(part, name) for part in turns]
+                np.testing.assert_array_equal(getattr(turn, name), np.concatenate(parts), name)
+            assert [part.step.first for part in turns] == [0, n // 2]
+            np.testing.assert_array_equal(
+                turn.step.ended, np.concatenate([part.step.ended for part in turns])
+            )
+            turn = whole.step(turn.mask.argmax(axis=1))
+            for half, part in zip(halves, turns, strict=True):
+                half.send(part.mask.argmax(axis=1))
+            turns = [half.recv() for half in halves]
+        # The mask is of the rows that are read.
+        last = np.arange(n - n // 2) == 1
+        again = halves[1].reset(mask=last)
+        assert (again.decided[1] == -1).all()
+        assert (again.step.ply[last] == 0).all()
+        with pytest.raises(ValueError, match=r"a mask is bool\[4\], not bool\[7\]"):
+            halves[1].reset(mask=np.ones(n, np.bool_))
+
+
+def test_a_part_of_a_step_has_what_ended_in_it(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=9, seed=1, autoreset="same_step", scores=True) as batch:
+        shown, ends = batch.reset(), 0
+        while ends < 20:
+            shown = batch.step(shown.mask.argmax(axis=1))
+            part = shown.part(slice(3, 7))
+            assert part.first == 3
+            np.testing.assert_array_equal(part.view, shown.view[3:7])
+            within = (shown.ended >= 3) & (shown.ended < 7)
+            np.testing.assert_array_equal(part.ended, shown.ended[within])
+            assert part.scores is not None
+            assert shown.scores is not None
+            np.testing.assert_array_equal(part.scores, shown.scores[within])
+            np.testing.assert_array_equal(part.part(slice(1, 2)).view, shown.view[4:5])
+            ends += len(part.ended)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._sync import Batch
+from ._sync import Batch, BatchPart
 from ._types import NOBODY, BatchStep
 
 
@@ -45,35 +45,76 @@ class SelfPlay:
     A seat's reward comes when others have decided after it, mostly at the end. `Turn.reward` keeps it for
     each seat until that seat decides again, and `Turn.decided` tells the turn it belongs to: so transitions
     `(view, action, reward, next view)` of each seat can be put together without a loop.
+
+    A part of a batch is read in the same way, so that one half is decided here while the server steps the
+    other:
+
+    ```python
+    halves = [boardwire.SelfPlay(batch, half) for half in batch.halves()]
+    turns = [half.reset() for half in halves]
+    for half, turn in zip(halves, turns):
+        half.send(policy(turn.view, turn.mask))
+    while training:
+        for half in halves:
+            turn = half.recv()
+            half.send(policy(turn.view, turn.mask))
+    ```
     """
 
-    def __init__(self, batch: Batch) -> None:
-        """Reads `batch`, which nobody else steps in the meantime."""
+    def __init__(self, batch: Batch, part: BatchPart | None = None) -> None:
+        """Reads a batch, or a part of it, that nobody else steps in the meantime."""
         self.batch = batch
-        shape = batch.environments, batch.spec.seats
+        (self._part,) = batch.parts(1) if part is None else (part,)
+        shape = self._part.environments, batch.spec.seats
         self._reward = np.zeros(shape, dtype=np.float32)
         self._decided = np.full(shape, -1, dtype=np.int64)
         self._number = 0
         self._last: BatchStep | None = None
 
     def reset(self, *, mask: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
-        """Begins episodes, as `Batch.reset` does: all, or those of a mask."""
-        chosen = slice(None) if mask is None else mask
-        step = self.batch.reset(mask=mask, seed=seed)
+        """Begins episodes, as `Batch.reset` does: all that it reads, or those of a mask.
+
+        Args:
+            mask: `bool[n]`, which of the rows that it reads.
+            seed: A new seed for these environments.
+
+        Raises:
+            ValueError: The mask is of another shape.
+        """
+        n = self._part.environments
+        chosen = np.ones(n, np.bool_) if mask is None else mask
+        if chosen.shape != (n,):
+            raise ValueError(f"a mask is bool[{n}], not bool{list(chosen.shape)}")
+        everywhere = np.zeros(self.batch.environments, np.bool_)
+        everywhere[self._part.rows] = chosen
+        step = self.batch.reset(mask=everywhere, seed=seed)
         self._reward[chosen] = 0
         self._decided[chosen] = -1
-        return self._turn(step)
+        return self._turn(step.part(self._part.rows))
 
     def step(self, actions: ArrayLike) -> Turn:
-        """Makes the decision of every seat whose turn it is.
+        """Makes the decision of every seat whose turn it is: `send`, then `recv`.
 
         Raises:
             RuntimeError: There was no reset.
         """
-        last = self._last
-        if last is None:
+        self.send(actions)
+        return self.recv()
+
+    def send(self, actions: ArrayLike) -> None:
+        """Sends the decision of every seat whose turn it is, and does not wait for what follows.
+
+        Raises:
+            RuntimeError: There was no reset.
+        """
+        if self._last is None:
             raise RuntimeError("reset before the first step")
-        step = self.batch.step(actions)
+        self._part.send(actions)
+
+    def recv(self) -> Turn:
+        """Waits for the decisions that follow those sent."""
+        step, last = self._part.recv(), self._last
+        assert last is not None, "nothing was sent"
         self._reward[last.over] = 0
         self._decided[last.over] = -1
         rows = np.flatnonzero(last.seat != NOBODY)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,6 +194,22 @@ class BatchStep(_Ends):
     def forfeited(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether the action was illegal and lost the episode."""
         return (self.flags & 8).astype(np.bool_)
+
+    def part(self, rows: slice) -> BatchStep:
+        """Some neighbouring rows, with what has ended among them.
+
+        Args:
+            rows: Which ones, from 0 to n.
+        """
+        first, end, _ = rows.indices(len(self.seat))
+        among = (self.ended >= self.first + first) & (self.ended < self.first + end)
+        of_ends = ("ended", "scores", "ranks", "final_view")
+        columns = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "first"}
+        cut: dict[str, Any] = {
+            name: None if column is None else column[among if name in of_ends else slice(first, end)]
+            for name, column in columns.items()
+        }
+        return replace(self, first=self.first + first, **cut)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
