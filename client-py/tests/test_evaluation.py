@@ -10,7 +10,7 @@ from tables import GAMES, lowest
 
 import boardwire
 from boardwire import Decisions, errors
-from boardwire._evaluation import _interval
+from boardwire._evaluation import bootstrap
 
 
 def first_legal(asked: Decisions) -> Any:
@@ -60,7 +60,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     random = np.random.default_rng(1)
     held = 0
     for _ in range(200):
-        low, high = _interval((random.random((80, 2)) < 0.6).astype(np.float32))
+        low, high = bootstrap((random.random((80, 2)) < 0.6).mean(axis=1))
         held += low <= 0.6 <= high
     assert 180 <= held <= 199
 

@@ -155,7 +155,7 @@ def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -
                 for at, seat in zip(each.environment, each.seat, strict=True)
             }
             assert asked == {(int(at), int(seat)) for at, seat in np.argwhere(players == number)}
-        rollouts.players = np.zeros((n, 2), np.int64)
+        rollouts.play_against((), np.zeros((n, 2), np.int64))
         for each in calls:
             each.clear()
         rollouts.collect(policy)

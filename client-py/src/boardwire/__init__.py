@@ -22,6 +22,7 @@ from ._info import (
     SeedOpening,
     ServerInfo,
 )
+from ._league import League
 from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts, advantages
 from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
@@ -51,6 +52,7 @@ from ._types import (
     ScoreLine,
     WorldStep,
 )
+from ._versus import Versus, versus
 from .errors import BoardwireError
 
 __version__ = _version("boardwire")
@@ -81,6 +83,7 @@ __all__ = [
     "GameSpec",
     "IllegalActions",
     "Invitation",
+    "League",
     "Learner",
     "LegalAction",
     "Limits",
@@ -102,6 +105,7 @@ __all__ = [
     "ServerInfo",
     "Turn",
     "ValueKind",
+    "Versus",
     "ViewField",
     "WorldStep",
     "__version__",
@@ -110,6 +114,7 @@ __all__ = [
     "connect",
     "errors",
     "evaluate",
+    "versus",
 ]
 
 _registration.register_installed()

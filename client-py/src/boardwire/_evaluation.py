@@ -102,7 +102,10 @@ def evaluate(
                 rewards[first:end] = _play(batch, policy, None if isinstance(opponents, str) else opponents)
     fair = {"win": 1 / count, "rank": 0.0}.get(reward)
     return Evaluation(
-        mean=float(rewards.mean(dtype=np.float64)), interval=_interval(rewards), rewards=rewards, fair=fair
+        mean=float(rewards.mean(dtype=np.float64)),
+        interval=bootstrap(rewards.mean(axis=1, dtype=np.float64)),
+        rewards=rewards,
+        fair=fair,
     )
 
 
@@ -133,9 +136,12 @@ def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.
     return rewards.reshape(-1, seats)
 
 
-def _interval(rewards: NDArray[np.float32]) -> tuple[float, float]:
-    """Between which the mean lies in 95 of 100 samples of as many deals."""
-    means = rewards.mean(axis=1, dtype=np.float64)
+def bootstrap(means: NDArray[np.float64]) -> tuple[float, float]:
+    """Between which the mean lies in 95 of 100 samples of as many deals.
+
+    Args:
+        means: `float64[deals]`, the mean of each deal.
+    """
     random = np.random.default_rng(0)
     drawn = [means[random.integers(0, len(means), len(means))].mean() for _ in range(_SAMPLES)]
     low, high = np.quantile(drawn, [0.025, 0.975])

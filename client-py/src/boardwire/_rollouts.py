@@ -158,10 +158,8 @@ class Rollouts:
             steps: How many steps a rollout has.
             gamma: The discount of a decision.
             lam: How much of the next decision's advantage counts.
-            opponents: Policies that do not learn.
-            players: `int[environments, seats]`, who plays where: 0 the learner, i the i-th opponent, counted
-                from 1. The learner plays everywhere when left out. May be changed between rollouts, for
-                episodes that go on as well.
+            opponents: Policies that do not learn; see `play_against`.
+            players: Who plays where; the learner everywhere when left out.
 
         Raises:
             ValueError: No steps, a batch that resets nothing by itself, or players that are not there.
@@ -174,8 +172,7 @@ class Rollouts:
         self.batch = batch
         self.steps = steps
         self._gamma, self._lam = gamma, lam
-        self._opponents = tuple(opponents)
-        self.players = np.zeros((n, spec.seats), np.int64) if players is None else players
+        self.play_against(opponents, np.zeros((n, spec.seats), np.int64) if players is None else players)
         self._parts = batch.halves() if n > 1 else batch.parts(1)
         self._shown: list[BatchStep] = []
         self._view = np.empty((steps, n, spec.view_bytes), np.uint8)
@@ -187,18 +184,22 @@ class Rollouts:
         self._reward = np.empty((steps, n, spec.seats), np.float32)
         self._over = np.empty((steps, n), np.bool_)
 
-    @property
-    def players(self) -> NDArray[np.integer]:
-        """`int[environments, seats]`: who plays where, 0 the learner, i the i-th opponent."""
-        return self._players
+    def play_against(self, opponents: Sequence[Policy], players: NDArray[np.integer]) -> None:
+        """Says who plays where from now on, in episodes that go on as well; between rollouts.
 
-    @players.setter
-    def players(self, players: NDArray[np.integer]) -> None:
+        Args:
+            opponents: Policies that do not learn.
+            players: `int[environments, seats]`: 0 the learner, i the i-th opponent, counted from 1.
+
+        Raises:
+            ValueError: Players of another shape, or that are not there.
+        """
         shape = self.batch.environments, self.batch.spec.seats
-        most = len(self._opponents)
-        if players.shape != shape or players.min() < 0 or players.max() > most:
-            raise ValueError(f"players are int{list(shape)}, from 0 to {most}, the number of opponents")
-        self._players = players
+        if players.shape != shape or players.min() < 0 or players.max() > len(opponents):
+            raise ValueError(
+                f"players are int{list(shape)}, from 0 to {len(opponents)}, the number of opponents"
+            )
+        self._opponents, self._players = tuple(opponents), players
 
     def collect(self, learner: Learner) -> Rollout:
         """Plays so many steps as a rollout has; the first begins with a reset.
@@ -207,7 +208,7 @@ class Rollouts:
         """
         if not self._shown:
             shown = self.batch.reset()
-            self._shown = [_rows(shown, part.rows) for part in self._parts]
+            self._shown = [shown.part(part.rows) for part in self._parts]
         for number, part in enumerate(self._parts):
             part.send(self._decide(0, number, learner))
         for step in range(self.steps):
@@ -287,21 +288,3 @@ class Rollouts:
             rewards=self._reward[ended],
             ended=ended[1],
         )
-
-
-def _rows(step: BatchStep, rows: slice) -> BatchStep:
-    """Some rows of what a reset shows, where nothing has ended."""
-    return BatchStep(
-        first=rows.start,
-        seat=step.seat[rows],
-        view=step.view[rows],
-        mask=step.mask[rows],
-        reward=step.reward[rows],
-        ply=step.ply[rows],
-        flags=step.flags[rows],
-        ended=step.ended,
-        episode=None if step.episode is None else step.episode[rows],
-        scores=None,
-        ranks=None,
-        final_view=None,
-    )
