@@ -24,7 +24,8 @@ use tokio::sync::Notify;
 
 pub use block::Block;
 pub(crate) use block::Environments;
-pub use columns::Step;
+pub(crate) use columns::NOBODY;
+pub use columns::{Step, row_bytes};
 pub use plan::{Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
@@ -110,7 +111,7 @@ impl Batch {
     fn undealt(id: String, table: Arc<Table>, opening: Opening, pool: &Pool) -> Self {
         let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
-        let widths = widths(info, plan.columns);
+        let widths = Widths::of(info, plan.columns);
         let whole = plan.has_quick_bots() || plan.asks_policies();
         let per_block = if whole { BLOCK } else { THINKING_BLOCK };
         let piece = |first: usize| {
@@ -378,25 +379,6 @@ impl Batch {
             freed.await;
         }
     }
-}
-
-/// Bytes of the columns that depend on the table.
-fn widths(info: &boardwire_kernel::GameInfo, columns: Columns) -> Widths {
-    Widths {
-        reward: 4 * usize::from(info.seats),
-        mask: info.actions.mask_bytes(),
-        episode: if columns.episodes { 4 } else { 0 },
-        view: info.layout.bytes(),
-    }
-}
-
-/// The most bytes a step of one environment takes, its end included.
-#[must_use]
-pub fn row_bytes(info: &boardwire_kernel::GameInfo, plan: &Plan) -> usize {
-    let seats = usize::from(info.seats);
-    let scores = if plan.columns.scores { 5 * seats } else { 0 };
-    let views = if plan.columns.final_views { plan.learners() * info.layout.bytes() } else { 0 };
-    widths(info, plan.columns).row() + 4 + scores + views
 }
 
 #[cfg(test)]

@@ -7,16 +7,13 @@ use boardwire_bots::BotFault;
 use boardwire_kernel::{Estimate, Seat};
 use bytes::Bytes;
 
-use super::columns::{Ends, Rows};
+use super::columns::{Ends, NOBODY, Rows};
 use super::environment::{Due, End, Environment};
 use super::snapshot::Saved;
 use super::{Autoreset, Begin, Plan, flag};
 use crate::play::Insight;
 use crate::pool::Slice;
 use crate::reward::forfeit_ranks;
-
-/// The seat of a row that shows no decision.
-const NOBODY: u8 = 255;
 
 /// What a call does to its environments. All actions have been checked.
 #[derive(Debug)]

@@ -2,8 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use boardwire_kernel::GameInfo;
 use bytes::{Bytes, BytesMut};
 
+use super::{Columns, Plan};
+
+/// The seat of a row that shows no decision.
+pub(crate) const NOBODY: u8 = 255;
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
 
@@ -17,10 +22,29 @@ pub(super) struct Widths {
 }
 
 impl Widths {
+    /// Those of a table.
+    pub(super) fn of(info: &GameInfo, columns: Columns) -> Self {
+        Self {
+            reward: 4 * usize::from(info.seats),
+            mask: info.actions.mask_bytes(),
+            episode: if columns.episodes { 4 } else { 0 },
+            view: info.layout.bytes(),
+        }
+    }
+
     /// Bytes of one row in all columns: seat, flags and ply take six.
     pub(super) fn row(self) -> usize {
         6 + self.reward + self.mask + self.episode + self.view
     }
+}
+
+/// The most bytes a step of one environment takes, its end included.
+#[must_use]
+pub fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
+    let seats = usize::from(info.seats);
+    let scores = if plan.columns.scores { 5 * seats } else { 0 };
+    let views = if plan.columns.final_views { plan.learners() * info.layout.bytes() } else { 0 };
+    Widths::of(info, plan.columns).row() + 4 + scores + views
 }
 
 /// A run of rows to be written: its part of every column, which any thread may write.

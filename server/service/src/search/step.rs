@@ -3,12 +3,9 @@
 use boardwire_kernel::{ActionSet, GameInfo, Seat};
 
 use super::World;
-use crate::batch::{MESSAGE_HEAD, flag};
+use crate::batch::{MESSAGE_HEAD, NOBODY, flag};
 use crate::reward::RewardKind;
 use crate::tables::Table;
-
-/// The seat of a row that shows no decision.
-const NOBODY: u8 = 255;
 
 /// The rows of some worlds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
