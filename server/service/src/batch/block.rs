@@ -7,7 +7,7 @@ use boardwire_bots::BotFault;
 use boardwire_kernel::{Estimate, Seat};
 use bytes::Bytes;
 
-use super::columns::{Ends, NOBODY, Rows};
+use super::columns::{Column, Ends, NOBODY, Rows};
 use super::environment::{Due, End, Environment};
 use super::snapshot::Saved;
 use super::{Autoreset, Begin, Plan, flag};
@@ -157,12 +157,12 @@ impl<G: Estimate> Environments<G> {
 
     fn show_one(&self, at: usize, row: usize, rows: &mut Rows) {
         let (environment, due) = (&self.all[at], &self.dues[at]);
-        rows.seat[row] = due.seat.map_or(NOBODY, Seat::number);
-        rows.put_ply(row, environment.ply());
-        rows.put_episode(row, environment.index());
-        due.legal.write_bits(rows.mask(row));
+        rows.put(Column::Seat, row, due.seat.map_or(NOBODY, Seat::number));
+        rows.put_number(Column::Ply, row, environment.ply());
+        rows.put_number(Column::Episode, row, environment.index());
+        due.legal.write_bits(rows.cell(Column::Mask, row));
         let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_learner);
-        environment.view(shown, rows.view(row));
+        environment.view(shown, rows.cell(Column::View, row));
     }
 
     /// Begins what is to be done in a row; whether another action is played for the one given.
@@ -203,8 +203,8 @@ impl<G: Estimate> Environments<G> {
         if out.stage == Stage::New {
             for row in rows.clone() {
                 let substituted = self.begin(todo, span, row);
-                if let Some(flags) = out.rows.flags.get_mut(row) {
-                    *flags = if substituted { flag::SUBSTITUTED } else { 0 };
+                if !matches!(todo, Todo::Open) {
+                    out.rows.put(Column::Flags, row, if substituted { flag::SUBSTITUTED } else { 0 });
                 }
             }
             out.stage = Stage::Playing;
@@ -234,11 +234,12 @@ impl<G: Estimate> Environments<G> {
         for row in rows {
             let at = span.from + row;
             if self.dues[at].seat.is_some() {
-                out.rows.reward(row).fill(0);
+                out.rows.put(Column::Reward, row, 0);
                 continue;
             }
-            let flags = self.report_end(at, out.rows.reward(row), &mut out.ends, span.environment + row);
-            out.rows.flags[row] |= flags;
+            let reward = out.rows.cell(Column::Reward, row);
+            let flags = self.report_end(at, reward, &mut out.ends, span.environment + row);
+            out.rows.cell(Column::Flags, row)[0] |= flags;
             if self.plan.autoreset == Autoreset::SameStep {
                 self.all[at].begin(&self.plan, Begin::default());
                 restarted = true;
@@ -251,9 +252,10 @@ impl<G: Estimate> Environments<G> {
     fn show(&self, todo: &Todo, span: Span, row: usize, out: &mut Output) {
         let at = span.from + row;
         if !matches!(todo, Todo::Step(_)) {
-            out.rows.reward(row).fill(0);
+            out.rows.put(Column::Reward, row, 0);
             let over = self.dues[at].seat.is_none();
-            out.rows.flags[row] = if over { flags(self.all[at].end().as_ref()) } else { 0 };
+            let flags = if over { flags(self.all[at].end().as_ref()) } else { 0 };
+            out.rows.put(Column::Flags, row, flags);
         }
         self.show_one(at, row, &mut out.rows);
     }

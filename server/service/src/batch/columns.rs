@@ -12,29 +12,46 @@ pub(crate) const NOBODY: u8 = 255;
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
 
-/// How many bytes a row has in each column whose width is not the same for all batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Widths {
-    pub(super) reward: usize,
-    pub(super) mask: usize,
-    pub(super) episode: usize,
-    pub(super) view: usize,
+/// A column of the rows, in the order in which they lie in the buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Column {
+    Seat,
+    Flags,
+    Ply,
+    Reward,
+    Mask,
+    Episode,
+    View,
 }
+
+/// How many columns there are.
+const COLUMNS: usize = Column::View as usize + 1;
+
+/// How many bytes a row has in each column; none in a column that is not wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Widths([usize; COLUMNS]);
 
 impl Widths {
     /// Those of a table.
     pub(super) fn of(info: &GameInfo, columns: Columns) -> Self {
-        Self {
-            reward: 4 * usize::from(info.seats),
-            mask: info.actions.mask_bytes(),
-            episode: if columns.episodes { 4 } else { 0 },
-            view: info.layout.bytes(),
+        let mut widths = [0; COLUMNS];
+        for (column, bytes) in [
+            (Column::Seat, 1),
+            (Column::Flags, 1),
+            (Column::Ply, 4),
+            (Column::Reward, 4 * usize::from(info.seats)),
+            (Column::Mask, info.actions.mask_bytes()),
+            (Column::Episode, if columns.episodes { 4 } else { 0 }),
+            (Column::View, info.layout.bytes()),
+        ] {
+            widths[column as usize] = bytes;
         }
+        Self(widths)
     }
 
-    /// Bytes of one row in all columns: seat, flags and ply take six.
+    /// Bytes of one row in all columns.
     pub(super) fn row(self) -> usize {
-        6 + self.reward + self.mask + self.episode + self.view
+        self.0.iter().sum()
     }
 }
 
@@ -51,79 +68,51 @@ pub fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
 #[derive(Debug)]
 pub(super) struct Rows {
     widths: Widths,
-    pub(super) seat: BytesMut,
-    pub(super) flags: BytesMut,
-    ply: BytesMut,
-    reward: BytesMut,
-    mask: BytesMut,
-    episode: BytesMut,
-    view: BytesMut,
+    columns: [BytesMut; COLUMNS],
 }
 
 impl Rows {
-    /// Divides a buffer of `n` rows into its columns.
-    fn of(mut buffer: BytesMut, widths: Widths, n: usize) -> Self {
-        Self {
-            widths,
-            seat: buffer.split_to(n),
-            flags: buffer.split_to(n),
-            ply: buffer.split_to(4 * n),
-            reward: buffer.split_to(widths.reward * n),
-            mask: buffer.split_to(widths.mask * n),
-            episode: buffer.split_to(widths.episode * n),
-            view: buffer,
-        }
+    /// Divides a buffer of `count` rows into its columns.
+    fn of(mut buffer: BytesMut, widths: Widths, count: usize) -> Self {
+        Self { widths, columns: widths.0.map(|bytes| split(&mut buffer, bytes * count)) }
     }
 
-    /// Takes the first `n` rows out.
-    pub(super) fn split_to(&mut self, n: usize) -> Self {
+    /// Takes the first `count` rows out.
+    pub(super) fn split_to(&mut self, count: usize) -> Self {
         let widths = self.widths;
-        Self {
-            widths,
-            seat: self.seat.split_to(n),
-            flags: self.flags.split_to(n),
-            ply: self.ply.split_to(4 * n),
-            reward: self.reward.split_to(widths.reward * n),
-            mask: self.mask.split_to(widths.mask * n),
-            episode: self.episode.split_to(widths.episode * n),
-            view: self.view.split_to(widths.view * n),
-        }
+        let columns = std::array::from_fn(|at| split(&mut self.columns[at], widths.0[at] * count));
+        Self { widths, columns }
     }
 
     /// Puts the rows back that follow; nothing is copied, since they lie behind these.
     pub(super) fn join(&mut self, next: Self) {
-        self.seat.unsplit(next.seat);
-        self.flags.unsplit(next.flags);
-        self.ply.unsplit(next.ply);
-        self.reward.unsplit(next.reward);
-        self.mask.unsplit(next.mask);
-        self.episode.unsplit(next.episode);
-        self.view.unsplit(next.view);
-    }
-
-    pub(super) fn put_ply(&mut self, row: usize, ply: u32) {
-        self.ply[4 * row..4 * row + 4].copy_from_slice(&ply.to_le_bytes());
-    }
-
-    /// Writes the episode's number, if that column is wanted.
-    pub(super) fn put_episode(&mut self, row: usize, number: u32) {
-        if self.widths.episode > 0 {
-            self.episode[4 * row..4 * row + 4].copy_from_slice(&number.to_le_bytes());
+        for (column, next) in self.columns.iter_mut().zip(next.columns) {
+            column.unsplit(next);
         }
     }
 
-    /// The rewards of all seats, four bytes each.
-    pub(super) fn reward(&mut self, row: usize) -> &mut [u8] {
-        &mut self.reward[self.widths.reward * row..self.widths.reward * (row + 1)]
+    /// What a row has in a column, to be written: nothing if the column is not wanted.
+    pub(super) fn cell(&mut self, column: Column, row: usize) -> &mut [u8] {
+        let bytes = self.widths.0[column as usize];
+        &mut self.columns[column as usize][bytes * row..bytes * (row + 1)]
     }
 
-    pub(super) fn mask(&mut self, row: usize) -> &mut [u8] {
-        &mut self.mask[self.widths.mask * row..self.widths.mask * (row + 1)]
+    /// Writes a byte.
+    pub(super) fn put(&mut self, column: Column, row: usize, byte: u8) {
+        self.cell(column, row).fill(byte);
     }
 
-    pub(super) fn view(&mut self, row: usize) -> &mut [u8] {
-        &mut self.view[self.widths.view * row..self.widths.view * (row + 1)]
+    /// Writes a number of four bytes, if that column is wanted.
+    pub(super) fn put_number(&mut self, column: Column, row: usize, number: u32) {
+        for (byte, of_number) in self.cell(column, row).iter_mut().zip(number.to_le_bytes()) {
+            *byte = of_number;
+        }
     }
+}
+
+/// The first bytes of a buffer. Nothing shares no memory with it, so columns that are not wanted cost nothing.
+fn split(buffer: &mut BytesMut, bytes: usize) -> BytesMut {
+    if bytes == 0 { BytesMut::new() } else { buffer.split_to(bytes) }
 }
 
 /// The episodes that ended in a step, column by column.
@@ -185,37 +174,32 @@ impl Buffers {
 
     /// The columns of written rows, which share their buffer.
     pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
-        let (widths, n) = (rows.widths, rows.seat.len());
-        let mut buffer = rows.seat;
-        for column in [rows.flags, rows.ply, rows.reward, rows.mask, rows.episode, rows.view] {
-            buffer.unsplit(column);
-        }
+        let Rows { widths, columns } = rows;
+        let count = columns[Column::Seat as usize].len();
+        let mut buffer = BytesMut::new();
+        columns.into_iter().for_each(|column| buffer.unsplit(column));
         let mut rest = buffer.freeze();
         let mut kept = self.lock();
-        if kept.len() < KEPT {
+        if kept.len() < KEPT && count > 0 {
             kept.push(rest.clone());
         }
         drop(kept);
-        let seat = rest.split_to(n);
-        let flags = rest.split_to(n);
-        let ply = rest.split_to(4 * n);
-        let reward = rest.split_to(widths.reward * n);
-        let mask = rest.split_to(widths.mask * n);
-        let episode = rest.split_to(widths.episode * n);
+        let mut columns = widths.0.map(|bytes| rest.split_to(bytes * count));
+        let mut take = |column: Column| std::mem::take(&mut columns[column as usize]);
         Step {
             first,
             sequence,
-            seat,
-            flags,
-            ply,
-            reward,
-            mask,
-            episode,
+            seat: take(Column::Seat),
+            flags: take(Column::Flags),
+            ply: take(Column::Ply),
+            reward: take(Column::Reward),
+            mask: take(Column::Mask),
+            episode: take(Column::Episode),
             ended: ends.environments.into(),
             scores: ends.scores.into(),
             ranks: ends.ranks.into(),
             final_view: ends.views.into(),
-            view: rest,
+            view: take(Column::View),
         }
     }
 }
