@@ -36,6 +36,7 @@ use crate::tables::Table;
 use block::Todo;
 use columns::{Buffers, Widths};
 use ledger::{Asked, Ledger, Numbered};
+use snapshot::Saved;
 use work::{Effort, Piece, Taken};
 
 /// What a message has beside its columns, at most.
@@ -335,21 +336,22 @@ impl Batch {
     ) -> Result<Step, ServiceError> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
-        let loaded = taken.apart(move |taken| {
+        let checked = taken.apart(move |taken| {
             let saved = snapshot::unseal(&key, &taken.batch.kind, &snapshot)?;
             if saved.len() != chosen.len() {
                 return Err(format!("it holds {} environments, not {}", saved.len(), chosen.len()));
             }
-            for only_look in [true, false] {
-                for (saved, &at) in saved.iter().zip(&chosen) {
-                    taken.load(at, saved, only_look)?;
-                }
+            let mut places: Vec<Option<Saved>> = taken.batch.all().map(|_| None).collect();
+            for (saved, at) in saved.into_iter().zip(chosen) {
+                taken.check_saved(at, &saved)?;
+                places[at] = Some(saved);
             }
-            Ok(())
+            Ok(places)
         });
-        let (taken, loaded) = loaded.await?;
-        loaded.map_err(|problem| ServiceError::SnapshotInvalid { problem })?;
-        taken.work(Todo::Show, None).await
+        let (mut taken, places) = checked.await?;
+        let places = places.map_err(|problem| ServiceError::SnapshotInvalid { problem })?;
+        taken.effort = Effort::Apart;
+        taken.work(Todo::Load(places), None).await
     }
 
     /// Takes the blocks of these environments, once no other call has any of them.

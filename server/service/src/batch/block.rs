@@ -24,8 +24,8 @@ pub enum Todo {
     Step(Bytes),
     /// Begins the episodes that are named, by environment of the batch.
     Reset(Vec<Option<Begin>>),
-    /// Shows them as they stand.
-    Show,
+    /// Puts saved environments, which have been checked, in the places of some, by environment of the batch.
+    Load(Vec<Option<Saved>>),
 }
 
 /// Which environments of a block a call is about.
@@ -90,11 +90,11 @@ pub trait Block: Send {
     /// One environment as a value.
     fn save(&self, at: usize) -> Saved;
 
-    /// Puts a saved environment in the place of one; or only looks whether it could.
+    /// Looks whether a saved environment can take the place of one.
     ///
     /// # Errors
     /// What is wrong with it.
-    fn load(&mut self, at: usize, saved: &Saved, only_look: bool) -> Result<(), String>;
+    fn check(&self, at: usize, saved: &Saved) -> Result<(), String>;
 }
 
 /// The environments of one game.
@@ -185,7 +185,12 @@ impl<G: Estimate> Environments<G> {
                     self.all[at].begin(plan, how);
                 }
             }
-            Todo::Show => {}
+            Todo::Load(saved) => {
+                if let Some(saved) = &saved[span.environment + row] {
+                    let restored = self.all[at].restored(&self.game, plan, saved);
+                    self.all[at] = restored.expect("it was checked");
+                }
+            }
         }
         false
     }
@@ -317,12 +322,8 @@ impl<G: Estimate> Block for Environments<G> {
         self.all[at].save(&self.plan)
     }
 
-    fn load(&mut self, at: usize, saved: &Saved, only_look: bool) -> Result<(), String> {
-        let restored = self.all[at].restored(&self.game, &self.plan, saved)?;
-        if !only_look {
-            (self.all[at], self.dues[at]) = restored;
-        }
-        Ok(())
+    fn check(&self, at: usize, saved: &Saved) -> Result<(), String> {
+        self.all[at].restored(&self.game, &self.plan, saved).map(drop)
     }
 }
 

@@ -253,7 +253,7 @@ impl<G: Estimate> Environment<G> {
     }
 
     /// What goes on in the place of this one from what was saved, which is of the same line-up.
-    pub(super) fn restored(&self, game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<(Self, Due), String> {
+    pub(super) fn restored(&self, game: &Arc<G>, plan: &Plan, saved: &Saved) -> Result<Self, String> {
         let LineUp { bots, .. } = self.line_up(plan);
         let players = self.line_up(plan).names();
         if saved.players != players {
@@ -270,7 +270,7 @@ impl<G: Estimate> Environment<G> {
             seat => seat.map(Seat::new),
         };
         let rng = bots.iter().zip(&saved.rng);
-        let environment = Self {
+        Ok(Self {
             episode,
             line_up: self.line_up,
             seed: saved.seed,
@@ -281,9 +281,7 @@ impl<G: Estimate> Environment<G> {
             rng: rng.map(|((seat, _), &words)| RngStream::resume(own, bot_stream(*seat), words)).collect(),
             substitutes: saved.substitutes,
             round: None,
-        };
-        let due = environment.due(environment.pending());
-        Ok((environment, due))
+        })
     }
 }
 

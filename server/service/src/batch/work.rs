@@ -177,10 +177,10 @@ impl Taken {
         piece.block.save(at - piece.first)
     }
 
-    /// Loads an environment, or only looks whether it could be; all blocks have been taken.
-    pub(super) fn load(&mut self, at: usize, saved: &Saved, only_look: bool) -> Result<(), String> {
-        let piece = &mut self.pieces[at / self.batch.per_block];
-        piece.block.load(at - piece.first, saved, only_look)
+    /// Looks whether a saved environment can take the place of one; all blocks have been taken.
+    pub(super) fn check_saved(&self, at: usize, saved: &Saved) -> Result<(), String> {
+        let piece = &self.pieces[at / self.batch.per_block];
+        piece.block.check(at - piece.first, saved)
     }
 }
 
@@ -299,7 +299,7 @@ impl Run {
 
     /// Whether blocks are kept as they were before the call.
     fn can_be_undone(&self) -> bool {
-        !matches!(self.todo, Todo::Open | Todo::Show) && !self.batch.plan.has_quick_bots()
+        !matches!(self.todo, Todo::Open) && !self.batch.plan.has_quick_bots()
     }
 
     /// Whether a caller that has gone leaves nothing done.
