@@ -384,4 +384,4 @@ impl Batch {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -146,7 +146,7 @@ fn steps_of_batches() {
         let bot = Player::Bot(boardwire_bots::Bot::Random);
         let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("a learner");
         let line_ups = vec![line_up([Player::Remote, bot]), line_up([Player::Remote, Player::Remote])];
-        let columns = Columns { scores: true, final_views: true, episodes: true };
+        let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
         let plan = Plan { columns, autoreset: Autoreset::SameStep, ..Plan::of(line_ups) };
         let opening = Opening { plan, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
         let batch = Batch::open(String::new(), Arc::clone(&table), opening, &pool);

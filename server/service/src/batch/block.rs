@@ -95,6 +95,10 @@ pub trait Block: Send {
     /// # Errors
     /// What is wrong with it.
     fn check(&self, at: usize, saved: &Saved) -> Result<(), String>;
+
+    /// Draws anew, in every environment, what the seat cannot know that decides.
+    #[cfg(test)]
+    fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream);
 }
 
 /// The environments of one game.
@@ -163,6 +167,18 @@ impl<G: Estimate> Environments<G> {
         due.legal.write_bits(rows.cell(Column::Mask, row));
         let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_learner);
         environment.view(shown, rows.cell(Column::View, row));
+        if self.plan.columns.oracle {
+            self.show_all(at, rows.cell(Column::Oracle, row));
+        }
+    }
+
+    /// Writes the views of all seats, from the one that decides on; zeros if none does.
+    fn show_all(&self, at: usize, oracle: &mut [u8]) {
+        let info = self.game.info();
+        let Some(first) = self.dues[at].seat else { return oracle.fill(0) };
+        for (seat, view) in first.round(info.seats).zip(oracle.chunks_exact_mut(info.layout.bytes())) {
+            self.all[at].view(seat, view);
+        }
     }
 
     /// Begins what is to be done in a row; whether another action is played for the one given.
@@ -324,6 +340,15 @@ impl<G: Estimate> Block for Environments<G> {
 
     fn check(&self, at: usize, saved: &Saved) -> Result<(), String> {
         self.all[at].restored(&self.game, &self.plan, saved).map(drop)
+    }
+
+    #[cfg(test)]
+    fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream) {
+        for (environment, due) in self.all.iter_mut().zip(&self.dues) {
+            if let Some(seat) = due.seat {
+                environment.determinize(seat, rng);
+            }
+        }
     }
 }
 

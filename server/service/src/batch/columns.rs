@@ -21,6 +21,7 @@ pub(super) enum Column {
     Reward,
     Mask,
     Episode,
+    Oracle,
     View,
 }
 
@@ -34,15 +35,17 @@ pub(super) struct Widths([usize; COLUMNS]);
 impl Widths {
     /// Those of a table.
     pub(super) fn of(info: &GameInfo, columns: Columns) -> Self {
+        let (seats, view) = (usize::from(info.seats), info.layout.bytes());
         let mut widths = [0; COLUMNS];
         for (column, bytes) in [
             (Column::Seat, 1),
             (Column::Flags, 1),
             (Column::Ply, 4),
-            (Column::Reward, 4 * usize::from(info.seats)),
+            (Column::Reward, 4 * seats),
             (Column::Mask, info.actions.mask_bytes()),
             (Column::Episode, if columns.episodes { 4 } else { 0 }),
-            (Column::View, info.layout.bytes()),
+            (Column::Oracle, if columns.oracle { seats * view } else { 0 }),
+            (Column::View, view),
         ] {
             widths[column as usize] = bytes;
         }
@@ -150,6 +153,7 @@ pub struct Step {
     pub scores: Bytes,
     pub ranks: Bytes,
     pub final_view: Bytes,
+    pub oracle: Bytes,
     pub view: Bytes,
 }
 
@@ -199,6 +203,7 @@ impl Buffers {
             scores: ends.scores.into(),
             ranks: ends.ranks.into(),
             final_view: ends.views.into(),
+            oracle: take(Column::Oracle),
             view: take(Column::View),
         }
     }

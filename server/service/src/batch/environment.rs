@@ -238,6 +238,12 @@ impl<G: Estimate> Environment<G> {
         self.episode.knowledge(seat)
     }
 
+    /// Draws anew what `seat` cannot know.
+    #[cfg(test)]
+    pub(super) fn determinize(&mut self, seat: Seat, rng: &mut RngStream) {
+        self.episode = boardwire_kernel::testkit::determinized(&self.episode, seat, rng);
+    }
+
     pub(super) fn save(&self, plan: &Plan) -> Saved {
         Saved {
             players: self.line_up(plan).names(),

@@ -40,6 +40,8 @@ pub struct Columns {
     pub final_views: bool,
     /// The number of every environment's episode.
     pub episodes: bool,
+    /// What every seat sees.
+    pub oracle: bool,
 }
 
 /// Who plays at the seats of an environment.

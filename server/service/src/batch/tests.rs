@@ -2,6 +2,7 @@
 
 mod line_ups;
 mod modes;
+mod oracle;
 mod policies;
 mod sequence;
 mod short;
@@ -37,7 +38,7 @@ fn plan(names: &[&str]) -> Plan {
         "learner" => Player::Remote,
         bot => Player::Bot(bot.parse().expect("a bot")),
     };
-    let columns = Columns { scores: true, final_views: true, episodes: true };
+    let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
     let line_up = LineUp::of(names.iter().map(player).collect()).expect("a learner");
     Plan { columns, ..Plan::of(vec![line_up]) }
 }
@@ -96,9 +97,34 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
 /// All that a row says but for where it stands in the batch.
 fn row_digest(step: &Step, at: usize) -> Digest {
     let n = step.seat.len();
-    let columns = [&step.seat, &step.flags, &step.ply, &step.reward, &step.mask, &step.episode, &step.view];
+    let Step { seat, flags, ply, reward, mask, episode, oracle, view, .. } = step;
+    let columns = [seat, flags, ply, reward, mask, episode, oracle, view];
     let row: Vec<&[u8]> = columns.iter().map(|column| row(column, at, column.len() / n)).collect();
     Digest::of(&row)
+}
+
+/// All environments as they stand: a reset of none.
+fn shown(batch: &Arc<Batch>) -> Step {
+    let mask = vec![0; batch.opening().environments.div_ceil(8)];
+    wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is shown")
+}
+
+/// Draws anew, in every environment, what the seat cannot know that decides; gives the blocks as they were.
+pub(crate) async fn determinize(batch: &Arc<Batch>, rng: &mut RngStream) -> Vec<Box<dyn Block>> {
+    let mut taken = batch.take(batch.all()).await.expect("it is idle");
+    let before = taken.pieces.iter().map(|piece| piece.block.copy()).collect();
+    for piece in &mut taken.pieces {
+        piece.block.determinize(rng);
+    }
+    before
+}
+
+/// Puts blocks back as they were.
+pub(crate) async fn put_back(batch: &Arc<Batch>, before: Vec<Box<dyn Block>>) {
+    let mut taken = batch.take(batch.all()).await.expect("it is idle");
+    for (piece, block) in taken.pieces.iter_mut().zip(before) {
+        piece.block = block;
+    }
 }
 
 /// The digests of every environment's rows over `steps` steps.

@@ -27,6 +27,7 @@ pub(crate) fn batch(batch: &Batch) -> v1::Batch {
             scores: plan.columns.scores,
             final_views: plan.columns.final_views,
             episodes: plan.columns.episodes,
+            oracle: plan.columns.oracle,
         }),
         action_bytes: 1,
         view_bytes: count(info.layout.bytes()),
@@ -61,6 +62,7 @@ pub(crate) fn step(step: Step) -> v1::BatchStep {
         scores: step.scores,
         ranks: step.ranks,
         final_view: step.final_view,
+        oracle: step.oracle,
         view: step.view,
     }
 }
@@ -70,6 +72,7 @@ pub(crate) fn columns(given: Option<v1::BatchColumns>) -> Columns {
         scores: given.scores,
         final_views: given.final_views,
         episodes: given.episodes,
+        oracle: given.oracle,
     })
 }
 

@@ -48,7 +48,7 @@ impl Answer {
     fn encode(self) -> (Bytes, Bytes) {
         match self {
             Self::Message(message) => {
-                let mut out = prefixed(message.encoded_len());
+                let mut out = prefixed(message.encoded_len(), 0);
                 message.encode_raw(&mut out);
                 (out.freeze(), Bytes::new())
             }
@@ -64,14 +64,15 @@ impl Answer {
                 let (key, tag) = tag.map_or((STEP, 0), |tag| (TAGGED_STEP, tag as usize));
                 // As everywhere, a number that is zero is left out.
                 let tag_bytes = if tag == 0 { 0 } else { 1 + length_delimiter_len(tag) };
-                let mut out = prefixed(tag_bytes + 1 + length_delimiter_len(step) + step);
+                let apart = if bytes > COPIED { bytes } else { 0 };
+                let mut out = prefixed(tag_bytes + 1 + length_delimiter_len(step) + step, apart);
                 if tag > 0 {
                     put_key(&mut out, TAG, tag);
                 }
                 put_key(&mut out, key, step);
                 columns.encode_raw(&mut out);
                 put_key(&mut out, VIEW, bytes);
-                if bytes > COPIED {
+                if apart > 0 {
                     return (out.freeze(), hold(views));
                 }
                 out.put(views);
@@ -81,9 +82,9 @@ impl Answer {
     }
 }
 
-/// Begins a message of so many bytes.
-fn prefixed(message: usize) -> BytesMut {
-    let mut out = BytesMut::with_capacity(PREFIX + message.min(COPIED));
+/// Begins a message of so many bytes, the last of which are sent apart.
+fn prefixed(message: usize, apart: usize) -> BytesMut {
+    let mut out = BytesMut::with_capacity(PREFIX + message - apart);
     out.put_u8(0);
     out.put_u32(u32::try_from(message).expect("a batch is only opened if its steps fit a message"));
     out
@@ -223,6 +224,7 @@ mod tests {
             scores: Bytes::new(),
             ranks: column(2),
             final_view: column(3),
+            oracle: column(248),
             view: column(124),
         }
     }

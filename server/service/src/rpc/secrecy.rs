@@ -4,13 +4,15 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::determinize_request::Of;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::{
-    ActRequest, CloseMatchRequest, CreateMatchRequest, DeterminizeRequest, Extras, GetMatchRequest,
-    Invitation, JoinMatchRequest, ListMatchesRequest, Observation, ObserveRequest, PlayRequest, PlayResponse,
-    ReleaseRequest, ResetRequest, RolloutRequest, play_request, play_response,
+    ActRequest, BatchColumns, CloseMatchRequest, CreateMatchRequest, DeterminizeRequest, Extras,
+    GetMatchRequest, IllegalActionPolicy, Invitation, JoinMatchRequest, LineUp, ListMatchesRequest,
+    Observation, ObserveRequest, OpenBatchRequest, PlayRequest, PlayResponse, ReleaseRequest,
+    ResetBatchRequest, ResetRequest, RolloutRequest, StepBatchRequest, play_request, play_response,
 };
 use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
@@ -22,6 +24,7 @@ use tonic::{Request, Status};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::arbiter::Arbiter;
+use crate::batch::tests::{determinize, put_back};
 use crate::batches::{self, Batches};
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
@@ -263,11 +266,8 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
     }
 }
 
-#[tokio::test]
-async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_know() {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).without_time().finish();
-    let _logging = tracing::subscriber::set_default(subscriber);
+/// A server in this process.
+async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let registry = Registry::load(|_| None).expect("the catalogues are valid");
@@ -276,7 +276,16 @@ async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_kno
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
     let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
     let listeners = vec![Listener::Tcp(listener)];
-    tokio::spawn(run(listeners, Arc::clone(&matches), batches, std::future::pending()));
+    tokio::spawn(run(listeners, Arc::clone(&matches), Arc::clone(&batches), std::future::pending()));
+    (address, matches, batches)
+}
+
+#[tokio::test]
+async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_know() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).without_time().finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let (address, matches, _) = serve().await;
     for game in Registry::IDS {
         let lineups: [(&[&str], bool); 3] = [
             (&["remote", "remote"], false),
@@ -287,5 +296,51 @@ async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_kno
         for (seats, skip_forced) in lineups {
             compare(&matches, &log, &address, game, seats, skip_forced).await;
         }
+    }
+}
+
+/// The rows of a batch as they stand, but for their number: what a reset of no environment is answered.
+async fn rows(client: &mut BatchServiceClient<Channel>, batch_id: &str, token: &str) -> String {
+    let none =
+        ResetBatchRequest { batch_id: batch_id.to_owned(), mask: vec![0].into(), ..Default::default() };
+    let mut shown = client.reset_batch(request(none, Some(token))).await.expect("it is shown");
+    shown.get_mut().step.as_mut().expect("rows").sequence = 0;
+    told(Ok(shown))
+}
+
+#[tokio::test]
+async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_asked_for_it() {
+    let (address, _, batches) = serve().await;
+    let mut client = BatchServiceClient::connect(address).await.expect("it serves");
+    for (game, oracle) in Registry::IDS.into_iter().flat_map(|game| [(game, false), (game, true)]) {
+        let players = ["learner", "random", "learner"].map(str::to_owned).to_vec();
+        let columns = BatchColumns { oracle, ..BatchColumns::default() };
+        let opening = OpenBatchRequest {
+            game: game.to_owned(),
+            line_ups: vec![LineUp { players }],
+            environments: 4,
+            seed: Some(7),
+            illegal_actions: IllegalActionPolicy::FirstLegal.into(),
+            columns: Some(columns),
+            ..OpenBatchRequest::default()
+        };
+        let opened = client.open_batch(opening).await.expect("it is opened").into_inner();
+        let (batch_id, token) = (opened.batch.expect("a batch").id, opened.token.as_str());
+        let batch = batches.find(&batch_id, Some(token)).expect("it was opened");
+        let (mut rng, mut differed) = (RngStream::new(3, RESAMPLE_STREAM), false);
+        for _ in 0..40 {
+            let expected = rows(&mut client, &batch_id, token).await;
+            let truth = determinize(&batch, &mut rng).await;
+            let told = rows(&mut client, &batch_id, token).await;
+            put_back(&batch, truth).await;
+            assert!(oracle || told == expected, "{game}: {told} tells more than {expected}");
+            differed |= told != expected;
+            // What is illegal is replaced by the first legal action.
+            let actions = vec![0; 4].into();
+            let step =
+                StepBatchRequest { batch_id: batch_id.clone(), actions, ..StepBatchRequest::default() };
+            client.step_batch(request(step, Some(token))).await.expect("it is taken");
+        }
+        assert_eq!(differed, oracle, "{game}");
     }
 }

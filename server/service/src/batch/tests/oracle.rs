@@ -1,0 +1,146 @@
+//! What every seat sees, for critics: where it was asked for, and nowhere else.
+
+use boardwire_kernel::{RESAMPLE_STREAM, SeatSet, Viewer};
+
+use super::*;
+use crate::play::Play;
+
+/// A plan in which all seats are the learner's, with every seat's views.
+fn all_seeing(seats: usize) -> Plan {
+    let plan = plan(&vec!["learner"; seats]);
+    Plan { columns: Columns { oracle: true, ..plan.columns }, ..plan }
+}
+
+fn tables() -> impl Iterator<Item = (&'static str, u8, Arc<Table>)> {
+    let seats = |game| [2, 3].map(|seats| (game, seats, table(game, seats.into())));
+    Registry::IDS.into_iter().flat_map(seats)
+}
+
+/// What the seats see, from `first` on.
+fn views(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
+    let info = table.rules.info();
+    let mut views = vec![0; usize::from(info.seats) * info.layout.bytes()];
+    for (seat, view) in first.round(info.seats).zip(views.chunks_mut(info.layout.bytes())) {
+        play.view(Viewer::Seat(seat), view);
+    }
+    views
+}
+
+/// The episode that environment `number` plays first.
+fn dealt(table: &Table, number: u64) -> Box<dyn Play> {
+    Arc::clone(&table.rules).deal(RngStream::new(7, number).seed().into())
+}
+
+#[test]
+fn a_row_has_the_views_of_all_seats_from_the_deciding_one_on() {
+    for (game, seats, table) in tables() {
+        let batch = open(&table, &all_seeing(seats.into()), 5, 0, 2);
+        let mut plays: Vec<_> = (0..5).map(|number| dealt(&table, number)).collect();
+        let mut shown = reset(&batch);
+        let bytes = shown.oracle.len() / 5;
+        let mut ended = [false; 5];
+        for salt in 0.. {
+            let actions = choices(&shown, 0, salt);
+            for (at, play) in plays.iter_mut().enumerate().filter(|(at, _)| !ended[*at]) {
+                let seat = play.pending().lowest();
+                let expected = seat.map_or(vec![0; bytes], |first| views(&table, &**play, first));
+                assert_eq!(
+                    row(&shown.oracle, at, bytes),
+                    expected,
+                    "{game}, {seats} seats, environment {at}"
+                );
+                match seat {
+                    Some(seat) => play.apply(seat, actions[at].into()).expect("it is legal"),
+                    None => ended[at] = true,
+                }
+            }
+            if ended == [true; 5] {
+                break;
+            }
+            shown = step(&batch, actions).expect("legal");
+        }
+    }
+}
+
+#[test]
+fn who_does_not_ask_for_it_gets_what_others_get_but_for_it() {
+    for (game, seats, table) in tables() {
+        let seeing = all_seeing(seats.into());
+        let blind = Plan { columns: Columns { oracle: false, ..seeing.columns }, ..seeing.clone() };
+        let [seeing, blind] = [seeing, blind].map(|plan| open(&table, &plan, 20, 0, 2));
+        let (mut with, mut without) = (reset(&seeing), reset(&blind));
+        for salt in 0..60 {
+            assert!(with.oracle.len() == 20 * usize::from(seats) * table.rules.info().layout.bytes());
+            assert_eq!(without, Step { oracle: Bytes::new(), ..with.clone() }, "{game}, {seats} seats");
+            let actions = choices(&with, 0, salt);
+            with = step(&seeing, actions.clone()).expect("legal");
+            without = step(&blind, actions).expect("legal");
+        }
+    }
+}
+
+#[test]
+fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
+    for (game, seats, table) in tables() {
+        let batch = open(&table, &all_seeing(seats.into()), 20, 0, 2);
+        let (mut rng, mut differed) = (RngStream::new(seats.into(), RESAMPLE_STREAM), 0);
+        let mut now = reset(&batch);
+        for salt in 0..60 {
+            let expected = shown(&batch);
+            let truth = wait(determinize(&batch, &mut rng));
+            let told = shown(&batch);
+            wait(put_back(&batch, truth));
+            differed += u32::from(told.oracle != expected.oracle);
+            let told = Step { oracle: expected.oracle.clone(), sequence: expected.sequence, ..told };
+            assert_eq!(told, expected, "{game}, {seats} seats");
+            now = step(&batch, choices(&now, 0, salt)).expect("legal");
+        }
+        assert!(differed > 30, "{game}: the views of others hardly differ");
+    }
+}
+
+/// Plays two positions on in the same way, with the same chance; both must show every seat the same to the end.
+fn go_on_alike(table: &Table, mut one: Box<dyn Play>, mut other: Box<dyn Play>, rng: &mut RngStream) {
+    let name = table.rules.info().id;
+    loop {
+        assert_eq!(
+            views(table, &*one, Seat::FIRST),
+            views(table, &*other, Seat::FIRST),
+            "{name} at {}",
+            one.ply()
+        );
+        assert_eq!(one.pending(), other.pending());
+        let Some(seat) = one.pending().lowest() else { return assert_eq!(one.outcome(), other.outcome()) };
+        let mut legal = one.legal(seat);
+        assert_eq!(legal, other.legal(seat), "{name} at {}", one.ply());
+        let action = rng.draw(&mut legal);
+        one.apply(seat, action.into()).expect("it is legal");
+        other.apply(seat, action.into()).expect("it is legal");
+    }
+}
+
+/// A state holds nothing that nobody knows, so what no seat is shown follows from what all are shown.
+#[test]
+fn positions_that_look_the_same_to_all_seats_go_on_alike() {
+    for (game, seats, table) in tables() {
+        let mut rng = RngStream::new(seats.into(), RESAMPLE_STREAM);
+        let mut alike = 0;
+        for number in 0..12 {
+            let mut play = dealt(&table, number);
+            while let Some(seat) = play.pending().lowest() {
+                for viewer in Seat::all(seats) {
+                    let other = play.determinized(viewer, &mut rng);
+                    let looks = |play: &dyn Play| views(&table, play, seat);
+                    if other.digest() != play.digest() && looks(&*other) == looks(&*play) {
+                        alike += 1;
+                        go_on_alike(&table, play.copy(), other, &mut rng);
+                    }
+                }
+                let action = rng.draw(&mut play.legal(seat));
+                play.apply(seat, action.into()).expect("it is legal");
+            }
+            assert_eq!(play.pending(), SeatSet::EMPTY);
+        }
+        println!("{game}, {seats} seats: {alike}");
+    }
+}
