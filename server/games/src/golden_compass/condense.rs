@@ -101,8 +101,8 @@ impl GoldenCompass {
         state.trace = shorter.expect("what is held and one set are short");
     }
 
-    /// A history that leads to where `old` events led, and goes on with `kept` ones; none if it does not fit. It says
-    /// which cards taken are known to be where they are, or not.
+    /// A history that leads to where `old` events led, and goes on with `kept` ones; none if it leaves no room for another
+    /// event. It says which cards taken are known to be where they are, or not.
     fn from(&self, state: &State, old: &[Entry], kept: &[Entry], is_known: bool) -> Option<Trace> {
         let mut board = Board::empty();
         for entry in old {
@@ -122,7 +122,7 @@ impl GoldenCompass {
         }
         let mut kept = at_once.into_iter().rev().chain(kept);
         kept.try_for_each(|entry| trace.try_push(entry.actor, entry.event))?;
-        Some(trace)
+        (!trace.is_full()).then_some(trace)
     }
 
     /// A history that leads to this board; none if it does not fit. What these memories are sure was taken, it says

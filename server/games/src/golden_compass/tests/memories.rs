@@ -1,10 +1,13 @@
 //! What a memory excludes has not happened.
 
-use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat, testkit};
+use std::sync::Arc;
+
+use boardwire_kernel::{Episode, RESAMPLE_STREAM, RngStream, Seat, testkit};
 
 use super::super::catalogue::CardId;
 use super::super::catalogue::limits::KNOWN;
 use super::super::memory::{Memory, SEEN};
+use super::super::trace::Event;
 use super::super::{GoldenCompass, State};
 
 /// Whether the memory allows the hand an opponent holds: its cards fit its hand places, oldest first.
@@ -99,6 +102,28 @@ fn a_shorter_history_leads_to_the_same_position() {
             });
         }
         assert!(shorter > sum / 3, "{shorter} of {sum} are shorter");
+    }
+}
+
+#[test]
+fn a_shorter_history_has_room_for_what_happens_next() {
+    // GC-13.2: a card goes to and fro after the only return, before which there is little to be forgotten.
+    let game = testkit::table::<GoldenCompass>(3, &[]);
+    let (first, second, card) = (Seat::FIRST, Seat::new(1), CardId::new(1));
+    for asked in 0..12 {
+        let mut state = *Episode::seeded(Arc::clone(&game), 1).state();
+        state.trace.push(first, Event::Return);
+        (0..asked).for_each(|_| state.trace.push(first, Event::Asked));
+        state.trace.push(first, Event::Draw(card));
+        let (mut thief, mut victim) = (second, first);
+        while !state.trace.is_full() {
+            state.trace.push(thief, Event::Steal { victim, card });
+            (thief, victim) = (victim, thief);
+        }
+        let last = state.trace.events().last();
+        game.condense(&mut state);
+        assert!(!state.trace.is_full(), "{asked} events before");
+        assert_eq!(state.trace.events().last().map(|entry| entry.event), last.map(|entry| entry.event));
     }
 }
 
