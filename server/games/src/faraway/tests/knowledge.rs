@@ -295,7 +295,10 @@ fn a_history_is_found_from_what_a_seat_knows() {
                     let own = deals.fold(0, |own, deal| own | deal.bit);
                     let known = game.paths(state).map(|path| Known::of(path, own));
                     tried += 1;
-                    assert!(game.some_paths(state, own, &known, &mut rng).is_some(), "{seats} seats, seed {seed}");
+                    assert!(
+                        game.some_paths(state, own, &known, &mut rng).is_some(),
+                        "{seats} seats, seed {seed}"
+                    );
                 }
             });
         }
