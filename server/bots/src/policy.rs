@@ -88,8 +88,8 @@ impl ByPolicy {
 pub(crate) enum Asked {
     /// There was nothing to ask.
     Only(u8),
-    /// The question, and what to make of the answer.
-    Question { question: Box<dyn Question>, legal: ActionSet, pick: Pick },
+    /// The question, what to make of the answer, and the answer.
+    Question { question: Box<dyn Question>, legal: ActionSet, pick: Pick, answer: Option<Preference> },
 }
 
 impl Asked {
@@ -100,20 +100,32 @@ impl Asked {
             return Self::Only(only);
         }
         let question = Arc::clone(&by.policy).ask(knowledge.view(), legal);
-        Self::Question { question, legal, pick: by.pick }
+        Self::Question { question, legal, pick: by.pick, answer: None }
     }
 
     /// The choice, once the answer has come.
     pub(crate) fn advance(&mut self, rng: &mut RngStream) -> Result<Option<u8>, String> {
-        let (question, legal, pick) = match self {
+        let (question, legal, pick, answer) = match self {
             Self::Only(action) => return Ok(Some(*action)),
-            Self::Question { question, legal, pick } => (question, *legal, *pick),
+            Self::Question { question, legal, pick, answer } => (question, *legal, *pick, answer),
         };
         let Some(preference) = question.advance()? else { return Ok(None) };
-        Ok(Some(match pick {
+        let action = match pick {
             Pick::Best => preference.best,
             Pick::Sampled => sample(&preference.weights, legal, rng),
-        }))
+        };
+        *answer = Some(preference);
+        Ok(Some(action))
+    }
+
+    /// How likely the policy is to choose each action, once it has answered; in proportion.
+    pub(crate) fn weights(&self) -> Vec<(u8, u32)> {
+        match self {
+            Self::Question { legal, answer: Some(answer), .. } => {
+                legal.iter().zip(answer.weights.iter().copied()).collect()
+            }
+            Self::Only(_) | Self::Question { answer: None, .. } => Vec::new(),
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Search<G: Estimate> {
     prior: Greedy<G>,
     /// The actions still considered, from the best so far to the worst; greedy's order among equals.
     arms: Vec<Arm>,
+    /// Those that were dropped.
+    dropped: Vec<Arm>,
     /// Rounds that are still to come, this one included.
     rounds: u32,
     /// Worlds that this round still looks at, the present one included.
@@ -34,7 +36,9 @@ pub(crate) struct Search<G: Estimate> {
 #[derive(Debug)]
 struct Arm {
     action: u8,
-    /// What its playouts were worth, summed.
+    /// How many playouts it was given.
+    visits: u32,
+    /// What they were worth, summed.
     worth: i64,
 }
 
@@ -45,6 +49,7 @@ impl<G: Estimate> Search<G> {
             playouts,
             prior: Greedy::new(DEFAULT_WORLDS),
             arms: Vec::new(),
+            dropped: Vec::new(),
             rounds: 0,
             worlds: 0,
             world: None,
@@ -62,16 +67,23 @@ impl<G: Estimate> Search<G> {
         let (world, seeds) = *self.world.get_or_insert_with(|| (knowledge.world(rng), Seeds::draw(rng)));
         let arm = &mut self.arms[self.at];
         let worth = self.playout.worth(knowledge.game(), world, knowledge.seat(), arm.action, seeds);
+        arm.visits += 1;
         arm.worth += i64::from(worth);
         self.at += 1;
         if self.at == self.arms.len() { self.end_world() } else { None }
+    }
+
+    /// How many playouts each action was given that was given any.
+    pub(crate) fn visits(&self) -> impl Iterator<Item = (u8, u32)> {
+        let arms = self.arms.iter().chain(&self.dropped);
+        arms.filter(|arm| arm.visits > 0).map(|arm| (arm.action, arm.visits))
     }
 
     /// Takes up the actions that greedy likes best, as many as there are playouts for.
     fn begin(&mut self, liked: u8) -> Option<u8> {
         let ranked = self.prior.ranking();
         let most = usize::try_from(self.playouts / LEAST).unwrap_or(usize::MAX).max(2);
-        self.arms = ranked.take(most).map(|action| Arm { action, worth: 0 }).collect();
+        self.arms = ranked.take(most).map(|action| Arm { action, visits: 0, worth: 0 }).collect();
         if self.arms.len() < 2 {
             return Some(liked);
         }
@@ -100,7 +112,7 @@ impl<G: Estimate> Search<G> {
         if self.rounds == 0 {
             return self.arms.first().map(|arm| arm.action);
         }
-        self.arms.truncate(self.arms.len().div_ceil(2));
+        self.dropped.extend(self.arms.drain(self.arms.len().div_ceil(2)..));
         self.begin_round();
         None
     }

@@ -73,6 +73,23 @@ impl<G: Estimate> Thought<G> {
         }
     }
 
+    /// Whether a policy has been asked, so that it pays to let others ask before going on.
+    #[must_use]
+    pub fn has_asked(&self) -> bool {
+        matches!(self.method, Method::Policy(Asked::Question { .. }))
+    }
+
+    /// What speaks for each action once one has been chosen, in proportion: the playouts that `mc` has given it, or how
+    /// likely the policy is to choose it. Actions that are left out have nothing; where nothing was weighed, all are.
+    #[must_use]
+    pub fn weights(&self) -> Vec<(u8, u32)> {
+        match &self.method {
+            Method::Random | Method::Greedy(_) => Vec::new(),
+            Method::Search(search) => search.visits().collect(),
+            Method::Policy(asked) => asked.weights(),
+        }
+    }
+
     /// Thinks to the end.
     ///
     /// # Errors
@@ -114,7 +131,7 @@ impl<G: Estimate> Round<G> {
     /// Whether a policy has been asked, so that it pays to let others ask before going on.
     #[must_use]
     pub fn has_asked(&self) -> bool {
-        self.thinking.iter().any(|thought| matches!(thought.method, Method::Policy(Asked::Question { .. })))
+        self.thinking.iter().any(Thought::has_asked)
     }
 
     /// Thinks for about as long as one world takes; whether all have chosen.

@@ -15,6 +15,8 @@ pub const BOT_STREAM: u64 = 1 << 32;
 pub const RESAMPLE_STREAM: u64 = 2 << 32;
 /// The stream from which a substitute for an illegal action is drawn.
 pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
+/// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
+pub const ADVICE_STREAM: u64 = 5 << 32;
 
 /// The 256-bit key that all randomness of an episode follows from.
 ///

@@ -6,6 +6,7 @@
 //! other without keeping a thread. Everything a step needs is checked before any environment is touched, and
 //! a caller that goes away while bots think leaves all environments as they were.
 
+mod advice;
 mod block;
 mod columns;
 mod environment;
@@ -13,6 +14,7 @@ mod ledger;
 mod plan;
 mod select;
 mod snapshot;
+mod todo;
 mod work;
 
 use std::ops::Range;
@@ -26,17 +28,17 @@ pub use block::Block;
 pub(crate) use block::Environments;
 pub(crate) use columns::NOBODY;
 pub use columns::{Step, row_bytes};
-pub use plan::{Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
+pub use plan::{Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::error::ServiceError;
 use crate::play::Insight;
 use crate::pool::{Owner, Pool};
 use crate::tables::Table;
-use block::Todo;
 use columns::{Buffers, Widths};
 use ledger::{Asked, Ledger, Numbered};
 use snapshot::Saved;
+use todo::Todo;
 use work::{Effort, Piece, Taken};
 
 /// What a message has beside its columns, at most.
@@ -112,8 +114,8 @@ impl Batch {
     fn undealt(id: String, table: Arc<Table>, opening: Opening, pool: &Pool) -> Self {
         let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
-        let widths = Widths::of(info, plan.columns);
-        let whole = plan.has_quick_bots() || plan.asks_policies();
+        let widths = Widths::of(info, &plan);
+        let whole = plan.is_quick() || plan.asks_policies();
         let per_block = if whole { BLOCK } else { THINKING_BLOCK };
         let piece = |first: usize| {
             let count = per_block.min(opening.environments - first);
@@ -357,7 +359,7 @@ impl Batch {
     /// Takes the blocks of these environments, once no other call has any of them.
     async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, ServiceError> {
         let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
-        let effort = if !self.plan.has_quick_bots() || range.len() > TOGETHER {
+        let effort = if !self.plan.is_quick() || range.len() > TOGETHER {
             Effort::Apart
         } else if range.len() > ALONE {
             Effort::Together

@@ -194,20 +194,32 @@ class BatchColumns(google.protobuf.message.Message):
     SCORES_FIELD_NUMBER: builtins.int
     FINAL_VIEWS_FIELD_NUMBER: builtins.int
     EPISODES_FIELD_NUMBER: builtins.int
+    ORACLE_FIELD_NUMBER: builtins.int
+    ADVICE_FIELD_NUMBER: builtins.int
+    ADVICE_SHARES_FIELD_NUMBER: builtins.int
     scores: builtins.bool
     """`scores` and `ranks` of the episodes that ended."""
     final_views: builtins.bool
     """`final_view` of the episodes that ended."""
     episodes: builtins.bool
     """`episode` of every environment."""
+    oracle: builtins.bool
+    """`oracle` of every environment: for critics in training, which may see more than the seats that act."""
+    advice: builtins.str
+    """`advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty."""
+    advice_shares: builtins.bool
+    """`advice_shares` of the same bot."""
     def __init__(
         self,
         *,
         scores: builtins.bool = ...,
         final_views: builtins.bool = ...,
         episodes: builtins.bool = ...,
+        oracle: builtins.bool = ...,
+        advice: builtins.str = ...,
+        advice_shares: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["episodes", b"episodes", "final_views", b"final_views", "scores", b"scores"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "episodes", b"episodes", "final_views", b"final_views", "oracle", b"oracle", "scores", b"scores"]) -> None: ...
 
 global___BatchColumns = BatchColumns
 
@@ -231,7 +243,10 @@ class BatchStep(google.protobuf.message.Message):
     SCORES_FIELD_NUMBER: builtins.int
     RANKS_FIELD_NUMBER: builtins.int
     FINAL_VIEW_FIELD_NUMBER: builtins.int
+    ADVICE_FIELD_NUMBER: builtins.int
+    ORACLE_FIELD_NUMBER: builtins.int
     VIEW_FIELD_NUMBER: builtins.int
+    ADVICE_SHARES_FIELD_NUMBER: builtins.int
     first: builtins.int
     """The environment of the first row."""
     sequence: builtins.int
@@ -260,8 +275,20 @@ class BatchStep(google.protobuf.message.Message):
     """uint8[k, learners, view_bytes]: what the learner seats, ascending, saw at their ends; zero where a line-up has
     fewer; on request.
     """
+    advice: builtins.bytes
+    """uint8[n]: the action that the bot of `BatchColumns.advice` would choose in the place of the row's seat, from what that
+    seat knows; 255 when over; on request.
+    """
+    oracle: builtins.bytes
+    """uint8[n, seats, view_bytes]: what every seat may know, from the row's seat on clockwise, each laid out as `view`; all
+    zero when over; on request. Together they tell the position: what is in none of them is in no seat's hands.
+    """
     view: builtins.bytes
     """uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest learner seat may know."""
+    advice_shares: builtins.bytes
+    """float32[n, actions]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
+    a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
+    """
     def __init__(
         self,
         *,
@@ -277,8 +304,11 @@ class BatchStep(google.protobuf.message.Message):
         scores: builtins.bytes = ...,
         ranks: builtins.bytes = ...,
         final_view: builtins.bytes = ...,
+        advice: builtins.bytes = ...,
+        oracle: builtins.bytes = ...,
         view: builtins.bytes = ...,
+        advice_shares: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "oracle", b"oracle", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
 
 global___BatchStep = BatchStep

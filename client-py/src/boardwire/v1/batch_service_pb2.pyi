@@ -4,7 +4,7 @@ isort:skip_file
 Thousands of environments a call, for training: one trusted owner, every learner seat in its hands.
 
 The owner proves itself by `authorization: Bearer TOKEN` in the call's metadata. Views are still what the
-deciding seat may know; but the owner knows the seed, and snapshots hold everything.
+deciding seat may know; but the owner knows the seed, snapshots hold everything, and so does `oracle` on request.
 """
 
 import boardwire.v1.batch_pb2

@@ -364,7 +364,7 @@ pub struct LineUp {
     pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Columns that are sent on request only.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchColumns {
     /// `scores` and `ranks` of the episodes that ended.
     #[prost(bool, tag = "1")]
@@ -375,6 +375,15 @@ pub struct BatchColumns {
     /// `episode` of every environment.
     #[prost(bool, tag = "3")]
     pub episodes: bool,
+    /// `oracle` of every environment: for critics in training, which may see more than the seats that act.
+    #[prost(bool, tag = "4")]
+    pub oracle: bool,
+    /// `advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty.
+    #[prost(string, tag = "5")]
+    pub advice: ::prost::alloc::string::String,
+    /// `advice_shares` of the same bot.
+    #[prost(bool, tag = "6")]
+    pub advice_shares: bool,
 }
 /// The decisions that a run of environments shows: one row an environment, packed column by column, numbers
 /// low byte first. n is the number of rows, k that of the episodes that ended in this step.
@@ -418,9 +427,21 @@ pub struct BatchStep {
     /// fewer; on request.
     #[prost(bytes = "bytes", tag = "12")]
     pub final_view: ::prost::bytes::Bytes,
+    /// uint8\[n\]: the action that the bot of `BatchColumns.advice` would choose in the place of the row's seat, from what that
+    /// seat knows; 255 when over; on request.
+    #[prost(bytes = "bytes", tag = "13")]
+    pub advice: ::prost::bytes::Bytes,
+    /// uint8\[n, seats, view_bytes\]: what every seat may know, from the row's seat on clockwise, each laid out as `view`; all
+    /// zero when over; on request. Together they tell the position: what is in none of them is in no seat's hands.
+    #[prost(bytes = "bytes", tag = "14")]
+    pub oracle: ::prost::bytes::Bytes,
     /// uint8\[n, view_bytes\]: what the row's seat may know; when over, what the lowest learner seat may know.
     #[prost(bytes = "bytes", tag = "15")]
     pub view: ::prost::bytes::Bytes,
+    /// float32\[n, actions\]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
+    /// a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
+    #[prost(bytes = "bytes", tag = "16")]
+    pub advice_shares: ::prost::bytes::Bytes,
 }
 /// What becomes of an environment whose episode has ended, as in Gymnasium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

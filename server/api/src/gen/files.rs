@@ -70,6 +70,12 @@ message BatchColumns {
   bool final_views = 2;
   // `episode` of every environment.
   bool episodes = 3;
+  // `oracle` of every environment: for critics in training, which may see more than the seats that act.
+  bool oracle = 4;
+  // `advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty.
+  string advice = 5;
+  // `advice_shares` of the same bot.
+  bool advice_shares = 6;
 }
 
 // The decisions that a run of environments shows: one row an environment, packed column by column, numbers
@@ -101,8 +107,17 @@ message BatchStep {
   // uint8[k, learners, view_bytes]: what the learner seats, ascending, saw at their ends; zero where a line-up has
   // fewer; on request.
   bytes final_view = 12;
+  // uint8[n]: the action that the bot of `BatchColumns.advice` would choose in the place of the row's seat, from what that
+  // seat knows; 255 when over; on request.
+  bytes advice = 13;
+  // uint8[n, seats, view_bytes]: what every seat may know, from the row's seat on clockwise, each laid out as `view`; all
+  // zero when over; on request. Together they tell the position: what is in none of them is in no seat's hands.
+  bytes oracle = 14;
   // uint8[n, view_bytes]: what the row's seat may know; when over, what the lowest learner seat may know.
   bytes view = 15;
+  // float32[n, actions]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
+  // a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
+  bytes advice_shares = 16;
 }
 
 // What becomes of an environment whose episode has ended, as in Gymnasium.
@@ -123,7 +138,7 @@ enum AutoresetMode {
 ("boardwire/v1/batch_service.proto", r#"// Thousands of environments a call, for training: one trusted owner, every learner seat in its hands.
 //
 // The owner proves itself by `authorization: Bearer TOKEN` in the call's metadata. Views are still what the
-// deciding seat may know; but the owner knows the seed, and snapshots hold everything.
+// deciding seat may know; but the owner knows the seed, snapshots hold everything, and so does `oracle` on request.
 
 syntax = "proto3";
 

@@ -5,69 +5,16 @@ use std::sync::Arc;
 
 use boardwire_bots::BotFault;
 use boardwire_kernel::{Estimate, Seat};
-use bytes::Bytes;
 
+use super::advice::Advice;
 use super::columns::{Column, Ends, NOBODY, Rows};
 use super::environment::{Due, End, Environment};
 use super::snapshot::Saved;
+use super::todo::{Output, Span, Stage, Todo};
 use super::{Autoreset, Begin, Plan, flag};
 use crate::play::Insight;
 use crate::pool::Slice;
 use crate::reward::forfeit_ranks;
-
-/// What a call does to its environments. All actions have been checked.
-#[derive(Debug)]
-pub enum Todo {
-    /// Deals the first episodes; shows nothing.
-    Open,
-    /// Makes a decision in each environment, from the first of the call on.
-    Step(Bytes),
-    /// Begins the episodes that are named, by environment of the batch.
-    Reset(Vec<Option<Begin>>),
-    /// Puts saved environments, which have been checked, in the places of some, by environment of the batch.
-    Load(Vec<Option<Saved>>),
-}
-
-/// Which environments of a block a call is about.
-#[derive(Debug, Clone, Copy)]
-pub struct Span {
-    /// The place of the first in the block.
-    pub(super) from: usize,
-    /// How many there are.
-    pub(super) rows: usize,
-    /// The number of the first in the batch.
-    pub(super) environment: usize,
-    /// The same, counted from the first environment of the call.
-    pub(super) row: usize,
-}
-
-/// What a call writes for a block, and how far it has come between two slices.
-#[derive(Debug)]
-pub struct Output {
-    pub(super) rows: Rows,
-    pub(super) ends: Ends,
-    /// Rows that are done.
-    done: usize,
-    /// What has been done with the rows that come next.
-    stage: Stage,
-}
-
-impl Output {
-    pub(super) fn new(rows: Rows) -> Self {
-        Self { rows, ends: Ends::default(), done: 0, stage: Stage::New }
-    }
-}
-
-/// What has been done with rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Nothing.
-    New,
-    /// Their decisions have been made, or episodes begun: bots play.
-    Playing,
-    /// Next episodes have begun in the same step: bots play.
-    Restarted,
-}
 
 /// A run of neighbouring environments, whichever the game. Places count from the block's first.
 pub trait Block: Send {
@@ -110,12 +57,16 @@ pub(crate) struct Environments<G: Estimate> {
     all: Vec<Environment<G>>,
     /// Apart from the environments, so that checking a step's actions reads little memory.
     dues: Vec<Due>,
+    /// The advice for each of them; empty without an adviser.
+    advice: Vec<Advice<G>>,
 }
 
 impl<G: Estimate> Environments<G> {
     /// Room for `count` environments, numbered from `first`, that are still to be opened.
     pub(crate) fn new(game: Arc<G>, plan: Arc<Plan>, seed: u64, first: u64, count: usize) -> Self {
-        Self { game, plan, seed, first, all: Vec::new(), dues: vec![Due::OVER; count] }
+        let advised = if plan.adviser.is_some() { count } else { 0 };
+        let advice = std::iter::repeat_with(|| Advice::Unasked).take(advised).collect();
+        Self { game, plan, seed, first, all: Vec::new(), dues: vec![Due::OVER; count], advice }
     }
 
     /// Writes rewards and results of the episode that has just ended; gives its flags.
@@ -167,6 +118,9 @@ impl<G: Estimate> Environments<G> {
         due.legal.write_bits(rows.cell(Column::Mask, row));
         let shown = due.seat.unwrap_or_else(|| environment.line_up(&self.plan).first_learner);
         environment.view(shown, rows.cell(Column::View, row));
+        if let Some(advice) = self.advice.get(at) {
+            advice.show(row, rows);
+        }
         if self.plan.columns.oracle {
             self.show_all(at, rows.cell(Column::Oracle, row));
         }
@@ -184,6 +138,11 @@ impl<G: Estimate> Environments<G> {
     /// Begins what is to be done in a row; whether another action is played for the one given.
     fn begin(&mut self, todo: &Todo, span: Span, row: usize) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
+        if let Some(advice) = self.advice.get_mut(at)
+            && todo.changes(span.environment + row)
+        {
+            *advice = Advice::Unasked;
+        }
         match todo {
             Todo::Open => {
                 let number = self.first.wrapping_add(at as u64);
@@ -234,18 +193,22 @@ impl<G: Estimate> Environments<G> {
             if !self.settle(places.clone(), slice)? {
                 return Ok(false);
             }
-            if let Todo::Step(_) = todo
-                && self.report(span, rows.clone(), out)
-            {
-                out.stage = Stage::Restarted;
-            }
+            let restarted = matches!(todo, Todo::Step(_)) && self.report(span, rows.clone(), out);
+            out.stage = if restarted { Stage::Restarted } else { Stage::Played };
         }
-        if out.stage == Stage::Restarted && !self.settle(places, slice)? {
+        if out.stage == Stage::Restarted {
+            if !self.settle(places.clone(), slice)? {
+                return Ok(false);
+            }
+            out.stage = Stage::Played;
+        }
+        if matches!(todo, Todo::Open) {
+            return Ok(true);
+        }
+        if !self.advise(places, slice)? {
             return Ok(false);
         }
-        if !matches!(todo, Todo::Open) {
-            rows.for_each(|row| self.show(todo, span, row, out));
-        }
+        rows.for_each(|row| self.show(todo, span, row, out));
         Ok(true)
     }
 
@@ -283,19 +246,43 @@ impl<G: Estimate> Environments<G> {
 
     /// Lets bots play in some environments; whether they have.
     fn settle(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
-        loop {
-            let mut all = true;
-            for at in places.clone() {
-                match self.all[at].settle(&self.plan, slice)? {
-                    Some(due) => self.dues[at] = due,
-                    None if slice.is_over() => return Ok(false),
-                    // Policies have been asked: the others ask before anybody waits for an answer.
-                    None => all = false,
-                }
+        each(places, slice, |at| {
+            let due = self.all[at].settle(&self.plan, slice)?;
+            self.dues[at] = due.unwrap_or(self.dues[at]);
+            Ok(due.is_some())
+        })
+    }
+
+    /// Lets the adviser think about the decisions of some environments; whether it has.
+    fn advise(&mut self, places: Range<usize>, slice: &Slice) -> Result<bool, BotFault> {
+        let Some(adviser) = &self.plan.adviser else { return Ok(true) };
+        each(places, slice, |at| match self.dues[at].seat {
+            Some(seat) => self.advice[at].advance(adviser, &self.all[at], seat, slice),
+            None => Ok(true),
+        })
+    }
+}
+
+/// Goes on with each of some places until all are done or the slice is over; whether all are done.
+fn each(
+    places: Range<usize>,
+    slice: &Slice,
+    mut go_on: impl FnMut(usize) -> Result<bool, BotFault>,
+) -> Result<bool, BotFault> {
+    loop {
+        let mut all = true;
+        for at in places.clone() {
+            if go_on(at)? {
+                continue;
             }
-            if all {
-                return Ok(true);
+            if slice.is_over() {
+                return Ok(false);
             }
+            // Policies have been asked: the others ask before anybody waits for an answer.
+            all = false;
+        }
+        if all {
+            return Ok(true);
         }
     }
 }
@@ -325,9 +312,15 @@ impl<G: Estimate> Block for Environments<G> {
     }
 
     fn copy(&self) -> Box<dyn Block> {
-        let all = self.all.iter().map(Environment::copy).collect();
-        let (game, plan) = (Arc::clone(&self.game), Arc::clone(&self.plan));
-        Box::new(Self { game, plan, seed: self.seed, first: self.first, all, dues: self.dues.clone() })
+        Box::new(Self {
+            game: Arc::clone(&self.game),
+            plan: Arc::clone(&self.plan),
+            seed: self.seed,
+            first: self.first,
+            all: self.all.iter().map(Environment::copy).collect(),
+            dues: self.dues.clone(),
+            advice: self.advice.iter().map(Advice::copy).collect(),
+        })
     }
 
     fn insight(&self, at: usize) -> Option<Box<dyn Insight>> {
@@ -349,6 +342,7 @@ impl<G: Estimate> Block for Environments<G> {
                 environment.determinize(seat, rng);
             }
         }
+        self.advice.iter_mut().for_each(|advice| *advice = Advice::Unasked);
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use boardwire_kernel::GameInfo;
 use bytes::{Bytes, BytesMut};
 
-use super::{Columns, Plan};
+use super::Plan;
 
-/// The seat of a row that shows no decision.
+/// The seat of a row that shows no decision, and the advice for it.
 pub(crate) const NOBODY: u8 = 255;
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
@@ -21,6 +21,8 @@ pub(super) enum Column {
     Reward,
     Mask,
     Episode,
+    Advice,
+    Shares,
     Oracle,
     View,
 }
@@ -33,9 +35,11 @@ const COLUMNS: usize = Column::View as usize + 1;
 pub(super) struct Widths([usize; COLUMNS]);
 
 impl Widths {
-    /// Those of a table.
-    pub(super) fn of(info: &GameInfo, columns: Columns) -> Self {
+    /// Those of a plan at a table.
+    pub(super) fn of(info: &GameInfo, plan: &Plan) -> Self {
         let (seats, view) = (usize::from(info.seats), info.layout.bytes());
+        let has_shares = plan.adviser.as_ref().is_some_and(|adviser| adviser.shares);
+        let wanted = |is_wanted: bool, bytes: usize| if is_wanted { bytes } else { 0 };
         let mut widths = [0; COLUMNS];
         for (column, bytes) in [
             (Column::Seat, 1),
@@ -43,8 +47,10 @@ impl Widths {
             (Column::Ply, 4),
             (Column::Reward, 4 * seats),
             (Column::Mask, info.actions.mask_bytes()),
-            (Column::Episode, if columns.episodes { 4 } else { 0 }),
-            (Column::Oracle, if columns.oracle { seats * view } else { 0 }),
+            (Column::Episode, wanted(plan.columns.episodes, 4)),
+            (Column::Advice, wanted(plan.adviser.is_some(), 1)),
+            (Column::Shares, wanted(has_shares, 4 * info.actions.count())),
+            (Column::Oracle, wanted(plan.columns.oracle, seats * view)),
             (Column::View, view),
         ] {
             widths[column as usize] = bytes;
@@ -64,7 +70,7 @@ pub fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     let seats = usize::from(info.seats);
     let scores = if plan.columns.scores { 5 * seats } else { 0 };
     let views = if plan.columns.final_views { plan.learners() * info.layout.bytes() } else { 0 };
-    Widths::of(info, plan.columns).row() + 4 + scores + views
+    Widths::of(info, plan).row() + 4 + scores + views
 }
 
 /// A run of rows to be written: its part of every column, which any thread may write.
@@ -153,6 +159,8 @@ pub struct Step {
     pub scores: Bytes,
     pub ranks: Bytes,
     pub final_view: Bytes,
+    pub advice: Bytes,
+    pub advice_shares: Bytes,
     pub oracle: Bytes,
     pub view: Bytes,
 }
@@ -181,7 +189,9 @@ impl Buffers {
         let Rows { widths, columns } = rows;
         let count = columns[Column::Seat as usize].len();
         let mut buffer = BytesMut::new();
-        columns.into_iter().for_each(|column| buffer.unsplit(column));
+        for column in columns {
+            buffer.unsplit(column);
+        }
         let mut rest = buffer.freeze();
         let mut kept = self.lock();
         if kept.len() < KEPT && count > 0 {
@@ -203,6 +213,8 @@ impl Buffers {
             scores: ends.scores.into(),
             ranks: ends.ranks.into(),
             final_view: ends.views.into(),
+            advice: take(Column::Advice),
+            advice_shares: take(Column::Shares),
             oracle: take(Column::Oracle),
             view: take(Column::View),
         }

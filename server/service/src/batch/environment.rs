@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use boardwire_bots::{BotFault, Choice, Round};
+use boardwire_bots::{Bot, BotFault, Choice, Round, Thought};
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, Episode, Estimate, Knowledge, MAX_SEATS, Outcome, RngStream, SUBSTITUTE_STREAM,
-    Seat, SeatSet,
+    ADVICE_STREAM, ActionSet, BOT_STREAM, Episode, Estimate, Knowledge, MAX_SEATS, Outcome, RngStream,
+    SUBSTITUTE_STREAM, Seat, SeatSet,
 };
 
 use super::snapshot::Saved;
@@ -172,7 +172,7 @@ impl<G: Estimate> Environment<G> {
         let Some(((seat, bot), rng)) = due.next() else { return false };
         let legal = self.episode.game().legal(self.episode.state(), *seat);
         // Bots that look at nothing but their legal actions may go one after the other.
-        let blind = if plan.has_quick_bots() { bot.choose_blindly(legal, rng) } else { None };
+        let blind = if plan.has_quick_players() { bot.choose_blindly(legal, rng) } else { None };
         if let Some(action) = blind {
             self.play(*seat, action);
             return true;
@@ -236,6 +236,14 @@ impl<G: Estimate> Environment<G> {
 
     pub(super) fn knowledge(&self, seat: Seat) -> Knowledge<G> {
         self.episode.knowledge(seat)
+    }
+
+    /// A decision of `seat` by a bot that does not play, with randomness that depends on the episode, the seat and the ply.
+    pub(super) fn thought(&self, bot: &Bot, seat: Seat) -> Thought<G> {
+        let key = self.episode.chance().key().expect("no environment is scripted");
+        let words = u64::from(self.ply()) << 32;
+        let rng = RngStream::resume(key, ADVICE_STREAM + u64::from(seat.number()), words);
+        Thought::new(bot, self.knowledge(seat), rng)
     }
 
     /// Draws anew what `seat` cannot know.

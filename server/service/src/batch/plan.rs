@@ -33,6 +33,7 @@ pub enum Autoreset {
 
 /// Columns that are written on request only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each column is asked for by itself")]
 pub struct Columns {
     /// Scores and ranks of episodes that ended.
     pub scores: bool,
@@ -42,6 +43,15 @@ pub struct Columns {
     pub episodes: bool,
     /// What every seat sees.
     pub oracle: bool,
+}
+
+/// Who is asked what it would choose where the learner decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adviser {
+    /// The bot.
+    pub bot: Bot,
+    /// Whether it tells what speaks for each action.
+    pub shares: bool,
 }
 
 /// Who plays at the seats of an environment.
@@ -95,6 +105,8 @@ pub struct Plan {
     pub skip_forced: bool,
     /// The columns written on request.
     pub columns: Columns,
+    /// Who advises the learner, if anybody does.
+    pub adviser: Option<Adviser>,
 }
 
 impl Plan {
@@ -109,6 +121,7 @@ impl Plan {
             illegal_actions: IllegalActions::default(),
             skip_forced: false,
             columns: Columns::default(),
+            adviser: None,
         }
     }
 
@@ -128,9 +141,15 @@ impl Plan {
         self.line_ups.iter().map(|line_up| line_up.learners.len() as usize).max().unwrap_or(0)
     }
 
-    /// Whether no bot takes its time.
+    /// Whether no bot that plays takes its time.
     #[must_use]
-    pub fn has_quick_bots(&self) -> bool {
+    pub fn has_quick_players(&self) -> bool {
+        self.players().all(Bot::is_quick)
+    }
+
+    /// Whether no bot takes its time, neither who plays nor who advises.
+    #[must_use]
+    pub fn is_quick(&self) -> bool {
         self.bots().all(Bot::is_quick)
     }
 
@@ -141,6 +160,10 @@ impl Plan {
     }
 
     fn bots(&self) -> impl Iterator<Item = &Bot> {
+        self.players().chain(self.adviser.iter().map(|adviser| &adviser.bot))
+    }
+
+    fn players(&self) -> impl Iterator<Item = &Bot> {
         self.line_ups.iter().flat_map(|line_up| &line_up.bots).map(|(_, bot)| bot)
     }
 }

@@ -1,5 +1,6 @@
 //! What a batch promises, game by game of the registry where it does not matter which.
 
+mod advice;
 mod line_ups;
 mod modes;
 mod oracle;
@@ -97,8 +98,8 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
 /// All that a row says but for where it stands in the batch.
 fn row_digest(step: &Step, at: usize) -> Digest {
     let n = step.seat.len();
-    let Step { seat, flags, ply, reward, mask, episode, oracle, view, .. } = step;
-    let columns = [seat, flags, ply, reward, mask, episode, oracle, view];
+    let Step { seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view, .. } = step;
+    let columns = [seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view];
     let row: Vec<&[u8]> = columns.iter().map(|column| row(column, at, column.len() / n)).collect();
     Digest::of(&row)
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use boardwire_bots::BotFault;
 use tokio::sync::oneshot;
 
-use super::block::{Block, Output, Span, Todo};
+use super::block::Block;
 use super::columns::{Ends, Rows, Step};
 use super::ledger::Numbered;
 use super::snapshot::Saved;
+use super::todo::{Output, Span, Todo};
 use super::{Autoreset, Batch};
 use crate::arbiter::IllegalActions;
 use crate::error::ServiceError;
@@ -299,12 +300,12 @@ impl Run {
 
     /// Whether blocks are kept as they were before the call.
     fn can_be_undone(&self) -> bool {
-        !matches!(self.todo, Todo::Open) && !self.batch.plan.has_quick_bots()
+        !matches!(self.todo, Todo::Open) && !self.batch.plan.is_quick()
     }
 
     /// Whether a caller that has gone leaves nothing done.
     fn can_be_given_up(&self) -> bool {
-        matches!(self.todo, Todo::Open) || !self.batch.plan.has_quick_bots()
+        matches!(self.todo, Todo::Open) || !self.batch.plan.is_quick()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::ServiceError;
 
 pub(crate) fn batch(batch: &Batch) -> v1::Batch {
     let (opening, info) = (batch.opening(), batch.table().rules.info());
-    let plan = &opening.plan;
+    let (plan, adviser) = (&opening.plan, opening.plan.adviser.as_ref());
     v1::Batch {
         id: batch.id().to_owned(),
         game: info.id.to_owned(),
@@ -28,6 +28,8 @@ pub(crate) fn batch(batch: &Batch) -> v1::Batch {
             final_views: plan.columns.final_views,
             episodes: plan.columns.episodes,
             oracle: plan.columns.oracle,
+            advice: adviser.map_or_else(String::new, |adviser| adviser.bot.to_string()),
+            advice_shares: adviser.is_some_and(|adviser| adviser.shares),
         }),
         action_bytes: 1,
         view_bytes: count(info.layout.bytes()),
@@ -62,12 +64,14 @@ pub(crate) fn step(step: Step) -> v1::BatchStep {
         scores: step.scores,
         ranks: step.ranks,
         final_view: step.final_view,
+        advice: step.advice,
+        advice_shares: step.advice_shares,
         oracle: step.oracle,
         view: step.view,
     }
 }
 
-pub(crate) fn columns(given: Option<v1::BatchColumns>) -> Columns {
+pub(crate) fn columns(given: Option<&v1::BatchColumns>) -> Columns {
     given.map_or_else(Columns::default, |given| Columns {
         scores: given.scores,
         final_views: given.final_views,

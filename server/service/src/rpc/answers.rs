@@ -224,6 +224,8 @@ mod tests {
             scores: Bytes::new(),
             ranks: column(2),
             final_view: column(3),
+            advice: column(1),
+            advice_shares: Bytes::new(),
             oracle: column(248),
             view: column(124),
         }
@@ -260,6 +262,17 @@ mod tests {
             let expected = StepBatchResponse { step: Some(convert::step(step(rows))) };
             assert_eq!(messages, [expected.encode_to_vec()], "{rows} rows");
             assert_eq!(trailers["grpc-status"], "0");
+        }
+    }
+
+    /// The order of fields on the wire means nothing, and the views come last.
+    #[tokio::test]
+    async fn columns_with_higher_numbers_than_the_views_are_sent_before_them() {
+        for rows in [1, 5_000] {
+            let step = || Step { advice_shares: Bytes::from(vec![7; 400 * rows]), ..step(rows) };
+            let (messages, _) = sent(vec![Ok(Answer::Step(step(), None, None))]).await;
+            let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
+            assert_eq!(message.step, Some(convert::step(step())));
         }
     }
 

@@ -9,6 +9,7 @@ use boardwire_api::v1::{
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
 };
+use boardwire_bots::UnknownBot;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -17,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::answers::{self, Answer};
 use super::{caller, message_bytes, named, request_id, token};
 use crate::arbiter::Player;
-use crate::batch::{Batch, LineUp, Opening, Plan, Reset, Step};
+use crate::batch::{Adviser, Batch, LineUp, Opening, Plan, Reset, Step};
 use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
 use crate::edge::{Caller, Origin, Room};
@@ -165,10 +166,36 @@ fn plan(tables: &Tables, asked: &OpenBatchRequest) -> Result<(Arc<Table>, Plan),
         autoreset: convert::autoreset(asked.autoreset)?,
         illegal_actions: convert::illegal(asked.illegal_actions)?,
         skip_forced: asked.skip_forced,
-        columns: convert::columns(asked.columns),
+        columns: convert::columns(asked.columns.as_ref()),
+        adviser: adviser(tables, &table, asked.columns.as_ref())?,
         ..Plan::of(line_ups)
     };
     Ok((table, plan))
+}
+
+/// Who advises the learner of a new batch, if anybody is to.
+fn adviser(
+    tables: &Tables,
+    table: &Table,
+    columns: Option<&v1::BatchColumns>,
+) -> Result<Option<Adviser>, ServiceError> {
+    let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
+    if advice.is_empty() && *shares {
+        return Err(ServiceError::BadField {
+            field: "columns.advice_shares",
+            value: "true".to_owned(),
+            expected: "false unless `columns.advice` names a bot".to_owned(),
+        });
+    }
+    if advice.is_empty() {
+        return Ok(None);
+    }
+    let unknown = |UnknownBot { given: value, expected }| ServiceError::BadField {
+        field: "columns.advice",
+        value,
+        expected: format!("empty or a bot: {expected}"),
+    };
+    Ok(Some(Adviser { bot: tables.bot(table, advice).map_err(unknown)?, shares: *shares }))
 }
 
 /// Waits for room for the rows of `count` environments, all of them when it is 0.

@@ -312,7 +312,7 @@ async fn rows(client: &mut BatchServiceClient<Channel>, batch_id: &str, token: &
 async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_asked_for_it() {
     let (address, _, batches) = serve().await;
     let mut client = BatchServiceClient::connect(address).await.expect("it serves");
-    for (game, oracle) in Registry::IDS.into_iter().flat_map(|game| [(game, false), (game, true)]) {
+    for (game, oracle) in Registry::IDS.iter().flat_map(|&game| [(game, false), (game, true)]) {
         let players = ["learner", "random", "learner"].map(str::to_owned).to_vec();
         let columns = BatchColumns { oracle, ..BatchColumns::default() };
         let opening = OpenBatchRequest {

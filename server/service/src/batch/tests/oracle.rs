@@ -1,6 +1,6 @@
 //! What every seat sees, for critics: where it was asked for, and nowhere else.
 
-use boardwire_kernel::{RESAMPLE_STREAM, SeatSet, Viewer};
+use boardwire_kernel::{RESAMPLE_STREAM, Viewer};
 
 use super::*;
 use crate::play::Play;
@@ -12,8 +12,8 @@ fn all_seeing(seats: usize) -> Plan {
 }
 
 fn tables() -> impl Iterator<Item = (&'static str, u8, Arc<Table>)> {
-    let seats = |game| [2, 3].map(|seats| (game, seats, table(game, seats.into())));
-    Registry::IDS.into_iter().flat_map(seats)
+    let seats = |&game: &&'static str| [2, 3].map(|seats| (game, seats, table(game, seats.into())));
+    Registry::IDS.iter().flat_map(seats)
 }
 
 /// What the seats see, from `first` on.
@@ -41,7 +41,10 @@ fn a_row_has_the_views_of_all_seats_from_the_deciding_one_on() {
         let mut ended = [false; 5];
         for salt in 0.. {
             let actions = choices(&shown, 0, salt);
-            for (at, play) in plays.iter_mut().enumerate().filter(|(at, _)| !ended[*at]) {
+            for (at, play) in plays.iter_mut().enumerate() {
+                if ended[at] {
+                    continue;
+                }
                 let seat = play.pending().lowest();
                 let expected = seat.map_or(vec![0; bytes], |first| views(&table, &**play, first));
                 assert_eq!(
@@ -100,12 +103,12 @@ fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
 }
 
 /// Plays two positions on in the same way, with the same chance; both must show every seat the same to the end.
-fn go_on_alike(table: &Table, mut one: Box<dyn Play>, mut other: Box<dyn Play>, rng: &mut RngStream) {
+fn go_on_alike(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mut RngStream) {
     let name = table.rules.info().id;
     loop {
         assert_eq!(
-            views(table, &*one, Seat::FIRST),
-            views(table, &*other, Seat::FIRST),
+            views(table, one, Seat::FIRST),
+            views(table, other, Seat::FIRST),
             "{name} at {}",
             one.ply()
         );
@@ -120,27 +123,31 @@ fn go_on_alike(table: &Table, mut one: Box<dyn Play>, mut other: Box<dyn Play>, 
 }
 
 /// A state holds nothing that nobody knows, so what no seat is shown follows from what all are shown.
+///
+/// Nothing that one seat alone cannot know is ever found to differ here. That Rauha's view does not tell at two seats which of
+/// the cards passed on come back to whom is known to both.
 #[test]
 fn positions_that_look_the_same_to_all_seats_go_on_alike() {
-    for (game, seats, table) in tables() {
-        let mut rng = RngStream::new(seats.into(), RESAMPLE_STREAM);
-        let mut alike = 0;
+    let mut alike = 0;
+    for game in Registry::IDS {
+        let (table, mut rng) = (table(game, 2), RngStream::new(2, RESAMPLE_STREAM));
         for number in 0..12 {
             let mut play = dealt(&table, number);
             while let Some(seat) = play.pending().lowest() {
-                for viewer in Seat::all(seats) {
-                    let other = play.determinized(viewer, &mut rng);
+                for viewer in Seat::all(2) {
+                    let mut other = play.determinized(viewer, &mut rng);
                     let looks = |play: &dyn Play| views(&table, play, seat);
                     if other.digest() != play.digest() && looks(&*other) == looks(&*play) {
                         alike += 1;
-                        go_on_alike(&table, play.copy(), other, &mut rng);
+                        let mut one = play.copy();
+                        let one = Arc::get_mut(&mut one).expect("nobody else has the copy");
+                        go_on_alike(&table, one, &mut *other, &mut rng);
                     }
                 }
                 let action = rng.draw(&mut play.legal(seat));
                 play.apply(seat, action.into()).expect("it is legal");
             }
-            assert_eq!(play.pending(), SeatSet::EMPTY);
         }
-        println!("{game}, {seats} seats: {alike}");
     }
+    assert!(alike > 100, "{alike} positions look alike");
 }

@@ -8,7 +8,7 @@ use boardwire_policy::{Policies, testkit::Linear};
 use super::*;
 
 /// The table of a game, and a plan in which `policy:lion` plays by a network that `change` has changed.
-fn with_policy(
+pub(super) fn with_policy(
     game: &str,
     names: &[&str],
     change: impl Fn(Linear, &GameInfo) -> Linear,
@@ -64,15 +64,17 @@ async fn a_policy_plays_in_a_batch_as_in_a_match() {
 }
 
 /// A network that values every action by the round, so high that from the second on it is no number any more.
+pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
+    let mut fields = info.layout.with_offsets();
+    let (round, _) = fields.find(|(_, field)| field.name == "round").expect("it has rounds");
+    let actions = network.bias.len();
+    network.weights[round * actions..][..actions].fill(3e38);
+    network
+}
+
 #[test]
 fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
-    let (table, plan) = with_policy("faraway", &["learner", "policy:lion"], |mut network, info| {
-        let mut fields = info.layout.with_offsets();
-        let (round, _) = fields.find(|(_, field)| field.name == "round").expect("it has rounds");
-        let actions = network.bias.len();
-        network.weights[round * actions..][..actions].fill(3e38);
-        network
-    });
+    let (table, plan) = with_policy("faraway", &["learner", "policy:lion"], failing);
     let (batch, good) =
         (open(&table, &plan, 100, 0, 2), open(&table, &super::plan(&["learner", "random"]), 1, 0, 2));
     let mut shown = reset(&batch);

@@ -1,0 +1,306 @@
+//! What a bot would choose in the learner's place.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use boardwire_bots::Bot;
+use boardwire_kernel::{ADVICE_STREAM, RESAMPLE_STREAM};
+
+use super::policies::{failing, with_policy};
+use super::*;
+use crate::play::Play;
+
+/// The same plan with advice.
+fn advised(plan: Plan, bot: &str) -> Plan {
+    let bot = bot.parse().expect("a bot");
+    Plan { adviser: Some(Adviser { bot, shares: true }), ..plan }
+}
+
+/// The step without its advice.
+fn unadvised(step: Step) -> Step {
+    Step { advice: Bytes::new(), advice_shares: Bytes::new(), ..step }
+}
+
+fn shares(step: &Step, at: usize) -> Vec<f32> {
+    let bytes = step.advice_shares.len() / step.seat.len();
+    let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
+    row(&step.advice_shares, at, bytes).chunks(4).map(number).collect()
+}
+
+/// What a bot that sits at `seat` chooses with these words of chance.
+fn chosen(play: &dyn Play, seat: Seat, bot: &Bot, rng: RngStream) -> u8 {
+    let mut round = play.round(vec![(seat, bot.clone(), rng)]);
+    while !round.advance().expect("it chooses") {}
+    round.choices()[0].action
+}
+
+#[test]
+fn advice_is_what_the_bot_would_choose_that_sits_there() {
+    let bots = ["random", "greedy:2", "mc:4"];
+    for (game, name) in Registry::IDS.iter().flat_map(|&game| bots.map(|name| (game, name))) {
+        let table = table(game, 3);
+        let plan = advised(plan(&["learner"; 3]), name);
+        let bot = name.parse().expect("a bot");
+        let batch = open(&table, &plan, 2, 0, 2);
+        let seeds = [0, 1].map(|number| RngStream::new(7, number).seed());
+        let mut plays = seeds.map(|seed| Arc::clone(&table.rules).deal(seed.into()));
+        let mut shown = reset(&batch);
+        for salt in 0.. {
+            let actions = choices(&shown, 0, salt);
+            for (at, (play, seed)) in plays.iter_mut().zip(seeds).enumerate() {
+                if row(&shown.episode, at, 4) != [0; 4] {
+                    continue;
+                }
+                let Some(seat) = play.pending().lowest() else {
+                    assert_eq!((shown.seat[at], shown.advice[at]), (NOBODY, NOBODY));
+                    assert!(shares(&shown, at).iter().all(|share| *share == 0.0));
+                    continue;
+                };
+                let words = u64::from(play.ply()) << 32;
+                let rng = RngStream::resume(seed.into(), ADVICE_STREAM + u64::from(seat.number()), words);
+                let expected = chosen(&**play, seat, &bot, rng);
+                assert_eq!(
+                    shown.advice[at],
+                    expected,
+                    "{game}, {name}: environment {at}, ply {}",
+                    play.ply()
+                );
+                play.apply(seat, actions[at].into()).expect("it is legal");
+            }
+            if plays.iter().all(|play| play.pending().is_empty()) {
+                break;
+            }
+            shown = step(&batch, actions).expect("legal");
+        }
+    }
+}
+
+/// In The Golden Compass `mc` draws worlds by a walk that begins at the true course of events, as it does wherever it
+/// plays; all else that bots look at follows from what their seat knows alone.
+#[test]
+fn advice_does_not_depend_on_what_its_seat_cannot_know() {
+    let all = Registry::IDS.iter().flat_map(|&game| ["greedy:2", "mc:4", "policy"].map(|bot| (game, bot)));
+    for (game, bot) in all.filter(|case| *case != ("golden_compass", "mc:4")) {
+        let learners = ["learner"; 3];
+        let (table, plan) = if bot == "policy" {
+            let (table, plan) =
+                with_policy(game, &["learner", "learner", "policy:lion"], |lion, _| lion.uneven(1));
+            let (_, lion) = plan.line_ups[0].bots[0].clone();
+            let adviser = Some(Adviser { bot: lion, shares: true });
+            (table, Plan { adviser, ..super::plan(&learners) })
+        } else {
+            (table(game, 3), advised(super::plan(&learners), bot))
+        };
+        let batch = open(&table, &plan, 8, 0, 2);
+        let mut rng = RngStream::new(3, RESAMPLE_STREAM);
+        let mut now = reset(&batch);
+        for salt in 0..40 {
+            let truth = wait(determinize(&batch, &mut rng));
+            let told = shown(&batch);
+            wait(put_back(&batch, truth));
+            assert_eq!(
+                (&told.advice, &told.advice_shares),
+                (&now.advice, &now.advice_shares),
+                "{game}, {bot}"
+            );
+            now = step(&batch, choices(&now, 0, salt)).expect("legal");
+        }
+    }
+}
+
+#[test]
+fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
+    for (game, bot) in
+        Registry::IDS.iter().flat_map(|&game| ["random", "greedy:1", "mc:4"].map(|bot| (game, bot)))
+    {
+        let table = table(game, 2);
+        let plan = advised(plan(&["learner", "random"]), bot);
+        let whole = history(&open(&table, &plan, 12, 5, 1), 25);
+        assert_eq!(whole, history(&open(&table, &plan, 12, 5, 2), 25), "{game}, {bot}: two threads");
+        let one = |number: u64| history(&open(&table, &plan, 1, 5 + number, 1), 25).remove(0);
+        assert_eq!(whole, (0..12).map(one).collect::<Vec<_>>(), "{game}, {bot}: batches of one");
+    }
+}
+
+#[test]
+fn who_takes_advice_plays_the_same_episodes() {
+    let line_ups = [["learner", "random"], ["greedy:1", "learner"]];
+    for (game, names) in Registry::IDS.iter().flat_map(|&game| line_ups.map(|names| (game, names))) {
+        for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
+            let plan = Plan { autoreset, ..plan(&names) };
+            let batches =
+                [plan.clone(), advised(plan, "greedy:1")].map(|plan| open(&table(game, 2), &plan, 20, 0, 2));
+            let mut shown = batches.each_ref().map(reset);
+            for salt in 0..70 {
+                let [without, with] = &shown;
+                assert_eq!(*without, unadvised(with.clone()), "{game}, {names:?}");
+                assert!(
+                    with.advice
+                        .iter()
+                        .zip(&with.seat)
+                        .all(|(advice, seat)| (*advice == NOBODY) == (*seat == NOBODY))
+                );
+                assert!(without.advice.is_empty() && without.advice_shares.is_empty());
+                let actions = choices(without, 0, salt);
+                shown = batches.each_ref().map(|batch| step(batch, actions.clone()).expect("legal"));
+            }
+        }
+    }
+}
+
+#[test]
+fn shares_sum_to_one_over_legal_actions() {
+    let line_up = ["learner", "learner", "policy:lion"];
+    for game in Registry::IDS {
+        let (table, plan) = with_policy(game, &line_up, |lion, _| lion.uneven(1));
+        let (_, lion) = plan.line_ups[0].bots[0].clone();
+        for bot in [lion, "mc:16".parse().expect("a bot"), "greedy".parse().expect("a bot")] {
+            let adviser = Some(Adviser { bot: bot.clone(), shares: true });
+            let batch = open(&table, &Plan { adviser, ..plan.clone() }, 6, 0, 2);
+            let (mut shown, mut divided) = (reset(&batch), 0);
+            for salt in 0..20 {
+                for at in (0..6).filter(|&at| shown.seat[at] != NOBODY) {
+                    let (legal, shares) = (legal(&shown, at), shares(&shown, at));
+                    assert_eq!(shares.len(), table.rules.info().actions.count());
+                    let sum: f32 = shares.iter().sum();
+                    assert!((sum - 1.0).abs() < 1e-5, "{game}, {bot}: {sum}");
+                    let spoken_for = (0..=255_u8).zip(&shares).filter(|(_, share)| **share > 0.0);
+                    let spoken_for: Vec<u8> = spoken_for.map(|(action, _)| action).collect();
+                    assert!(spoken_for.iter().all(|action| legal.contains(action)));
+                    assert!(spoken_for.contains(&shown.advice[at]));
+                    divided += u32::from(spoken_for.len() > 1);
+                    // The action that is chosen in the end has had as many playouts as any.
+                    let most = shares.iter().copied().fold(0.0, f32::max);
+                    let of_choice = shares[usize::from(shown.advice[at])];
+                    assert!(
+                        matches!(bot, Bot::Policy(_)) || of_choice.to_bits() == most.to_bits(),
+                        "{game}, {bot}"
+                    );
+                }
+                shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
+            }
+            assert_eq!(divided == 0, matches!(bot, Bot::Greedy { .. }), "{game}, {bot}");
+        }
+    }
+}
+
+#[test]
+fn rows_take_as_many_bytes_as_are_counted() {
+    for game in Registry::IDS {
+        let (table, plan) = (table(game, 3), plan(&["learner", "random", "learner"]));
+        let plan = Plan { columns: Columns { oracle: true, ..plan.columns }, ..advised(plan, "random") };
+        let shown = reset(&open(&table, &plan, 5, 0, 1));
+        let Step { seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view, .. } =
+            &shown;
+        let columns = [seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view];
+        let bytes: usize = columns.iter().map(|column| column.len()).sum();
+        // An end: its environment, scores and ranks of three seats, views of two learners.
+        let end = 4 + 3 * 5 + 2 * view.len() / 5;
+        assert_eq!(bytes, 5 * (row_bytes(table.rules.info(), &plan) - end), "{game}");
+    }
+}
+
+#[test]
+fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
+    let table = table("rauha", 2);
+    let plain = plan(&["learner", "random"]);
+    let batch = open(&table, &advised(plain.clone(), "mc:9"), 12, 0, 2);
+    let key = SnapshotKey::derive(b"a secret");
+    let mut now = reset(&batch);
+    for salt in 0..9 {
+        now = step(&batch, choices(&now, 0, salt)).expect("legal");
+    }
+    let snapshot = wait(batch.save(&key, &[])).expect("it is saved");
+    let some = Reset { mask: vec![0b0000_0101, 0].into(), ..Reset::default() };
+    let partly = wait(batch.reset(some, None)).expect("it is reset");
+    for at in 0..12 {
+        assert_eq!(row_digest(&partly, at) == row_digest(&now, at), at != 0 && at != 2);
+    }
+    let expected = step(&batch, choices(&partly, 0, 99)).expect("legal");
+    // What was saved is the same with and without advice, and so is the advice wherever it goes on.
+    let without = open(&table, &plain, 12, 0, 2);
+    let loaded = wait(without.load(&key, snapshot.clone(), &[])).expect("it is of the same kind");
+    assert_eq!(wait(without.save(&key, &[])).expect("it is saved"), snapshot);
+    let with = wait(batch.load(&key, snapshot.clone(), &[])).expect("it is whole");
+    for at in 0..12 {
+        assert_eq!(row_digest(&with, at), row_digest(&now, at));
+    }
+    assert_eq!(unadvised(Step { sequence: 0, ..with.clone() }), Step { sequence: 0, ..loaded });
+    let next = step(&batch, choices(&with, 0, 99)).expect("legal");
+    for at in (0..12).filter(|&at| at != 0 && at != 2) {
+        assert_eq!(row_digest(&next, at), row_digest(&expected, at));
+    }
+}
+
+/// A batch whose adviser fails in the second round, one without an adviser, and the latter's environments there.
+fn failing_batches() -> [Arc<Batch>; 2] {
+    let (table, plan) = with_policy("faraway", &["learner", "policy:lion"], failing);
+    let (_, lion) = plan.line_ups[0].bots[0].clone();
+    let without = super::plan(&["learner", "random"]);
+    let adviser = Some(Adviser { bot: lion, shares: false });
+    [Plan { adviser, ..without.clone() }, without].map(|plan| open(&table, &plan, 100, 0, 2))
+}
+
+#[test]
+fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
+    let [batch, plain] = failing_batches();
+    let key = SnapshotKey::derive(b"a secret");
+    let save = |batch: &Arc<Batch>| wait(batch.save(&key, &[])).expect("it is saved");
+    let is_told = |refused: ServiceError| match refused {
+        ServiceError::BotFailed { seat, problem, .. } => {
+            assert_eq!(seat.number(), 0);
+            assert!(problem.starts_with("as adviser: policy `lion`: it gave inf for action "), "{problem}");
+        }
+        other => panic!("{other}"),
+    };
+    let (mut shown, _) = (reset(&batch), reset(&plain));
+    let before = loop {
+        let (actions, before) = (choices(&shown, 0, 0), save(&batch));
+        step(&plain, actions.clone()).expect("nobody is asked");
+        match step(&batch, actions) {
+            Ok(next) => shown = next,
+            Err(refused) => {
+                is_told(refused);
+                break before;
+            }
+        }
+    };
+    assert_eq!(save(&batch), before);
+    // What is loaded is thought about, too.
+    let later = save(&plain);
+    is_told(wait(batch.load(&key, later, &[])).expect_err("it fails there"));
+    assert_eq!(save(&batch), before);
+    let again = reset(&batch);
+    step(&batch, choices(&again, 0, 0)).expect("the first round is still fine");
+}
+
+#[test]
+fn a_caller_that_goes_away_while_the_adviser_thinks_leaves_everything_as_it_was() {
+    let table = table("faraway", 2);
+    let plain = plan(&["learner", "random"]);
+    let batch = open(&table, &advised(plain.clone(), "greedy:1024"), 100, 0, 1);
+    let key = SnapshotKey::derive(b"a secret");
+    let save = |batch: &Arc<Batch>| wait(batch.save(&key, &[])).expect("it is saved");
+    let shown = reset(&batch);
+    let before = save(&batch);
+    let other = open(&table, &plain, 100, 50, 1);
+    let elsewhere = save(&other);
+    wait(async {
+        let mut load = Box::pin(batch.load(&key, elsewhere, &[]));
+        // It is checked first; whoever waits is woken, and then it is thought about.
+        let mut polls = 0;
+        poll_fn(|context| {
+            assert!(load.as_mut().poll(context).is_pending(), "the pool has it");
+            polls += 1;
+            if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    });
+    assert_eq!(save(&batch), before);
+    let actions = Bytes::from(choices(&shown, 0, 0));
+    wait(async {
+        let mut step = Box::pin(batch.step(0, 0, actions.clone(), None));
+        assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
+    });
+    assert_eq!(save(&batch), before);
+}

@@ -1,0 +1,74 @@
+//! What a call does to the environments of a block, and how far it has come.
+
+use bytes::Bytes;
+
+use super::Begin;
+use super::columns::{Ends, Rows};
+use super::snapshot::Saved;
+
+/// What a call does to its environments. All actions have been checked.
+#[derive(Debug)]
+pub enum Todo {
+    /// Deals the first episodes; shows nothing.
+    Open,
+    /// Makes a decision in each environment, from the first of the call on.
+    Step(Bytes),
+    /// Begins the episodes that are named, by environment of the batch.
+    Reset(Vec<Option<Begin>>),
+    /// Puts saved environments, which have been checked, in the places of some, by environment of the batch.
+    Load(Vec<Option<Saved>>),
+}
+
+impl Todo {
+    /// Whether it changes an environment of the batch that the call is about.
+    pub(super) fn changes(&self, environment: usize) -> bool {
+        match self {
+            Self::Open | Self::Step(_) => true,
+            Self::Reset(hows) => hows[environment].is_some(),
+            Self::Load(saved) => saved[environment].is_some(),
+        }
+    }
+}
+
+/// Which environments of a block a call is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// The place of the first in the block.
+    pub(super) from: usize,
+    /// How many there are.
+    pub(super) rows: usize,
+    /// The number of the first in the batch.
+    pub(super) environment: usize,
+    /// The same, counted from the first environment of the call.
+    pub(super) row: usize,
+}
+
+/// What a call writes for a block, and how far it has come between two slices.
+#[derive(Debug)]
+pub struct Output {
+    pub(super) rows: Rows,
+    pub(super) ends: Ends,
+    /// Rows that are done.
+    pub(super) done: usize,
+    /// What has been done with the rows that come next.
+    pub(super) stage: Stage,
+}
+
+impl Output {
+    pub(super) fn new(rows: Rows) -> Self {
+        Self { rows, ends: Ends::default(), done: 0, stage: Stage::New }
+    }
+}
+
+/// What has been done with rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Nothing.
+    New,
+    /// Their decisions have been made, or episodes begun: bots play.
+    Playing,
+    /// Next episodes have begun in the same step: bots play.
+    Restarted,
+    /// All have played: the adviser thinks.
+    Played,
+}
