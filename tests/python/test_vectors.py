@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import boardwire
-from boardwire import _convert
+from boardwire import _convert, _rows
 from boardwire.v1 import batch_pb2, observation_pb2
 from chance import Dice, commitment
 
@@ -69,7 +69,7 @@ def test_steps_are_decoded_column_by_column(client: boardwire.Client, told: dict
     about = batch_pb2.Batch(environments=told["environments"], learners=told["learners"], columns=columns)
     for row in told["steps"]:
         message = batch_pb2.BatchStep.FromString(bytes.fromhex(row["message"]))
-        step = _convert.batch_step(message, spec, about)
+        step = _rows.batch_step(message, spec, about)
         assert message.sequence == row["sequence"]
         assert step.first == row["first"]
         assert step.episode is not None

@@ -9,6 +9,7 @@ registers `boardwire/<Game>-v<version>` for every game of the server that comes 
 from importlib.metadata import version as _version
 
 from . import _registration, aio, errors
+from ._advantages import advantages
 from ._client import CALL_SECONDS
 from ._entities import Entities, EntityLayout
 from ._evaluation import Evaluation, evaluate
@@ -23,7 +24,7 @@ from ._info import (
     ServerInfo,
 )
 from ._league import League
-from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts, advantages
+from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
 from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
 from ._spec import (

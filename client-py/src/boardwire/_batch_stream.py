@@ -7,7 +7,7 @@ from collections import deque
 
 import numpy as np
 
-from . import _convert
+from . import _rows
 from ._channel import Connection
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
@@ -120,7 +120,7 @@ class BatchStream:
 
     def rows(self, step: batch_pb2.BatchStep) -> BatchStep:
         """The rows of an answer, by whichever way it came."""
-        return _convert.batch_step(step, self.spec, self.about)
+        return _rows.batch_step(step, self.spec, self.about)
 
     def may_answer(self, asked: Asked) -> bool:
         """Whether the answer to a request is still to come."""

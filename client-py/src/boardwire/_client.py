@@ -150,6 +150,9 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         scores: bool = False,
         final_views: bool = False,
         episodes: bool = False,
+        oracle: bool = False,
+        advice: str | None = None,
+        advice_shares: bool = False,
         keep: bool = False,
     ) -> _Batch:
         """Opens a batch: many environments of one table, stepped together, for one trusted owner.
@@ -176,6 +179,9 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             scores: Whether steps carry scores and ranks of the episodes that ended.
             final_views: Whether they carry what the learner seats saw at the end of those.
             episodes: Whether they carry the number of every environment's episode.
+            oracle: Whether they carry what every seat may know, for critics in training.
+            advice: A bot, such as `mc:160`, whose choice in the deciding seat's place they carry, to imitate.
+            advice_shares: Whether they also carry what speaks for each action, such as its share of playouts.
             keep: Whether the batch outlives the connection it is opened over. Steps and resets are numbered
                 then, so that those whose answers were lost with a connection are asked for again.
 
@@ -203,7 +209,14 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             autoreset=_convert.autoreset(autoreset),
             illegal_actions=_convert.policy(illegal_actions),
             skip_forced=skip_forced,
-            columns=batch_pb2.BatchColumns(scores=scores, final_views=final_views, episodes=episodes),
+            columns=batch_pb2.BatchColumns(
+                scores=scores,
+                final_views=final_views,
+                episodes=episodes,
+                oracle=oracle,
+                advice=advice,
+                advice_shares=advice_shares,
+            ),
             max_message_bytes=MESSAGE_BYTES,
             keep=keep,
             request_id=str(uuid.uuid4()),

@@ -7,7 +7,6 @@ from datetime import timezone
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._info import CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
 from ._spec import (
@@ -23,7 +22,6 @@ from ._spec import (
 )
 from ._types import (
     Autoreset,
-    BatchStep,
     Forfeit,
     IllegalActions,
     LegalAction,
@@ -32,7 +30,6 @@ from ._types import (
     Reward,
     RolloutPolicy,
     ScoreLine,
-    WorldStep,
 )
 from .v1 import batch_pb2, catalog_pb2, match_pb2, match_service_pb2, observation_pb2, search_pb2
 
@@ -142,50 +139,6 @@ def _outcome(message: observation_pb2.Outcome) -> Outcome:
             for explanation in message.explanations
         ),
     )
-
-
-def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Batch) -> BatchStep:
-    """The rows of a step. Each column is copied out of the message once, and only the mask is unpacked."""
-    seat = np.frombuffer(message.seat, dtype=np.uint8)
-    n, ended, columns = len(seat), np.frombuffer(message.ended, dtype="<u4"), about.columns
-    k, scores = len(ended), columns.scores
-    final_view = None
-    if columns.final_views:
-        shape = k, about.learners, spec.view_bytes
-        final_view = np.frombuffer(message.final_view, dtype=np.uint8).reshape(shape)
-    return BatchStep(
-        first=message.first,
-        seat=seat,
-        view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
-        mask=_masks(message.mask, n, spec),
-        reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
-        ply=np.frombuffer(message.ply, dtype="<u4"),
-        flags=np.frombuffer(message.flags, dtype=np.uint8),
-        ended=ended,
-        episode=np.frombuffer(message.episode, dtype="<u4") if columns.episodes else None,
-        scores=np.frombuffer(message.scores, dtype="<i4").reshape(k, spec.seats) if scores else None,
-        ranks=np.frombuffer(message.ranks, dtype=np.uint8).reshape(k, spec.seats) if scores else None,
-        final_view=final_view,
-    )
-
-
-def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
-    """The rows of worlds, likewise."""
-    seat = np.frombuffer(message.seat, dtype=np.uint8)
-    n = len(seat)
-    return WorldStep(
-        seat=seat,
-        view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
-        mask=_masks(message.mask, n, spec),
-        reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
-        ply=np.frombuffer(message.ply, dtype="<u4"),
-        flags=np.frombuffer(message.flags, dtype=np.uint8),
-    )
-
-
-def _masks(packed: bytes, n: int, spec: GameSpec) -> NDArray[np.int8]:
-    rows = np.frombuffer(packed, dtype=np.uint8).reshape(n, -1)
-    return np.unpackbits(rows, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
 
 
 def match_info(message: match_pb2.Match) -> MatchInfo:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._advantages import Floats, advantages
 from ._sync import Batch
 from ._types import NOBODY, BatchStep
 
-Floats = NDArray[np.float32]
+#: The columns that a batch has on request, as rollouts keep them.
+_ON_REQUEST = {"oracle": np.uint8, "advice": np.int64, "advice_shares": np.float32}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,12 +26,17 @@ class Decisions:
         mask: `int8[n, actions]`, 0 or 1, the legal actions; at least one a row.
         seat: `uint8[n]`, the deciding seat.
         environment: `int64[n]`, the environment, as the batch counts them from 0.
+        oracle: `uint8[n, seats, bytes]`, what every seat may know, the deciding one first, if the batch has
+            it: for values, never for actions.
+        advice: `int64[n]`, what the batch's adviser would choose, if it has one.
     """
 
     view: NDArray[np.uint8]
     mask: NDArray[np.int8]
     seat: NDArray[np.uint8]
     environment: NDArray[np.int64]
+    oracle: NDArray[np.uint8] | None = None
+    advice: NDArray[np.int64] | None = None
 
 
 #: The policy that learns: for decisions the actions `int[n]`, the logarithms of their probabilities
@@ -54,6 +62,10 @@ class Rollout:
         environment: `int64[n]`, where it decided.
         rewards: `float32[k, seats]`, the rewards of each episode that ended.
         ended: `int64[k]`, the environment of each.
+        oracle: `uint8[n, seats, bytes]`, what every seat might know, the deciding one first; None unless the
+            batch was opened with `oracle`.
+        advice: `int64[n]`, what the batch's adviser would have chosen; None without one.
+        advice_shares: `float32[n, actions]`, what spoke for each action; None unless asked for.
     """
 
     view: NDArray[np.uint8]
@@ -67,63 +79,9 @@ class Rollout:
     environment: NDArray[np.int64]
     rewards: Floats
     ended: NDArray[np.int64]
-
-
-def advantages(
-    seat: NDArray[np.uint8],
-    value: Floats,
-    reward: Floats,
-    over: NDArray[np.bool_],
-    last_seat: NDArray[np.uint8],
-    last_value: Floats,
-    *,
-    gamma: float,
-    lam: float,
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Generalized advantage estimation along the decisions of each seat.
-
-    What a seat earns until its next decision, or the end, is the reward of its decision; the value of its
-    next decision stands for what follows. Time is counted in a seat's own decisions.
-
-    Args:
-        seat: `uint8[steps, n]`, who decided; 255 nobody.
-        value: `float32[steps, n]`, what it expected.
-        reward: `float32[steps, n, seats]`, what every seat earned in the step that followed.
-        over: `bool[steps, n]`, whether an episode ended in that step.
-        last_seat: `uint8[n]`, who decides after the last step; 255 nobody.
-        last_value: `float32[n]`, what it expects.
-        gamma: The discount of a decision.
-        lam: How much of the next decision's advantage counts.
-
-    Returns:
-        `float32[steps, n]` advantages, and `bool[steps, n]`, for which decisions: those whose seat decides
-        again within the steps or just after them, or whose episode ended. Of the others, a seat's last before
-        the end of the steps, nothing is known yet.
-    """
-    steps, n, seats = reward.shape
-    rows = np.arange(n)
-    # By environment and seat, of its next decision: its value and advantage, and what is earned until then.
-    following, gained, earned = (np.zeros((n, seats), np.float32) for _ in range(3))
-    # Whether its next decision is known, or that there is none in the episode.
-    known = np.zeros((n, seats), np.bool_)
-    at = np.flatnonzero(last_seat != NOBODY)
-    following[at, last_seat[at]] = last_value[at]
-    known[at, last_seat[at]] = True
-    out, valid = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.bool_)
-    for step in reversed(range(steps)):
-        ends = over[step]
-        for column in (following, gained, earned):
-            column[ends] = 0
-        known[ends] = True
-        earned += reward[step]
-        at = np.flatnonzero(seat[step] != NOBODY)
-        who = rows[at], seat[step, at]
-        surprise = earned[who] + gamma * following[who] - value[step, at]
-        gain = np.where(known[who], surprise + gamma * lam * gained[who], 0)
-        out[step, at], valid[step, at] = gain, known[who]
-        following[who], gained[who], earned[who] = value[step, at], gain, 0
-        known[who] = True
-    return out, valid
+    oracle: NDArray[np.uint8] | None
+    advice: NDArray[np.int64] | None
+    advice_shares: Floats | None
 
 
 class Rollouts:
@@ -183,6 +141,8 @@ class Rollouts:
         self._log_prob, self._value = (np.empty((steps, n), np.float32) for _ in range(2))
         self._reward = np.empty((steps, n, spec.seats), np.float32)
         self._over = np.empty((steps, n), np.bool_)
+        # Of the columns that the batch has on request, once it is known which.
+        self._on_request: dict[str, NDArray[Any]] = {}
 
     def play_against(self, opponents: Sequence[Policy], players: NDArray[np.integer]) -> None:
         """Says who plays where from now on, in episodes that go on as well; between rollouts.
@@ -209,6 +169,10 @@ class Rollouts:
         if not self._shown:
             shown = self.batch.reset()
             self._shown = [shown.part(part.rows) for part in self._parts]
+            for name, dtype in _ON_REQUEST.items():
+                column = getattr(shown, name)
+                if column is not None:
+                    self._on_request[name] = np.empty((self.steps, *column.shape), dtype)
         for number, part in enumerate(self._parts):
             part.send(self._decide(0, number, learner))
         for step in range(self.steps):
@@ -224,6 +188,8 @@ class Rollouts:
         shown, rows = self._shown[number], self._parts[number].rows
         self._view[step, rows], self._mask[step, rows] = shown.view, shown.mask
         self._seat[step, rows] = shown.seat
+        for name, column in self._on_request.items():
+            column[step, rows] = getattr(shown, name)
         who = self._who(number)
         self._learns[step, rows] = who == 0
         actions = np.zeros(len(who), np.int64)
@@ -252,7 +218,12 @@ class Rollouts:
         shown = self._shown[number]
         environment = self._parts[number].first + at
         return Decisions(
-            view=shown.view[at], mask=shown.mask[at], seat=shown.seat[at], environment=environment
+            view=shown.view[at],
+            mask=shown.mask[at],
+            seat=shown.seat[at],
+            environment=environment,
+            oracle=None if shown.oracle is None else shown.oracle[at],
+            advice=None if shown.advice is None else shown.advice[at].astype(np.int64),
         )
 
     def _read(self, learner: Learner) -> Rollout:
@@ -287,4 +258,8 @@ class Rollouts:
             environment=np.nonzero(valid)[1],
             rewards=self._reward[ended],
             ended=ended[1],
+            **{
+                name: self._on_request[name][valid] if name in self._on_request else None
+                for name in _ON_REQUEST
+            },
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _convert
+from . import _convert, _rows
 from ._channel import MESSAGE_BYTES, Connection
 from ._spec import GameSpec
 from ._twins import GONE
@@ -61,7 +61,7 @@ class SearchCore:
         self.worlds = message.worlds
         self.places = message.places
         self.seed = message.seed
-        self.shown = _convert.world_step(step, spec)
+        self.shown = _rows.world_step(step, spec)
         self._connection = connection
         self._token = token
         self._closed = False
@@ -130,7 +130,7 @@ class SearchCore:
         answer = await self._connection.call(
             lambda on: on.search.Advance, request, timeout=timeout, token=self._token, advice=_ENDS
         )
-        return _convert.world_step(answer.step, self.spec)
+        return _rows.world_step(answer.step, self.spec)
 
     async def _rollout(
         self,

@@ -170,6 +170,12 @@ class BatchStep(_Ends):
         ranks: `uint8[k, seats]`, places, 1 is first; 0 when truncated; on request.
         final_view: `uint8[k, learners, bytes]`, what the learner's seats, ascending, saw at the end; zero
             where a line-up has fewer than another; on request.
+        oracle: `uint8[n, seats, bytes]`, what every seat may know, from the deciding one on clockwise; 0 when
+            over; on request. For critics in training: who acts on it plays with open hands.
+        advice: `uint8[n]`, the action that the bot asked for advice would choose, from what the deciding seat
+            knows; 255 when over; on request.
+        advice_shares: `float32[n, actions]`, what speaks for each action: its share of the playouts of `mc`,
+            how likely a policy is to choose it, else 1 for the advice; 0 when over; on request.
     """
 
     first: int
@@ -184,6 +190,9 @@ class BatchStep(_Ends):
     scores: NDArray[np.int32] | None
     ranks: NDArray[np.uint8] | None
     final_view: NDArray[np.uint8] | None
+    oracle: NDArray[np.uint8] | None
+    advice: NDArray[np.uint8] | None
+    advice_shares: NDArray[np.float32] | None
 
     @property
     def substituted(self) -> NDArray[np.bool_]:

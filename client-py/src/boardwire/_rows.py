@@ -1,0 +1,63 @@
+"""The rows of batches and searches as arrays.
+
+Each column is copied out of the message once, and only the mask is unpacked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._spec import GameSpec
+from ._types import BatchStep, WorldStep
+from .v1 import batch_pb2, search_pb2
+
+
+def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Batch) -> BatchStep:
+    """The rows of a step of a batch that is described so."""
+    seat = np.frombuffer(message.seat, dtype=np.uint8)
+    ended, columns = np.frombuffer(message.ended, dtype="<u4"), about.columns
+    n, k, seats, view = len(seat), len(ended), spec.seats, spec.view_bytes
+    return BatchStep(
+        first=message.first,
+        seat=seat,
+        view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, view),
+        mask=_masks(message.mask, n, spec),
+        reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, seats),
+        ply=np.frombuffer(message.ply, dtype="<u4"),
+        flags=np.frombuffer(message.flags, dtype=np.uint8),
+        ended=ended,
+        episode=_wanted(columns.episodes, message.episode, "<u4", n),
+        scores=_wanted(columns.scores, message.scores, "<i4", k, seats),
+        ranks=_wanted(columns.scores, message.ranks, "u1", k, seats),
+        final_view=_wanted(columns.final_views, message.final_view, "u1", k, about.learners, view),
+        oracle=_wanted(columns.oracle, message.oracle, "u1", n, seats, view),
+        advice=_wanted(bool(columns.advice), message.advice, "u1", n),
+        advice_shares=_wanted(columns.advice_shares, message.advice_shares, "<f4", n, len(spec.actions)),
+    )
+
+
+def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
+    """The rows of worlds."""
+    seat = np.frombuffer(message.seat, dtype=np.uint8)
+    n = len(seat)
+    return WorldStep(
+        seat=seat,
+        view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
+        mask=_masks(message.mask, n, spec),
+        reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
+        ply=np.frombuffer(message.ply, dtype="<u4"),
+        flags=np.frombuffer(message.flags, dtype=np.uint8),
+    )
+
+
+def _masks(packed: bytes, n: int, spec: GameSpec) -> NDArray[np.int8]:
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(n, -1)
+    return np.unpackbits(rows, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
+
+
+def _wanted(is_wanted: bool, column: bytes, dtype: str, *shape: int) -> NDArray[Any] | None:
+    """A column that is sent on request."""
+    return np.frombuffer(column, dtype).reshape(shape) if is_wanted else None

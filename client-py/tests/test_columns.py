@@ -1,0 +1,182 @@
+"""Columns on request: what every seat sees, and what a bot would choose."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+from tables import TABLES, lowest
+
+import boardwire
+from boardwire import NOBODY, Decisions
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
+    client: boardwire.Client, game: str, seats: int
+) -> None:
+    match = client.create_match(game, players=["remote"] * seats, seed=11)
+    table = [match.join(seat).stream() for seat in range(seats)]
+    with client.open_batch(game, seats=seats, environments=1, oracle=True, autoreset="disabled") as batch:
+        step = batch.reset(seeds=[11])
+        while not step.over.any():
+            assert step.oracle is not None
+            assert (step.oracle.shape, step.oracle.dtype) == ((1, seats, batch.spec.view_bytes), np.uint8)
+            first = int(step.seat[0])
+            views = [table[(first + place) % seats].observe().view for place in range(seats)]
+            np.testing.assert_array_equal(step.oracle[0], views)
+            np.testing.assert_array_equal(step.oracle[:, 0], step.view)
+            features = batch.spec.features(step.oracle.reshape(seats, -1))
+            assert features.shape == (seats, batch.spec.features(step.view).shape[1])
+            actions = lowest(step.mask)
+            table[first].act(actions[0], wait=False)
+            step = batch.step(actions)
+        assert step.oracle is not None
+        assert not step.oracle.any()
+    match.close()
+
+
+@pytest.mark.parametrize("bot", ["greedy:2", "mc:8"])
+def test_advice_is_legal_shared_out_and_changes_nothing_else(client: boardwire.Client, bot: str) -> None:
+    n, kinds = 6, dict[str, Any](environments=6, opponents={1: "random"}, seed=5)
+    with (
+        client.open_batch("rauha", advice=bot, advice_shares=True, **kinds) as advised,
+        client.open_batch("rauha", **kinds) as plain,
+        client.open_batch("rauha", advice=bot, **kinds) as again,
+    ):
+        step, other, halves = advised.reset(), plain.reset(), again.halves()
+        again.reset()
+        for _ in range(60):
+            assert step.advice is not None
+            assert step.advice_shares is not None
+            actions = len(advised.spec.actions)
+            assert (step.advice.dtype, step.advice.shape) == (np.uint8, (n,))
+            assert (step.advice_shares.dtype, step.advice_shares.shape) == (np.float32, (n, actions))
+            due = step.seat != NOBODY
+            assert step.mask[due, step.advice[due]].all()
+            assert (step.advice[~due] == NOBODY).all()
+            np.testing.assert_allclose(step.advice_shares.sum(axis=1), due, atol=1e-5)
+            assert not step.advice_shares[step.mask == 0].any()
+            assert (step.advice_shares[due, step.advice[due]] > 0).all()
+            if bot == "greedy:2":
+                np.testing.assert_array_equal(step.advice_shares.argmax(axis=1)[due], step.advice[due])
+            for name in ("seat", "view", "mask", "reward", "ply", "flags", "ended"):
+                np.testing.assert_array_equal(getattr(step, name), getattr(other, name))
+            assert other.advice is other.advice_shares is other.oracle is None
+            # What is advised is played: over rows ignore it. In halves, and without shares, it is the same.
+            for half in halves:
+                half.send(step.advice[half.rows])
+            other = plain.step(step.advice)
+            step = advised.step(step.advice)
+            for half in halves:
+                shown = half.recv()
+                assert shown.advice_shares is None
+                np.testing.assert_array_equal(shown.advice, step.advice[half.rows])
+
+
+def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> None:
+    with (
+        client.open_batch("faraway", environments=4, seed=1, advice="greedy") as one,
+        client.open_batch("faraway", environments=4, seed=2) as plain,
+        client.open_batch("faraway", environments=4, seed=3, advice="greedy") as other,
+    ):
+        step = one.reset()
+        for _ in range(7):
+            assert step.advice is not None
+            step = one.step(step.advice)
+        plain.reset()
+        assert plain.load(one.save()).advice is None
+        loaded = other.load(plain.save())
+        for _ in range(7):
+            np.testing.assert_array_equal(loaded.advice, step.advice)
+            assert loaded.advice is not None
+            loaded, step = other.step(loaded.advice), one.step(loaded.advice)
+        mask = np.arange(4) == 2
+        np.testing.assert_array_equal(one.reset(mask=mask).advice[~mask], step.advice[~mask])  # type: ignore[index]
+
+
+def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
+    for kinds, field, said in (
+        ({"advice": "clever"}, "columns.advice", "greedy:WORLDS"),
+        ({"advice": "learner"}, "columns.advice", "greedy:WORLDS"),
+        ({"advice": "policy:lion"}, "columns.advice", "none is registered|none that is registered"),
+        ({"advice_shares": True}, "columns.advice_shares", "names a bot"),
+    ):
+        with pytest.raises(boardwire.errors.InvalidField, match=said) as refused:
+            client.open_batch("faraway", environments=2, **kinds)  # type: ignore[arg-type]
+        assert refused.value.metadata["field"] == field
+
+
+def test_columns_count_against_the_size_of_a_message(client: boardwire.Client) -> None:
+    def most(**kinds: Any) -> int:
+        with pytest.raises(boardwire.errors.InvalidField) as refused:
+            client.open_batch("faraway", environments=10**9, **kinds)
+        return int(refused.value.metadata["expected"].split()[3].rstrip(","))
+
+    spec = client.game("faraway")
+    plain, oracle, advised = most(), most(oracle=True), most(advice="random", advice_shares=True)
+    assert plain > oracle > 0
+    assert plain > advised > 0
+    assert 64e6 / oracle - 64e6 / plain == pytest.approx(spec.seats * spec.view_bytes, rel=0.1)
+    assert 64e6 / advised - 64e6 / plain == pytest.approx(1 + 4 * len(spec.actions), rel=0.1)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_rollouts_carry_the_columns_of_their_rows(client: boardwire.Client, n: int) -> None:
+    asked: list[Decisions] = []
+
+    def learner(decisions: Decisions) -> tuple[Any, Any, Any]:
+        asked.append(decisions)
+        assert decisions.oracle is not None
+        assert decisions.advice is not None
+        np.testing.assert_array_equal(decisions.oracle[:, 0], decisions.view)
+        value = decisions.oracle.sum(axis=(1, 2)).astype(np.float32)
+        return decisions.advice, np.zeros(len(value)), value
+
+    kinds = dict[str, Any](oracle=True, advice="mc:8", advice_shares=True)
+    with client.open_batch("faraway", environments=n, seed=3, **kinds) as batch:
+        rollouts = boardwire.Rollouts(batch, 60)
+        for rollout in (rollouts.collect(learner), rollouts.collect(learner)):
+            rows = len(rollout.view)
+            assert rows > 0
+            assert rollout.oracle is not None
+            assert rollout.advice is not None
+            assert rollout.advice_shares is not None
+            assert rollout.oracle.shape == (rows, 2, batch.spec.view_bytes)
+            np.testing.assert_array_equal(rollout.oracle[:, 0], rollout.view)
+            np.testing.assert_array_equal(rollout.value, rollout.oracle.sum(axis=(1, 2)))
+            np.testing.assert_array_equal(rollout.action, rollout.advice)
+            assert rollout.advice.dtype == np.int64
+            assert rollout.advice_shares.shape == rollout.mask.shape
+            np.testing.assert_allclose(rollout.advice_shares.sum(axis=1), 1, atol=1e-5)
+            assert not rollout.advice_shares[rollout.mask == 0].any()
+    assert asked
+
+
+def test_rollouts_have_no_columns_that_the_batch_has_not(client: boardwire.Client) -> None:
+    def learner(decisions: Decisions) -> tuple[Any, Any, Any]:
+        assert decisions.oracle is decisions.advice is None
+        return lowest(decisions.mask), np.zeros(len(decisions.seat)), np.zeros(len(decisions.seat))
+
+    with client.open_batch("faraway", environments=2, seed=3) as batch:
+        rollout = boardwire.Rollouts(batch, 30).collect(learner)
+        assert rollout.oracle is rollout.advice is rollout.advice_shares is None
+
+
+def test_an_event_loop_is_told_the_same(client: boardwire.Client) -> None:
+    kinds = dict[str, Any](environments=3, seed=4, oracle=True, advice="mc:8", advice_shares=True)
+    with client.open_batch("golden_compass", **kinds) as batch:
+        shown = batch.reset()
+
+    async def there() -> boardwire.BatchStep:
+        async with (
+            boardwire.aio.connect(client.target) as other,
+            await other.open_batch("golden_compass", **kinds) as batch,
+        ):
+            return await batch.reset()
+
+    step = asyncio.run(there())
+    for name in ("oracle", "advice", "advice_shares"):
+        np.testing.assert_array_equal(getattr(step, name), getattr(shown, name))
