@@ -47,6 +47,7 @@ pub use seat::{BySeat, MAX_SEATS, Seat, SeatSet};
 pub use set::{BitSet, Members};
 pub use table::{Column, ColumnKind, Table, TableBuilder};
 pub use view::{
-    Axis, Field, FieldKind, FieldSink, FieldSpec, FieldWriter, LayoutBuilder, ViewLayout, ViewWriter,
+    Axis, AxisOrder, Field, FieldKind, FieldSink, FieldSpec, FieldWriter, LayoutBuilder, ViewLayout,
+    ViewWriter,
 };
 pub use viewer::{Around, Viewer};

@@ -4,6 +4,7 @@
 //! the public; what belongs to seats stands viewer first, then clockwise. A value whose maximum exceeds 255 takes
 //! two bytes, low first. Card ids count from 1; id 0 is "none" and names the all-zero row 0 of its table.
 
+mod check;
 mod describe;
 
 use borsh::BorshSerialize;
@@ -32,6 +33,18 @@ pub enum FieldKind {
     },
 }
 
+/// What the places along an axis say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize)]
+pub enum AxisOrder {
+    /// Nothing: the values are a bag, which no other field refers to by place. They ascend, and what is empty (0)
+    /// comes last.
+    None,
+    /// Sooner and later: rounds, turns.
+    Sequence,
+    /// Which it is: seats, cells of a board, rows of a table.
+    Places,
+}
+
 /// One dimension of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize)]
 pub struct Axis {
@@ -39,13 +52,41 @@ pub struct Axis {
     pub name: &'static str,
     /// How many there are.
     pub size: u16,
+    /// What its places say.
+    pub order: AxisOrder,
+    /// The table whose rows 1, 2, ... are counted along it.
+    pub table: Option<&'static str>,
 }
 
 impl Axis {
-    /// An axis of so many.
+    /// An axis of so many, each of which is a place of its own.
     #[must_use]
     pub const fn new(name: &'static str, size: u8) -> Self {
-        Self { name, size: size as u16 }
+        Self { name, size: size as u16, order: AxisOrder::Places, table: None }
+    }
+
+    /// An axis of so many, one after the other.
+    #[must_use]
+    pub const fn sequence(name: &'static str, size: u8) -> Self {
+        Self { order: AxisOrder::Sequence, ..Self::new(name, size) }
+    }
+
+    /// An axis of so many whose order says nothing.
+    #[must_use]
+    pub const fn unordered(name: &'static str, size: u8) -> Self {
+        Self { order: AxisOrder::None, ..Self::new(name, size) }
+    }
+
+    /// An axis of the first so many rows of a table, without row 0.
+    #[must_use]
+    pub const fn rows(name: &'static str, table: &'static str, size: u8) -> Self {
+        Self { table: Some(table), ..Self::new(name, size) }
+    }
+
+    /// Whether seats are counted along it: all, the viewer first, or all others clockwise.
+    #[must_use]
+    pub fn is_of_seats(&self) -> bool {
+        matches!(self.name, "seat" | "other seat")
     }
 }
 
@@ -58,6 +99,10 @@ pub struct Field {
     pub axes: Vec<Axis>,
     /// The largest value; above 255 each value takes two bytes.
     pub max: u16,
+    /// What few values exceed in ordinary play, to scale by; at most `max`.
+    pub usual_max: u16,
+    /// How many values of one seat can be the same row at once, for ids.
+    pub copies: u8,
     /// What the values mean.
     pub kind: FieldKind,
     /// One sentence for people, with the order of rows and columns.
@@ -112,22 +157,18 @@ impl ViewLayout {
         })
     }
 
-    /// The first value of `view` that exceeds its field's maximum, as words.
+    /// Whether every field of `view` is as it is described.
     ///
     /// # Errors
-    /// The field's name and the value, or that the length is wrong.
+    /// The first field that is not, and why; or that the length is wrong.
     pub fn check(&self, view: &[u8]) -> Result<(), String> {
         if view.len() != self.bytes() {
             return Err(format!("a view of {} bytes, not {}", view.len(), self.bytes()));
         }
         for (offset, field) in self.with_offsets() {
-            let bytes = &view[offset..offset + field.bytes()];
-            for (at, value) in bytes.chunks(field.width()).enumerate() {
-                let value = value.iter().rev().fold(0, |wide, &byte| wide << 8 | u16::from(byte));
-                if value > field.max {
-                    return Err(format!("{}[{at}] is {value}, above {}", field.name, field.max));
-                }
-            }
+            let bytes = view[offset..offset + field.bytes()].chunks(field.width());
+            let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low));
+            field.check(&bytes.map(number).collect::<Vec<_>>())?;
         }
         Ok(())
     }

@@ -20,6 +20,34 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _AxisOrder:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _AxisOrderEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_AxisOrder.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    AXIS_ORDER_UNSPECIFIED: _AxisOrder.ValueType  # 0
+    """Never sent."""
+    AXIS_ORDER_NONE: _AxisOrder.ValueType  # 1
+    """Nothing: the values are a bag, which no other field refers to by place. They ascend, what is empty (0) comes last."""
+    AXIS_ORDER_SEQUENCE: _AxisOrder.ValueType  # 2
+    """Sooner and later: rounds, turns."""
+    AXIS_ORDER_PLACES: _AxisOrder.ValueType  # 3
+    """Which it is: seats, cells of a board, rows of a table."""
+
+class AxisOrder(_AxisOrder, metaclass=_AxisOrderEnumTypeWrapper):
+    """What the places along an axis say."""
+
+AXIS_ORDER_UNSPECIFIED: AxisOrder.ValueType  # 0
+"""Never sent."""
+AXIS_ORDER_NONE: AxisOrder.ValueType  # 1
+"""Nothing: the values are a bag, which no other field refers to by place. They ascend, what is empty (0) comes last."""
+AXIS_ORDER_SEQUENCE: AxisOrder.ValueType  # 2
+"""Sooner and later: rounds, turns."""
+AXIS_ORDER_PLACES: AxisOrder.ValueType  # 3
+"""Which it is: seats, cells of a board, rows of a table."""
+global___AxisOrder = AxisOrder
+
 class _ValueKind:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -558,6 +586,8 @@ class ViewField(google.protobuf.message.Message):
     TABLE_FIELD_NUMBER: builtins.int
     NAMES_FIELD_NUMBER: builtins.int
     DESCRIPTION_FIELD_NUMBER: builtins.int
+    USUAL_MAX_FIELD_NUMBER: builtins.int
+    COPIES_FIELD_NUMBER: builtins.int
     name: builtins.str
     """The name, such as `lines`."""
     offset: builtins.int
@@ -570,6 +600,10 @@ class ViewField(google.protobuf.message.Message):
     """The table whose rows the values name, for VALUE_KIND_ID."""
     description: builtins.str
     """One sentence for people."""
+    usual_max: builtins.int
+    """What few values exceed in ordinary play, to scale by: at most `max`, which can be far from it."""
+    copies: builtins.int
+    """How many values of one seat can be the same row at once, for VALUE_KIND_ID; otherwise 1."""
     @property
     def axes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Axis]:
         """Its dimensions, slowest first; none for a single value."""
@@ -589,8 +623,10 @@ class ViewField(google.protobuf.message.Message):
         table: builtins.str = ...,
         names: collections.abc.Iterable[builtins.str] | None = ...,
         description: builtins.str = ...,
+        usual_max: builtins.int = ...,
+        copies: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["axes", b"axes", "description", b"description", "kind", b"kind", "max", b"max", "name", b"name", "names", b"names", "offset", b"offset", "table", b"table"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["axes", b"axes", "copies", b"copies", "description", b"description", "kind", b"kind", "max", b"max", "name", b"name", "names", b"names", "offset", b"offset", "table", b"table", "usual_max", b"usual_max"]) -> None: ...
 
 global___ViewField = ViewField
 
@@ -602,17 +638,27 @@ class Axis(google.protobuf.message.Message):
 
     NAME_FIELD_NUMBER: builtins.int
     SIZE_FIELD_NUMBER: builtins.int
+    ORDER_FIELD_NUMBER: builtins.int
+    TABLE_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """What is counted along it, such as `seat` or `round`."""
+    """What is counted along it: `seat` all seats, the viewer first, `other seat` the others clockwise, and words such as
+    `round`.
+    """
     size: builtins.int
     """How many there are."""
+    order: global___AxisOrder.ValueType
+    """What its places say."""
+    table: builtins.str
+    """The table whose rows 1, 2, ... are counted along it; empty if it is none."""
     def __init__(
         self,
         *,
         name: builtins.str = ...,
         size: builtins.int = ...,
+        order: global___AxisOrder.ValueType = ...,
+        table: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["name", b"name", "size", b"size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "order", b"order", "size", b"size", "table", b"table"]) -> None: ...
 
 global___Axis = Axis
 

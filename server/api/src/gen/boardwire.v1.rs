@@ -1752,16 +1752,29 @@ pub struct ViewField {
     /// One sentence for people.
     #[prost(string, tag = "8")]
     pub description: ::prost::alloc::string::String,
+    /// What few values exceed in ordinary play, to scale by: at most `max`, which can be far from it.
+    #[prost(uint32, tag = "9")]
+    pub usual_max: u32,
+    /// How many values of one seat can be the same row at once, for VALUE_KIND_ID; otherwise 1.
+    #[prost(uint32, tag = "10")]
+    pub copies: u32,
 }
 /// One dimension of a field.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Axis {
-    /// What is counted along it, such as `seat` or `round`.
+    /// What is counted along it: `seat` all seats, the viewer first, `other seat` the others clockwise, and words such as
+    /// `round`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// How many there are.
     #[prost(uint32, tag = "2")]
     pub size: u32,
+    /// What its places say.
+    #[prost(enumeration = "AxisOrder", tag = "3")]
+    pub order: i32,
+    /// The table whose rows 1, 2, ... are counted along it; empty if it is none.
+    #[prost(string, tag = "4")]
+    pub table: ::prost::alloc::string::String,
 }
 /// A part of the catalogue as a matrix: row `i` describes id `i`.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1794,6 +1807,43 @@ pub struct Column {
     /// The name of each value, for VALUE_KIND_CATEGORY.
     #[prost(string, repeated, tag = "4")]
     pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// What the places along an axis say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum AxisOrder {
+    /// Never sent.
+    Unspecified = 0,
+    /// Nothing: the values are a bag, which no other field refers to by place. They ascend, what is empty (0) comes last.
+    None = 1,
+    /// Sooner and later: rounds, turns.
+    Sequence = 2,
+    /// Which it is: seats, cells of a board, rows of a table.
+    Places = 3,
+}
+impl AxisOrder {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "AXIS_ORDER_UNSPECIFIED",
+            Self::None => "AXIS_ORDER_NONE",
+            Self::Sequence => "AXIS_ORDER_SEQUENCE",
+            Self::Places => "AXIS_ORDER_PLACES",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "AXIS_ORDER_UNSPECIFIED" => Some(Self::Unspecified),
+            "AXIS_ORDER_NONE" => Some(Self::None),
+            "AXIS_ORDER_SEQUENCE" => Some(Self::Sequence),
+            "AXIS_ORDER_PLACES" => Some(Self::Places),
+            _ => None,
+        }
+    }
 }
 /// What the values of a field or column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

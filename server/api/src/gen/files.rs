@@ -554,14 +554,23 @@ message ViewField {
   repeated string names = 7;
   // One sentence for people.
   string description = 8;
+  // What few values exceed in ordinary play, to scale by: at most `max`, which can be far from it.
+  uint32 usual_max = 9;
+  // How many values of one seat can be the same row at once, for VALUE_KIND_ID; otherwise 1.
+  uint32 copies = 10;
 }
 
 // One dimension of a field.
 message Axis {
-  // What is counted along it, such as `seat` or `round`.
+  // What is counted along it: `seat` all seats, the viewer first, `other seat` the others clockwise, and words such as
+  // `round`.
   string name = 1;
   // How many there are.
   uint32 size = 2;
+  // What its places say.
+  AxisOrder order = 3;
+  // The table whose rows 1, 2, ... are counted along it; empty if it is none.
+  string table = 4;
 }
 
 // A part of the catalogue as a matrix: row `i` describes id `i`.
@@ -586,6 +595,18 @@ message Column {
   string table = 3;
   // The name of each value, for VALUE_KIND_CATEGORY.
   repeated string names = 4;
+}
+
+// What the places along an axis say.
+enum AxisOrder {
+  // Never sent.
+  AXIS_ORDER_UNSPECIFIED = 0;
+  // Nothing: the values are a bag, which no other field refers to by place. They ascend, what is empty (0) comes last.
+  AXIS_ORDER_NONE = 1;
+  // Sooner and later: rounds, turns.
+  AXIS_ORDER_SEQUENCE = 2;
+  // Which it is: seats, cells of a board, rows of a table.
+  AXIS_ORDER_PLACES = 3;
 }
 
 // What the values of a field or column mean.

@@ -61,7 +61,7 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(others: u8, sink: &mut
     let seat = Axis::new("seat", seats);
     let other = Axis::new("other seat", others);
     situation(seats, sink);
-    open_cards(seat, sink);
+    open_cards(seats, sink);
     own_cards(sink);
     hands(other, sink);
     decks(seat, sink);
@@ -86,7 +86,7 @@ fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &m
         seats,
         "The seats in the order of their turns to take and place; zeros while regions are being chosen.",
     );
-    sink.field(order.by(Axis { name: "turn", ..seat }), |shown, out| {
+    sink.field(order.by(Axis::sequence("turn", seats)), |shown, out| {
         if shown.state.phase.has_turns() {
             for &seat in &shown.state.order[..N] {
                 out.put(shown.around.relative(seat));
@@ -96,9 +96,10 @@ fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &m
 }
 
 #[inline]
-fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: &mut S) {
+fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
+    let seat = Axis::new("seat", seats);
     let lines = regions("lines", "Each seat's regions, viewer first, in the order played.");
-    sink.field(lines.by(seat).by(Axis::new("round", 8)), |shown, out| {
+    sink.field(lines.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
         for &seat in shown.around.seats() {
             out.put_all(&RegionId::rows(shown.state.lines[seat]));
         }
@@ -107,18 +108,18 @@ fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: 
         "sanctuaries",
         "The sanctuary each seat placed in rounds 2 to 8, viewer first; 0 where none was found.",
     );
-    sink.field(placed.by(seat).by(Axis::new("round from 2", 7)), |shown, out| {
+    sink.field(placed.by(seat).by(Axis::sequence("round from 2", 7)), |shown, out| {
         for &seat in shown.around.seats() {
             out.put_all(&SanctuaryId::rows(shown.state.placed[seat]));
         }
     });
     let display = regions("display", "The regions that can be taken, ascending.");
-    sink.field(display.by(Axis { name: "card", size: seat.size + 1 }), |shown, out| {
+    sink.field(display.by(Axis::unordered("card", seats + 1)), |shown, out| {
         out.put_ids(shown.state.display);
     });
     let left_over =
         regions("left_over", "The region left over in the display of rounds 1 to 7, out of the game.");
-    sink.field(left_over.by(Axis::new("round", 7)), |shown, out| {
+    sink.field(left_over.by(Axis::sequence("round", 7)), |shown, out| {
         out.put_all(&RegionId::rows(shown.state.left_over));
     });
 }
@@ -127,7 +128,7 @@ fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: 
 #[inline]
 fn own_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
     let hand = regions("hand", "The viewer's hand, ascending, without what it has chosen or set aside.");
-    sink.field(hand.by(Axis::new("card", 5)).own(), |shown, out| {
+    sink.field(hand.by(Axis::unordered("card", 5)).own(), |shown, out| {
         let viewer = shown.around.viewer().first();
         let mut hand = choosable(shown.state, viewer);
         hand.remove(RegionId::row(shown.state.chosen[viewer]));
@@ -139,15 +140,15 @@ fn own_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
     });
     let set_aside = regions(
         "set_aside",
-        "The regions the viewer has set aside and that have not come to the display since.",
+        "The regions the viewer has set aside and that have not come to the display since, ascending.",
     );
-    sink.field(set_aside.by(Axis::new("card", 2)).own(), |shown, out| {
+    sink.field(set_aside.by(Axis::unordered("card", 2)).own(), |shown, out| {
         let aside = RegionId::rows(shown.state.set_aside[shown.around.viewer().first()]);
-        out.put_all(&aside.map(|id| if shown.state.revealed.contains(id) { 0 } else { id }));
+        out.put_ids(aside.into_iter().filter(|&id| !shown.state.revealed.contains(id)));
     });
     let found =
         sanctuaries("found", "The sanctuaries before the viewer, of which it will place one, ascending.");
-    sink.field(found.by(Axis::new("card", MOST_DEALT)).own(), |shown, out| {
+    sink.field(found.by(Axis::unordered("card", MOST_DEALT)).own(), |shown, out| {
         out.put_ids(shown.state.found(shown.around.viewer().first()));
     });
     let returned = FieldSpec::count(
@@ -156,7 +157,7 @@ fn own_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
         "By sanctuary id: the last round in which the viewer put it under the deck; 0 when it never did, or has \
          found it again, or it has been placed.",
     );
-    sink.field(returned.by(Axis::new("sanctuary", SANCTUARIES)).own(), |shown, out| {
+    sink.field(returned.by(Axis::rows("sanctuary", "sanctuaries", SANCTUARIES)).own(), |shown, out| {
         last_returned::<N>(shown.state, shown.around.viewer().first(), out.rest());
     });
 }
@@ -167,7 +168,7 @@ fn hands<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(other: Axis, sink: &mut
         "known_hands",
         "What each other seat took from the display and has not shown again, clockwise, ascending.",
     );
-    sink.field(known.by(other).by(Axis::new("card", 3)), |shown, out| {
+    sink.field(known.by(other).by(Axis::unordered("card", 3)), |shown, out| {
         for &seat in shown.around.others() {
             let mut row = [0; 3];
             for (place, id) in row.iter_mut().zip(public_hand(shown.state, seat)) {

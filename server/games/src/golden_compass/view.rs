@@ -21,6 +21,9 @@ pub(super) use words::{Sizes, decision_words};
 const MOST_RETURNS: u16 = 48;
 const _: () = assert!((SEATS - 1) * HAND == 48);
 
+/// What a stamp or an age seldom exceeds.
+const USUAL_RETURNS: u16 = 8;
+
 /// A position and who looks at it.
 struct Shown<'a, const N: usize> {
     game: &'a GoldenCompass,
@@ -203,11 +206,11 @@ fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     let active = seat("active", "Whose turn it is.");
     sink.field(active, |shown, out| out.put(shown.around.relative(shown.state.active)));
     let turn = "Turns of the whole game, from 1; 65535 and more are alike.";
-    sink.field(FieldSpec::count("turn", u16::MAX, turn), |shown, out| {
+    sink.field(FieldSpec::count("turn", u16::MAX, turn).usually(150), |shown, out| {
         out.put_number(u16::try_from(shown.state.turn).unwrap_or(u16::MAX));
     });
     let still = FieldSpec::count("still", 1000, "Turns in a row without a step; 1000 and more are alike.");
-    sink.field(still, |shown, out| out.put_number(shown.state.idle_turns.min(1000)));
+    sink.field(still.usually(20), |shown, out| out.put_number(shown.state.idle_turns.min(1000)));
     let lyra = FieldSpec::count("lyra", sizes.steps.into(), "Lyra's steps from the start.");
     sink.field(lyra, |shown, out| out.put(shown.state.lyra));
     let axis = FieldSpec::id("axis", "axes", sizes.axes, "Where the needle points.");
@@ -218,8 +221,8 @@ fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 
 #[inline]
 fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
-    let cards = |name, doc| FieldSpec::id(name, "cards", sizes.cards, doc);
-    let places = Axis::new("hand place", sizes.hand);
+    let cards = |name, doc| FieldSpec::id(name, "cards", sizes.cards, doc).copies(sizes.most_copies);
+    let places = Axis::unordered("hand place", sizes.hand);
     let hand = usize::from(sizes.hand);
     let own_hand = cards("hand", "The viewer's Lyra cards, ascending.").by(places).own();
     sink.field(own_hand, |shown, out| out.put_all(shown.place().hand.places(hand)));
@@ -236,21 +239,24 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
          number in hidden_places is less; then 1 for each in a hand and known, 0 for each discarded. To the \
          public all that are not discarded are hidden, and alike.",
     );
-    sink.field(copies.by(Axis::new("copy", sizes.copies)), |shown, out| shown.write_copies(out.rest()));
+    let copies = copies.by(Axis::new("copy", sizes.copies)).usually(USUAL_RETURNS);
+    sink.field(copies, |shown, out| shown.write_copies(out.rest()));
     let hidden = FieldSpec::count(
         "hidden_places",
         2 + MOST_RETURNS,
         "Hand places of each opponent whose card may be unknown, ascending: 0 none, else the largest number \
          in copies a card there can have.",
     );
-    sink.field(hidden.by(sizes.other()).by(places).own(), |shown, out| {
+    let hidden = hidden.by(sizes.other()).by(places).usually(USUAL_RETURNS).own();
+    sink.field(hidden, |shown, out| {
         for (&seat, row) in shown.around.others().iter().zip(out.rest().chunks_exact_mut(hand)) {
             for (place, age) in row.iter_mut().zip(shown.memory().ages[seat].as_slice()) {
                 *place = age + 2;
             }
         }
     });
-    let taken_places = Axis { name: "card", size: sizes.other().size * places.size };
+    // Places, since the two fields speak of the same cards.
+    let taken_places = Axis::new("card", sizes.taken);
     let taken = cards("taken_cards", "Cards taken from the viewer's hand and still in another, ascending.");
     sink.field(taken.by(taken_places).own(), |shown, out| {
         out.put_ids(shown.memory().taken().iter().map(|taken| taken.card));
@@ -264,6 +270,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 #[inline]
 fn characters<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let characters = |name, doc| FieldSpec::id(name, "characters", sizes.characters, doc);
+    // Places, since the first is kept or the second.
     let dealt = characters("dealt", "The viewer's two characters, until allies are shown.");
     sink.field(dealt.by(Axis::new("character", 2)).own(), |shown, out| {
         out.put_ids(shown.place().dealt.into_iter().flatten().map(CharacterId::get));
@@ -315,7 +322,7 @@ fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 #[expect(clippy::cast_possible_truncation, reason = "few cities")]
 fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let slots = u16::from(sizes.most_slots);
-    let collecting = Axis::new("city", COLLECTING as u8);
+    let collecting = Axis::rows("city", "cities", COLLECTING as u8);
     let backs = FieldSpec::count("backs", slots, "Unplaced tokens by seat and city of their back.");
     sink.field(backs.by(sizes.seat()).by(collecting), |shown, out| {
         for &seat in shown.around.seats() {
@@ -335,7 +342,7 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
         "Where each token is or may be; equal ones ascending.",
     );
     let count = usize::from(sizes.tokens);
-    sink.field(tokens.by(Axis::new("token", sizes.tokens)), |shown, out| {
+    sink.field(tokens.by(Axis::rows("token", "tokens", sizes.tokens)), |shown, out| {
         out.put_all(&shown.token_codes()[..count]);
     });
 }
@@ -353,7 +360,7 @@ fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
     let gave_up = FieldSpec::seat("gave_up", sizes.seats, "Who gave up a truth tile for the airship.");
     sink.field(gave_up, |shown, out| out.put(shown.around.relative_or_none(shown.state.gave_up)));
     let order = FieldSpec::seat("order", sizes.seats, "Seats in the order of the draft.");
-    sink.field(order.by(Axis { name: "place", ..sizes.seat() }), |shown, out| {
+    sink.field(order.by(Axis::sequence("place", sizes.seats)), |shown, out| {
         if let Step::Truth { .. } = shown.state.step {
             out.put_ids(shown.state.order.iter().take(N).map(|&seat| shown.around.relative(seat)));
         }
@@ -366,7 +373,7 @@ fn choice<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     sink.field(set, |shown, out| out.put(set_begun(shown.state.step).0));
     let set_of = FieldSpec::count("set_of", sizes.most_ids.into(), "Its daemon or symbol, from 1.");
     sink.field(set_of, |shown, out| out.put(set_begun(shown.state.step).1));
-    let due = FieldSpec::count("due", 255, "Cards or tiles still due, or the most steps.");
+    let due = FieldSpec::count("due", 255, "Cards or tiles still due, or the most steps.").usually(8);
     sink.field(due, |shown, out| out.put(shown.game.due(shown.state)));
     let victim = FieldSpec::seat("victim", sizes.seats, "Who is being robbed of a token.");
     sink.field(victim, |shown, out| {
@@ -377,15 +384,16 @@ fn choice<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     let effect = FieldSpec::id("effect", "effects", sizes.effects, "The effect being decided on.");
     sink.field(effect, |shown, out| out.put(EffectId::row(shown.state.effect)));
     let fresh = "The viewer's cards just drawn of which some must go.";
-    let fresh = FieldSpec::id("fresh", "cards", sizes.cards, fresh);
+    let fresh = FieldSpec::id("fresh", "cards", sizes.cards, fresh).copies(sizes.most_copies);
     let looked_at = usize::from(sizes.looked_at);
-    sink.field(fresh.by(Axis::new("card", sizes.looked_at)).own(), |shown, out| {
+    sink.field(fresh.by(Axis::unordered("card", sizes.looked_at)).own(), |shown, out| {
         if shown.around.viewer().is(shown.state.active) {
             out.put_all(shown.state.just_drawn.places(looked_at));
         }
     });
     let rights = "Wild pairs and short triplets the active seat may still play in this turn.";
-    sink.field(FieldSpec::count("rights", 255, rights).by(Axis::new("set", 2)), |shown, out| {
+    let rights = FieldSpec::count("rights", 255, rights).by(Axis::new("set", 2)).usually(2);
+    sink.field(rights, |shown, out| {
         out.put_all(&[shown.state.wild, shown.state.short]);
     });
 }

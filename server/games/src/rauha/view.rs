@@ -111,6 +111,11 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: 
     activation(sink);
 }
 
+/// The Divine Entities.
+const fn by_entity() -> Axis {
+    Axis::rows("entity", "entities", ENTITIES)
+}
+
 /// A small number as a byte.
 #[expect(clippy::cast_possible_truncation, reason = "the number is small")]
 const fn count<const N: usize>() -> u8 {
@@ -162,8 +167,9 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
         out.put(BiomeId::row(shown.state.kept[shown.around.viewer().first()]));
     });
     let doc = "The pack the viewer chooses from, ascending; none outside a draft.";
-    let pack =
-        FieldSpec::id("pack", "biomes", BIOMES, doc).by(Axis::new("card", const { count::<PACK>() })).own();
+    let pack = FieldSpec::id("pack", "biomes", BIOMES, doc)
+        .by(Axis::unordered("card", const { count::<PACK>() }))
+        .own();
     sink.field(pack, |shown, out| {
         let hand = shown.game.hand(shown.state, shown.around.viewer().first());
         out.put_ids(hand.iter().map(|card| card.get()));
@@ -171,7 +177,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
     let doc = "Cards on each Satellite or, in a draft, in each hand.";
     sink.field(FieldSpec::count("pack_size", 4, doc), |shown, out| out.put(shown.counts.pack));
     let undealt = FieldSpec::count("undealt", 40, "Cards left in the decks of Age 1 and 2.");
-    sink.field(undealt.by(Axis::new("age", 2)), |shown, out| out.put_all(&shown.counts.undealt));
+    sink.field(undealt.by(Axis::sequence("age", 2)), |shown, out| out.put_all(&shown.counts.undealt));
     let black_hole = FieldSpec::count("black_hole", CARDS.into(), "Cards in the Black Hole.");
     sink.field(black_hole, |shown, out| out.put(shown.counts.black_hole));
 }
@@ -192,11 +198,12 @@ fn boards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: 
             board.spores.write_flags(flags);
         }
     });
-    let crystals = FieldSpec::count("crystals", maxima.crystals, "Crystals by seat.");
+    // What strong and random play seldom exceed; the maxima are bounds that no game comes near.
+    let crystals = FieldSpec::count("crystals", maxima.crystals, "Crystals by seat.").usually(40);
     sink.field(crystals.by(by_seat), |shown, out| {
         shown.boards().for_each(|board| out.put_number(board.crystals));
     });
-    let points = FieldSpec::count("points", maxima.points, "Life Energy by seat.");
+    let points = FieldSpec::count("points", maxima.points, "Life Energy by seat.").usually(120);
     sink.field(points.by(by_seat), |shown, out| {
         shown.boards().for_each(|board| out.put_number(board.points()));
     });
@@ -205,7 +212,7 @@ fn boards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: 
         shown.boards().for_each(|board| out.put_number(shown.game.water(board).into()));
     });
     let entities = FieldSpec::seat("entities", seats, "Who holds each Divine Entity.");
-    sink.field(entities.by(Axis::new("entity", ENTITIES)), |shown, out| {
+    sink.field(entities.by(by_entity()), |shown, out| {
         for (&seat, board) in shown.around.seats().iter().zip(shown.boards()) {
             for entity in board.entities {
                 out.rest()[usize::from(entity - 1)] = shown.around.relative(seat);
@@ -223,13 +230,13 @@ fn activation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
         put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.cells), 0);
     });
     let doc = "How the acting seat's Entities stand in its activation.";
-    let entities = FieldSpec::category("entity_use", &USES, doc).by(Axis::new("entity", ENTITIES));
+    let entities = FieldSpec::category("entity_use", &USES, doc).by(by_entity());
     sink.field(entities, |shown, out| {
         let Shown { state, in_play, possible, .. } = shown;
         put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.entities), 1);
     });
     let doc = "What the viewer knows of each card, by id from 1.";
-    let memory = FieldSpec::category("memory", &WHEREABOUTS, doc).by(Axis::new("card", CARDS));
+    let memory = FieldSpec::category("memory", &WHEREABOUTS, doc).by(Axis::rows("card", "biomes", CARDS));
     sink.field(memory, |shown, out| {
         out.put_all(shown.game.memory(shown.state, shown.around.viewer()).up_to(CARDS));
     });

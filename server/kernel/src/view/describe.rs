@@ -17,6 +17,8 @@ pub struct FieldSpec<'a> {
     rank: usize,
     kind: Kind<'a>,
     max: u16,
+    usual_max: u16,
+    copies: u8,
     is_own: bool,
     doc: &'static str,
 }
@@ -34,7 +36,8 @@ enum Kind<'a> {
 impl<'a> FieldSpec<'a> {
     #[inline]
     const fn new(name: &'static str, kind: Kind<'a>, max: u16, doc: &'static str) -> Self {
-        Self { name, axes: [Axis { name: "", size: 1 }; MAX_AXES], rank: 0, kind, max, is_own: false, doc }
+        let axes = [Axis::new("", 1); MAX_AXES];
+        Self { name, axes, rank: 0, kind, max, usual_max: max, copies: 1, is_own: false, doc }
     }
 
     /// Rows of a table that has `last` of them besides row 0; 0 is none.
@@ -99,6 +102,22 @@ impl<'a> FieldSpec<'a> {
         self
     }
 
+    /// What few values exceed in ordinary play, where the maximum is far from it.
+    #[must_use]
+    #[inline]
+    pub const fn usually(mut self, most: u16) -> Self {
+        self.usual_max = if most < self.max { most } else { self.max };
+        self
+    }
+
+    /// How many values of one seat can be the same row at once, where it is more than one.
+    #[must_use]
+    #[inline]
+    pub const fn copies(mut self, most: u8) -> Self {
+        self.copies = most;
+        self
+    }
+
     /// What only the viewer may know: the public has no such field.
     #[must_use]
     #[inline]
@@ -128,7 +147,15 @@ impl<'a> FieldSpec<'a> {
             Kind::Words(words) => FieldKind::Category { names: owned(words) },
             Kind::Names(names) => FieldKind::Category { names: names.to_vec() },
         };
-        Field { name: self.name, axes: self.axes[..self.rank].to_vec(), max: self.max, kind, doc: self.doc }
+        Field {
+            name: self.name,
+            axes: self.axes[..self.rank].to_vec(),
+            max: self.max,
+            usual_max: self.usual_max,
+            copies: self.copies,
+            kind,
+            doc: self.doc,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ fn fields<S: FieldSink<Position>>(sink: &mut S) {
     sink.field(FieldSpec::count("fame", 300, "By seat.").by(Axis::new("seat", 2)), |at, out| {
         at.fame.iter().for_each(|&fame| out.put_number(fame));
     });
-    let hand = FieldSpec::id("hand", "cards", 9, "The hand.").by(Axis::new("place", 3)).own();
+    let hand = FieldSpec::id("hand", "cards", 9, "The hand.").by(Axis::unordered("place", 3)).own();
     sink.field(hand, |at, out| out.put_ids(at.hand.iter().copied()));
 }
 
@@ -50,6 +50,31 @@ fn a_value_above_its_maximum_is_named() {
     let wrong = [8, 0, 0, 45, 1];
     assert_eq!(layout.check(&wrong), Err("fame[1] is 301, above 300".into()));
     assert!(layout.check(&wrong[1..]).is_err());
+}
+
+#[test]
+fn what_has_no_order_ascends() {
+    let layout = layout(LayoutBuilder::for_seats());
+    let check = |hand: &[u8]| {
+        let position = Position { round: 1, fame: [0; 2], hand: hand.to_vec() };
+        layout.check(&view(&position, false, layout.bytes()))
+    };
+    assert_eq!(check(&[2, 5]), Ok(()));
+    assert_eq!(check(&[5, 2]), Err("hand is [5, 2, 0] along place, not ascending".into()));
+    assert_eq!(check(&[0, 5]), Err("hand is [0, 5, 0] along place, not ascending".into()));
+    assert_eq!(check(&[5, 5]), Err("hand has more than 1 of 5: [5, 5, 0]".into()));
+}
+
+#[test]
+fn every_seat_has_copies_of_its_own() {
+    let lines = FieldSpec::id("lines", "cards", 9, "By round and seat.").copies(2);
+    let axes = [Axis::new("round", 3), Axis::new("seat", 2)];
+    let lines = axes.into_iter().fold(lines, FieldSpec::by);
+    let mut builder = LayoutBuilder::for_seats();
+    builder.field(lines, |(): &(), _| ());
+    let layout = builder.finish();
+    assert_eq!(layout.check(&[4, 4, 0, 4, 4, 0]), Ok(()));
+    assert_eq!(layout.check(&[4, 0, 4, 0, 4, 0]), Err("lines has more than 2 of 4: [4, 4, 4]".into()));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use boardwire_games::Registry;
-use boardwire_kernel::{ActionSpec, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout};
+use boardwire_kernel::{
+    ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout,
+};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -109,7 +111,7 @@ fn table_text(out: &mut String, info: &GameInfo, served: &Served) {
 }
 
 fn layout_text(out: &mut String, whose: &str, layout: &ViewLayout) {
-    let _ = writeln!(out, "\n{whose}, {} bytes", layout.bytes());
+    let _ = writeln!(out, "\n{whose}, {} bytes (in braces what has no order)", layout.bytes());
     for (offset, field) in layout.with_offsets() {
         let _ = writeln!(
             out,
@@ -123,10 +125,21 @@ fn layout_text(out: &mut String, whose: &str, layout: &ViewLayout) {
     }
 }
 
-/// `[2 seat, 8 round]`
+/// `[2 seat, 8 round]`, `[1 other seat, {3 card}]` where the order of the cards says nothing.
 fn shape(field: &Field) -> String {
-    let axes = field.axes.iter().map(|axis| format!("{} {}", axis.size, axis.name));
-    format!("[{}]", axes.collect::<Vec<_>>().join(", "))
+    let axis = |axis: &Axis| {
+        let words = format!("{} {}", axis.size, axis.name);
+        if axis.order == AxisOrder::None { format!("{{{words}}}") } else { words }
+    };
+    format!("[{}]", field.axes.iter().map(axis).collect::<Vec<_>>().join(", "))
+}
+
+fn order(order: AxisOrder) -> &'static str {
+    match order {
+        AxisOrder::None => "none",
+        AxisOrder::Sequence => "sequence",
+        AxisOrder::Places => "places",
+    }
 }
 
 fn kind(kind: &FieldKind) -> String {
@@ -174,7 +187,9 @@ fn layout_json(layout: &ViewLayout) -> Value {
             "offset": offset,
             "shape": field.shape().collect::<Vec<_>>(),
             "axes": field.axes.iter().map(|axis| axis.name).collect::<Vec<_>>(),
+            "orders": field.axes.iter().map(|axis| order(axis.order)).collect::<Vec<_>>(),
             "max": field.max,
+            "usual_max": field.usual_max,
             "kind": kind(&field.kind),
             "doc": field.doc,
         })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use boardwire_api::v1;
 use boardwire_kernel::{
-    ActionSpec, Axis, Column, ColumnKind, Field, FieldKind, OptionKind, OptionSpec, ViewLayout,
+    ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, OptionKind, OptionSpec, ViewLayout,
 };
 
 use super::{count, options};
@@ -104,7 +104,12 @@ fn action(spec: &ActionSpec) -> v1::Action {
 }
 
 fn fields(layout: &ViewLayout) -> Vec<v1::ViewField> {
-    let axis = |axis: &Axis| v1::Axis { name: axis.name.to_owned(), size: axis.size.into() };
+    let axis = |axis: &Axis| v1::Axis {
+        name: axis.name.to_owned(),
+        size: axis.size.into(),
+        order: axis_order(axis.order).into(),
+        table: axis.table.unwrap_or_default().to_owned(),
+    };
     let field = |(offset, field): (usize, &Field)| {
         let (kind, table, names) = match &field.kind {
             FieldKind::Id { table } => (v1::ValueKind::Id, *table, vec![]),
@@ -122,9 +127,19 @@ fn fields(layout: &ViewLayout) -> Vec<v1::ViewField> {
             table: table.to_owned(),
             names,
             description: field.doc.to_owned(),
+            usual_max: field.usual_max.into(),
+            copies: field.copies.into(),
         }
     };
     layout.with_offsets().map(field).collect()
+}
+
+fn axis_order(order: AxisOrder) -> v1::AxisOrder {
+    match order {
+        AxisOrder::None => v1::AxisOrder::None,
+        AxisOrder::Sequence => v1::AxisOrder::Sequence,
+        AxisOrder::Places => v1::AxisOrder::Places,
+    }
 }
 
 fn component_table(table: &boardwire_kernel::Table) -> v1::ComponentTable {

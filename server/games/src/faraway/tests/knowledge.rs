@@ -67,9 +67,11 @@ fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
 fn the_order_is_shown_by_turn_and_what_belongs_to_seats_by_seat() {
     // FA-4.1, FA-5.1
     let game = table(3, "basic");
-    for (name, axis) in [("order", "turn"), ("pending", "seat"), ("dealt", "seat"), ("owed", "seat")] {
+    let seat = Axis::new("seat", 3);
+    let by = [("order", Axis::sequence("turn", 3)), ("pending", seat), ("dealt", seat), ("owed", seat)];
+    for (name, axis) in by {
         let field = game.info().layout.fields.iter().find(|field| field.name == name);
-        assert_eq!(field.expect("a known field").axes, [Axis::new(axis, 3)], "{name}");
+        assert_eq!(field.expect("a known field").axes, [axis], "{name}");
     }
 }
 

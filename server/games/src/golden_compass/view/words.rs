@@ -94,7 +94,10 @@ pub(in super::super) struct Sizes {
     pub(super) seats: u8,
     /// Places of a hand.
     pub(super) hand: u8,
+    /// Places for what was taken from a hand.
+    pub(super) taken: u8,
     pub(super) copies: u8,
+    pub(super) most_copies: u8,
     pub(super) cards: u8,
     pub(super) tokens: u8,
     pub(super) characters: u8,
@@ -130,7 +133,9 @@ impl Sizes {
         Self {
             seats,
             hand: catalogue.hand_places(),
+            taken: (seats - 1) * catalogue.hand_places(),
             copies: catalogue.copies(seats).sum(),
+            most_copies: most(&mut catalogue.copies(seats)),
             cards: count_of(&catalogue.cards),
             tokens: count_of(&catalogue.tokens),
             characters: count_of(&catalogue.characters),
@@ -161,6 +166,6 @@ impl Sizes {
     }
 
     pub(super) fn tile(&self) -> Axis {
-        Axis::new("tile", self.tiles)
+        Axis::rows("tile", "tiles", self.tiles)
     }
 }

@@ -31,7 +31,7 @@ macro_rules! laws {
 laws! {
     /// Indices below the number of actions, actions and labels name one another.
     RoundTrip = "index, action and label name one another",
-    /// What fields, actions and columns say about tables is so.
+    /// What fields, axes, actions and columns say about tables is so.
     Described = "what names a table stays within it",
     /// The game's own audit refuses no position that is reached.
     Audited = "every position passes its audit",
@@ -41,8 +41,8 @@ laws! {
     Outcome = "an outcome comes when nobody owes a choice",
     /// Both methods say the same of every action, for seats that the table does not have as well.
     LegalAgrees = "is_legal says the same as legal",
-    /// A view is as long as its layout, every byte is written, and no value exceeds its maximum.
-    Views = "a view fills its layout and keeps to its maxima",
+    /// A view is as long as its layout, every byte is written, and the values are as their field says.
+    Views = "a view fills its layout and keeps to what it says",
     /// Nothing but the arguments decides what a game answers.
     Pure = "equal questions get equal answers",
     /// Neither the seat for which hidden things are drawn anew nor the public can tell.

@@ -1,6 +1,6 @@
 //! What holds of a table before anything is dealt.
 
-use crate::{Audit, ColumnKind, FieldKind, Game, GameInfo, GameType, Table, ensure};
+use crate::{Audit, ColumnKind, Field, FieldKind, Game, GameInfo, GameType, Table, ensure};
 
 pub(super) fn actions_round_trip<G: Game>(game: &G) -> Audit {
     let actions = &game.info().actions;
@@ -33,6 +33,10 @@ pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) ->
             format!("{} has the maximum {}, not {most}", field.name, field.max)
         })?;
         ensure(!field.doc.is_empty(), || format!("{} has no sentence for people", field.name))?;
+        ensure((u16::from(field.max > 0)..=field.max).contains(&field.usual_max), || {
+            format!("{} is usually at most {}, and never above {}", field.name, field.usual_max, field.max)
+        })?;
+        axes_keep_to_their_tables(info, field)?;
     }
     for action in info.actions.all() {
         let rows = action.table.map(|table| rows(info, table)).transpose()?;
@@ -40,6 +44,16 @@ pub(super) fn names_stay_within_tables(info: &GameInfo, game_type: &GameType) ->
         ensure(is_within, || format!("{action:?} names a row that its table does not have"))?;
     }
     info.tables.iter().try_for_each(|table| columns_keep_to_their_kinds(info, table))
+}
+
+fn axes_keep_to_their_tables(info: &GameInfo, field: &Field) -> Audit {
+    for axis in &field.axes {
+        let Some(table) = axis.table else { continue };
+        ensure(usize::from(axis.size) < rows(info, table)?, || {
+            format!("{} counts {} rows of {table}, which has fewer", field.name, axis.size)
+        })?;
+    }
+    Ok(())
 }
 
 fn rows(info: &GameInfo, table: &str) -> Result<usize, String> {

@@ -27,7 +27,7 @@ impl<const N: usize> Shown<'_, N> {
 /// Every field, in the order of its bytes.
 fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
     let by_seat = Axis::new("seat", seats);
-    let by_round = Axis::new("round", ROUNDS);
+    let by_round = Axis::sequence("round", ROUNDS);
     let round = FieldSpec::count("round", ROUNDS.into(), "The round, from 1.");
     sink.field(round, |at, out| out.put(at.state.round + 1));
     let phase = FieldSpec::category("phase", PHASES, "What is due.");
@@ -39,7 +39,9 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut 
         });
     });
     let hand = FieldSpec::id("hand", "cards", CARDS, "The viewer's hand, ascending.");
-    sink.field(hand.by(Axis::new("place", HAND)).own(), |at, out| out.put_ids(at.state.hands[at.own()]));
+    sink.field(hand.by(Axis::unordered("place", HAND)).own(), |at, out| {
+        out.put_ids(at.state.hands[at.own()])
+    });
     let choice =
         FieldSpec::id("choice", "cards", CARDS, "What the viewer has chosen while others still owe.");
     sink.field(choice.own(), |at, out| {

@@ -80,9 +80,14 @@ impl Broken {
         if flaw == Flaw::MissesALabel {
             let named = ActionSpace::new().with(PLAY, |card| card.to_string());
             info.actions = named.with(KEEP, |_| "keep".to_owned());
-        } else if flaw == Flaw::NamesARowTooMany {
+        } else if let Flaw::NamesARowTooMany | Flaw::CountsStrangeRows | Flaw::IsUsuallyTooMuch = flaw {
             let hand = info.layout.fields.iter_mut().find(|field| field.name == "hand");
-            hand.expect("a seat is shown its hand").max += 1;
+            let hand = hand.expect("a seat is shown its hand");
+            match flaw {
+                Flaw::NamesARowTooMany => hand.max += 1,
+                Flaw::CountsStrangeRows => hand.axes[0].table = Some("places"),
+                _ => hand.usual_max += 1,
+            }
         } else if flaw == Flaw::HasAFieldTooMany {
             let more = Field { name: "more", ..info.layout.fields[0].clone() };
             info.layout.fields.push(more);
@@ -255,12 +260,17 @@ impl Game for Broken {
             Flaw::LeaksToThePublic if viewer == Viewer::Public => self.secret(state, viewer),
             _ => out[last],
         };
-        if self.is(Flaw::ForgetsWhatItBuried) {
-            let fields = self.info.layout_for(viewer).with_offsets();
-            let places = fields.filter(|(_, field)| field.name == "drawn").map(|(at, _)| at);
-            for at in places {
-                let draws = out[at..].iter_mut().zip(state.toy.draws.iter().flatten());
-                draws.filter(|(_, draw)| draw.placement == Placement::Buried).for_each(|(byte, _)| *byte = 0);
+        for (at, field) in self.info.layout_for(viewer).with_offsets() {
+            let bytes = &mut out[at..][..field.bytes()];
+            match (self.flaw, field.name) {
+                (Flaw::ForgetsWhatItBuried, "drawn") => {
+                    let draws = bytes.iter_mut().zip(state.toy.draws.iter().flatten());
+                    let buried = draws.filter(|(_, draw)| draw.placement == Placement::Buried);
+                    buried.for_each(|(byte, _)| *byte = 0);
+                }
+                (Flaw::TurnsAHand, "hand") => bytes.reverse(),
+                (Flaw::ShowsACardTwice, "hand") => bytes[1] = bytes[0],
+                _ => {}
             }
         }
     }

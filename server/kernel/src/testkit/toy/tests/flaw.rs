@@ -13,12 +13,20 @@ pub(super) enum Flaw {
     MissesALabel,
     /// A field of the view claims a card that its table does not have.
     NamesARowTooMany,
+    /// An axis of the view counts rows of a table that there is not.
+    CountsStrangeRows,
+    /// A field is usually more than it ever is.
+    IsUsuallyTooMuch,
     /// The layout has a field that the view does not write.
     HasAFieldTooMany,
     /// The last byte of a view is not written.
     LeavesAByteUnwritten,
     /// The size of the deck is greater than its maximum.
     ExceedsAMaximum,
+    /// A hand is shown in descending order.
+    TurnsAHand,
+    /// A hand is shown with one of its cards twice.
+    ShowsACardTwice,
     /// The audit refuses the second round.
     RefusesWhatIsReached,
     /// The winner of a round may do nothing.

@@ -1,0 +1,50 @@
+//! Where a field says what its values seldom exceed, random games agree.
+
+use std::sync::Arc;
+
+use boardwire_games::{Registered, Registry, Visitor};
+use boardwire_kernel::{Episode, Field, Game, Loaded, Seat, testkit};
+
+/// Random games of every table.
+const GAMES: u64 = 10;
+
+struct Usual;
+
+impl Visitor for Usual {
+    type Output = ();
+
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
+        for game in testkit::every_table::<G>() {
+            for (offset, field) in game.info().layout.with_offsets() {
+                if field.usual_max < field.max {
+                    keeps_to_what_is_usual(&game, offset, field);
+                }
+            }
+        }
+    }
+}
+
+fn keeps_to_what_is_usual<G: Game>(game: &Arc<G>, offset: usize, field: &Field) {
+    let mut seen: Vec<u16> = Vec::new();
+    for seed in 0..GAMES {
+        let mut view = vec![0; game.info().layout.bytes()];
+        testkit::random_game(game, seed, |episode: &Episode<G>| {
+            game.view(episode.state(), Seat::FIRST.into(), &mut view);
+            let values = view[offset..][..field.bytes()].chunks(field.width());
+            seen.extend(values.map(|value| value.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low))));
+        });
+    }
+    let (name, usual) = (field.name, field.usual_max);
+    let above = seen.iter().filter(|&&value| value > usual).count();
+    assert!(above * 50 <= seen.len(), "{above} of {} values of {name} are above {usual}", seen.len());
+    let most = seen.iter().max().expect("a game has positions");
+    assert!(most * 4 >= usual, "{name} is usually at most {usual}, and never was above {most}");
+}
+
+#[test]
+fn few_values_exceed_what_is_usual() {
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    for id in Registry::IDS {
+        registry.visit(id, Usual).expect("the registry knows its own ids");
+    }
+}
