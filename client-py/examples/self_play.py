@@ -36,8 +36,8 @@ def policy(weights: Floats, features: Floats, mask: NDArray[np.int8]) -> Floats:
 
 def sample(chances: Floats, random: np.random.Generator) -> NDArray[np.uint8]:
     """An action for each row. A row without legal actions, whose episode is over, gets any: it is ignored."""
-    drawn = random.random((len(chances), 1), dtype=np.float32) * chances.sum(axis=1, keepdims=True)
-    return np.asarray((chances.cumsum(axis=1) > drawn).argmax(axis=1), dtype=np.uint8)
+    ends = chances.cumsum(axis=1, dtype=np.float64)
+    return np.asarray((ends > random.random((len(ends), 1)) * ends[:, -1:]).argmax(axis=1), dtype=np.uint8)
 
 
 def learn(client: boardwire.Client, environments: int, updates: int, rate: float, seed: int) -> Floats:

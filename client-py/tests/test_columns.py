@@ -23,7 +23,8 @@ def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
         step = batch.reset(seeds=[11])
         while not step.over.any():
             assert step.oracle is not None
-            assert (step.oracle.shape, step.oracle.dtype) == ((1, seats, batch.spec.view_bytes), np.uint8)
+            assert step.oracle.shape == (1, seats, batch.spec.view_bytes)
+            assert step.oracle.dtype == np.uint8
             first = int(step.seat[0])
             views = [table[(first + place) % seats].observe().view for place in range(seats)]
             np.testing.assert_array_equal(step.oracle[0], views)
@@ -52,8 +53,10 @@ def test_advice_is_legal_shared_out_and_changes_nothing_else(client: boardwire.C
             assert step.advice is not None
             assert step.advice_shares is not None
             actions = len(advised.spec.actions)
-            assert (step.advice.dtype, step.advice.shape) == (np.uint8, (n,))
-            assert (step.advice_shares.dtype, step.advice_shares.shape) == (np.float32, (n, actions))
+            assert step.advice.shape == (n,)
+            assert step.advice.dtype == np.uint8
+            assert step.advice_shares.shape == (n, actions)
+            assert step.advice_shares.dtype == np.float32
             due = step.seat != NOBODY
             assert step.mask[due, step.advice[due]].all()
             assert (step.advice[~due] == NOBODY).all()
@@ -64,12 +67,13 @@ def test_advice_is_legal_shared_out_and_changes_nothing_else(client: boardwire.C
                 np.testing.assert_array_equal(step.advice_shares.argmax(axis=1)[due], step.advice[due])
             for name in ("seat", "view", "mask", "reward", "ply", "flags", "ended"):
                 np.testing.assert_array_equal(getattr(step, name), getattr(other, name))
-            assert other.advice is other.advice_shares is other.oracle is None
+            assert (other.advice, other.advice_shares, other.oracle) == (None, None, None)
             # What is advised is played: over rows ignore it. In halves, and without shares, it is the same.
             for half in halves:
                 half.send(step.advice[half.rows])
             other = plain.step(step.advice)
             step = advised.step(step.advice)
+            assert step.advice is not None
             for half in halves:
                 shown = half.recv()
                 assert shown.advice_shares is None
@@ -90,11 +94,15 @@ def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> N
         assert plain.load(one.save()).advice is None
         loaded = other.load(plain.save())
         for _ in range(7):
-            np.testing.assert_array_equal(loaded.advice, step.advice)
             assert loaded.advice is not None
+            assert step.advice is not None
+            np.testing.assert_array_equal(loaded.advice, step.advice)
             loaded, step = other.step(loaded.advice), one.step(loaded.advice)
         mask = np.arange(4) == 2
-        np.testing.assert_array_equal(one.reset(mask=mask).advice[~mask], step.advice[~mask])  # type: ignore[index]
+        again = one.reset(mask=mask)
+        assert again.advice is not None
+        assert step.advice is not None
+        np.testing.assert_array_equal(again.advice[~mask], step.advice[~mask])
 
 
 def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
@@ -105,7 +113,7 @@ def test_what_cannot_be_advised_is_refused(client: boardwire.Client) -> None:
         ({"advice_shares": True}, "columns.advice_shares", "names a bot"),
     ):
         with pytest.raises(boardwire.errors.InvalidField, match=said) as refused:
-            client.open_batch("faraway", environments=2, **kinds)  # type: ignore[arg-type]
+            client.open_batch("faraway", environments=2, **kinds)
         assert refused.value.metadata["field"] == field
 
 
@@ -157,12 +165,12 @@ def test_rollouts_carry_the_columns_of_their_rows(client: boardwire.Client, n: i
 
 def test_rollouts_have_no_columns_that_the_batch_has_not(client: boardwire.Client) -> None:
     def learner(decisions: Decisions) -> tuple[Any, Any, Any]:
-        assert decisions.oracle is decisions.advice is None
+        assert (decisions.oracle, decisions.advice) == (None, None)
         return lowest(decisions.mask), np.zeros(len(decisions.seat)), np.zeros(len(decisions.seat))
 
     with client.open_batch("faraway", environments=2, seed=3) as batch:
         rollout = boardwire.Rollouts(batch, 30).collect(learner)
-        assert rollout.oracle is rollout.advice is rollout.advice_shares is None
+        assert (rollout.oracle, rollout.advice, rollout.advice_shares) == (None, None, None)
 
 
 def test_an_event_loop_is_told_the_same(client: boardwire.Client) -> None:

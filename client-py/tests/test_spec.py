@@ -1,4 +1,4 @@
-"""Views cut into fields and turned into features, on a description that has every kind of field."""
+"""Views cut into fields and into tokens, on a description that has every kind of field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from boardwire import GameSpec, _convert
 from boardwire.v1 import catalog_pb2 as pb
@@ -15,13 +14,13 @@ from boardwire.v1 import catalog_pb2 as pb
 @pytest.fixture
 def spec() -> GameSpec:
     """A table with every kind of field, wide values and a table with negative numbers."""
-    place, seat, row = (
-        pb.Axis(name=name, size=size) for name, size in (("place", 2), ("seat", 2), ("row", 1))
-    )
+    place = pb.Axis(name="place", size=2, order=pb.AXIS_ORDER_NONE, table="cards")
+    seat = pb.Axis(name="seat", size=2, order=pb.AXIS_ORDER_PLACES)
+    row = pb.Axis(name="row", size=1, order=pb.AXIS_ORDER_PLACES)
     fields = [
         pb.ViewField(name="round", offset=0, max=8, kind=pb.VALUE_KIND_COUNT),
         pb.ViewField(name="hand", offset=1, axes=[place], max=2, kind=pb.VALUE_KIND_ID, table="cards"),
-        pb.ViewField(name="purse", offset=3, axes=[seat], max=500, kind=pb.VALUE_KIND_COUNT),
+        pb.ViewField(name="purse", offset=3, axes=[seat], max=500, usual_max=50, kind=pb.VALUE_KIND_COUNT),
         pb.ViewField(name="first", offset=7, max=2, kind=pb.VALUE_KIND_SEAT),
         pb.ViewField(name="phase", offset=8, max=1, kind=pb.VALUE_KIND_CATEGORY, names=["play", "over"]),
         pb.ViewField(name="open", offset=9, axes=[row, place], max=1, kind=pb.VALUE_KIND_FLAG),
@@ -31,7 +30,7 @@ def spec() -> GameSpec:
         pb.Column(name="worth", kind=pb.VALUE_KIND_COUNT),
         pb.Column(name="cost", kind=pb.VALUE_KIND_CATEGORY, names=["none", "coin"]),
     ]
-    table = pb.ComponentTable(name="cards", columns=columns, rows=3, values=[0, 0, 10, -4, 5, 2])
+    table = pb.ComponentTable(name="cards", columns=columns, rows=3, values=[0, 0, 10, 1, 5, 0])
     actions = [
         pb.Action(label="pass", verb="pass"),
         pb.Action(label="play 2", verb="play", table="cards", row=2),
@@ -50,7 +49,6 @@ def spec() -> GameSpec:
 
 
 VIEW = np.array([4, 1, 0, 0xF4, 1, 3, 0, 1, 1, 0, 1, 2], dtype=np.uint8)
-FEATURES = [0.5, 1, -1, 0, 0, 1, 3 / 500, 0, 1, 0, 0, 1, 0, 1, 0.5, 0.5]
 
 
 def test_decode_names_every_field(spec: GameSpec) -> None:
@@ -69,7 +67,9 @@ def test_decode_names_every_field(spec: GameSpec) -> None:
 
 
 def test_fields_have_the_shape_of_their_named_axes(spec: GameSpec) -> None:
-    assert [axis.name for axis in spec.fields["open"].axes] == ["row", "place"]
+    axes = [(axis.name, axis.order, axis.table, axis.of_seats) for axis in spec.fields["open"].axes]
+    assert axes == [("row", "places", "", False), ("place", "none", "cards", False)]
+    assert spec.fields["purse"].axes[0].of_seats
     assert (spec.fields["open"].shape, spec.fields["open"].size) == ((1, 2), 2)
     assert (spec.fields["round"].shape, spec.fields["round"].size) == ((), 1)
 
@@ -91,50 +91,10 @@ def test_the_publics_view_is_decoded_by_its_own_fields(spec: GameSpec) -> None:
     assert {name: values.tolist() for name, values in fields.items()} == {"round": [300, 7]}
 
 
-def test_features_follow_the_documented_layout(spec: GameSpec) -> None:
-    features = spec.features(VIEW)
-    assert features.dtype == np.float32
-    np.testing.assert_allclose(features, FEATURES, rtol=1e-6)
-    assert spec.layout.names == (
-        "round",
-        "hand[0].worth",
-        "hand[0].cost",
-        "hand[1].worth",
-        "hand[1].cost",
-        "purse[0]",
-        "purse[1]",
-        "first.0",
-        "first.1",
-        "first.2",
-        "phase.play",
-        "phase.over",
-        "open[0][0]",
-        "open[0][1]",
-        "display.worth",
-        "display.cost",
-    )
-
-
-def test_features_know_their_range(spec: GameSpec) -> None:
-    below = [name for name, low in zip(spec.layout.names, spec.layout.low, strict=True) if low < 0]
-    assert below == ["hand[0].cost", "hand[1].cost", "display.cost"]
-    assert (spec.layout.high == 1).all()
-
-
-def test_features_are_written_where_that_is_wanted(spec: GameSpec) -> None:
-    views = np.stack([VIEW, VIEW])
-    out = np.full((2, len(spec.layout.names)), 7, dtype=np.float32)
-    assert spec.features(views, out=out) is out
-    np.testing.assert_allclose(out, [FEATURES, FEATURES], rtol=1e-6)
-    of_another_type: Any = out.astype(np.float64)
-    for wrong in (out[:1], of_another_type):
-        with pytest.raises(ValueError, match=r"out is float32\[2, 16\], not float"):
-            spec.features(views, out=wrong)
-
-
 def test_entities_name_rows_as_actions_do() -> None:
     seat, other, place = (
-        pb.Axis(name=name, size=size) for name, size in (("seat", 2), ("other seat", 2), ("place", 3))
+        pb.Axis(name=name, size=size, order=pb.AXIS_ORDER_PLACES)
+        for name, size in (("seat", 2), ("other seat", 2), ("place", 3))
     )
     ids: dict[str, Any] = {"kind": pb.VALUE_KIND_ID}
     fields = [
@@ -175,18 +135,6 @@ def test_entities_of_many_views_are_those_of_each(spec: GameSpec) -> None:
     assert tokens.mask.dtype == np.bool_
     for index in np.ndindex(1, 2):
         np.testing.assert_array_equal(tokens.row[index], spec.entities(views[index]).row)
-
-
-@pytest.mark.parametrize("shape", [(1,), (5,), (2, 3)])
-def test_batches_are_decoded_row_by_row(spec: GameSpec, shape: tuple[int, ...]) -> None:
-    random = np.random.default_rng(0)
-    single = np.array([8, 2, 2, 0xF4, 1, 0xF4, 1, 2, 1, 1, 1, 2], dtype=np.uint16) + 1
-    views: NDArray[np.uint8] = (random.random((*shape, 12)) * single).astype(np.uint8)
-    features, fields = spec.features(views), spec.decode(views)
-    for index in np.ndindex(*shape):
-        np.testing.assert_array_equal(features[index], spec.features(views[index]))
-        for name, values in spec.decode(views[index]).items():
-            np.testing.assert_array_equal(fields[name][index], values)
 
 
 def test_the_mask_has_a_byte_for_each_action(spec: GameSpec) -> None:

@@ -14,6 +14,7 @@ from ._client import CALL_SECONDS
 from ._entities import Entities, EntityLayout
 from ._evaluation import Evaluation, evaluate
 from ._features import FeatureLayout
+from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import (
     CloseReason,
     Invitation,
@@ -27,17 +28,7 @@ from ._league import League
 from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
 from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
-from ._spec import (
-    ActionSpec,
-    Axis,
-    Column,
-    ComponentTable,
-    Game,
-    GameOption,
-    GameSpec,
-    ValueKind,
-    ViewField,
-)
+from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._sync import Batch, BatchPart, Client, Match, Search, Seat, connect
 from ._types import (
     NOBODY,
@@ -65,6 +56,7 @@ __all__ = [
     "ActionSpec",
     "Autoreset",
     "Axis",
+    "AxisOrder",
     "Batch",
     "BatchPart",
     "BatchStep",

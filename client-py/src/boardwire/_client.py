@@ -214,7 +214,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 final_views=final_views,
                 episodes=episodes,
                 oracle=oracle,
-                advice=advice,
+                advice=advice or "",
                 advice_shares=advice_shares,
             ),
             max_message_bytes=MESSAGE_BYTES,

@@ -8,18 +8,9 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
+from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
-from ._spec import (
-    ActionSpec,
-    Axis,
-    Column,
-    ComponentTable,
-    Game,
-    GameOption,
-    GameSpec,
-    ValueKind,
-    ViewField,
-)
+from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._types import (
     Autoreset,
     Forfeit,
@@ -84,8 +75,13 @@ def _field(message: catalog_pb2.ViewField) -> ViewField:
     return ViewField(
         name=message.name,
         offset=message.offset,
-        axes=tuple(Axis(axis.name, axis.size) for axis in message.axes),
+        axes=tuple(
+            Axis(axis.name, axis.size, cast(AxisOrder, _word(catalog_pb2.AxisOrder, axis.order)), axis.table)
+            for axis in message.axes
+        ),
         max=message.max,
+        usual_max=message.usual_max or message.max,
+        copies=message.copies or 1,
         kind=_kind(message.kind),
         table=message.table,
         names=tuple(message.names),

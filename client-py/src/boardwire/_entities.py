@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ._spec import ComponentTable, ViewField
+    from ._fields import ComponentTable, ViewField
 
 # How a seat is counted along these axes: the viewer is 1, as in values of kind `seat`.
 _OWNERS = {"seat": 1, "other seat": 2}

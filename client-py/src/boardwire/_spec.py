@@ -7,21 +7,15 @@ knows a game.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._entities import Entities, EntityLayout
 from ._features import FeatureLayout
-
-#: What the values of a field or column mean: the row of a table (0 is none), a number of things or a place on
-#: a track, 0 or 1, a seat relative to the viewer (0 none, 1 the viewer, 2 the next clockwise; to the public 1
-#: is seat 0), or one of a few named values.
-ValueKind = Literal["id", "count", "flag", "seat", "category"]
+from ._fields import ComponentTable, ViewField
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,113 +81,6 @@ class ActionSpec:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One dimension of a field.
-
-    Attributes:
-        name: What is counted along it, such as `seat` or `round`.
-        size: How many there are.
-    """
-
-    name: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class ViewField:
-    """One named field of a view.
-
-    Attributes:
-        name: The name, such as `lines`.
-        offset: The byte at which it begins.
-        axes: Its dimensions, slowest first; none for a single value.
-        max: The largest value.
-        kind: What the values mean.
-        table: The table whose rows the values name, for kind `id`.
-        names: The name of each value, for kind `category`.
-        description: One sentence for people.
-    """
-
-    name: str
-    offset: int
-    axes: tuple[Axis, ...]
-    max: int
-    kind: ValueKind
-    table: str
-    names: tuple[str, ...]
-    description: str
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of its axes, slowest first; empty for a single value."""
-        return tuple(axis.size for axis in self.axes)
-
-    @property
-    def width(self) -> int:
-        """Bytes of a value: 2, low byte first, where the largest exceeds 255; otherwise 1."""
-        return 2 if self.max > 255 else 1
-
-    @property
-    def size(self) -> int:
-        """The number of values."""
-        return math.prod(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
-        """The type of the decoded values."""
-        return np.dtype(np.uint16) if self.width == 2 else np.dtype(np.uint8)
-
-    def decode(self, view: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.uint16]:
-        """Cuts this field out of a view, or out of a batch of views.
-
-        Args:
-            view: `uint8[..., bytes]`.
-
-        Returns:
-            `uint8[..., *shape]`, or `uint16` where the largest value exceeds 255; 0 to `max`. One-byte
-            values share the memory of `view`.
-        """
-        raw = view[..., self.offset : self.offset + self.size * self.width]
-        shape = view.shape[:-1] + self.shape
-        if self.width == 1:
-            return raw.reshape(shape)
-        wide = np.ascontiguousarray(raw).view("<u2").astype(np.uint16, copy=False)
-        return wide.reshape(shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table.
-
-    Attributes:
-        name: What it holds, such as `duration`.
-        kind: What the values mean.
-        table: The table whose rows the values name, for kind `id`.
-        names: The name of each value, for kind `category`.
-    """
-
-    name: str
-    kind: ValueKind
-    table: str
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComponentTable:
-    """A part of the catalogue as a matrix: row `i` describes id `i`, row 0 (none) is all zero.
-
-    Attributes:
-        name: The table's name, which fields, actions and columns refer to.
-        columns: What each column holds.
-        values: `int32[rows, columns]`, read-only.
-    """
-
-    name: str
-    columns: tuple[Column, ...]
-    values: NDArray[np.int32]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GameSpec:
     """One table of a game: seats and options chosen.
@@ -247,12 +134,22 @@ class GameSpec:
         action_rows = np.array(rows, dtype=np.int32)
         action_rows.flags.writeable = False
         for name, value in {
-            "layout": FeatureLayout(self.fields.values(), self.tables),
+            "layout": FeatureLayout(self.fields.values(), self.tables, offsets),
             "row_offsets": offsets,
             "action_rows": action_rows,
             "entity_layout": EntityLayout(self.fields.values(), self.tables, offsets),
         }.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def action_features(self) -> NDArray[np.bool_]:
+        """Which features are about the component that each action names: `bool[actions, features]`.
+
+        None are for an action that names no component.
+        """
+        rows = self.action_rows[:, None]
+        about: NDArray[np.bool_] = (self.layout.row == rows) & (rows >= 0)
+        return about
 
     def decode(self, view: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8] | NDArray[np.uint16]]:
         """Splits a seat's view, or a batch of views, into its named fields.
@@ -296,15 +193,21 @@ class GameSpec:
     ) -> NDArray[np.float32]:
         """Turns a view, or a batch of views, into numbers for a network.
 
-        Fields stand in their own order, values in theirs. Each value becomes, by the kind of its field:
+        What becomes of a field follows from its kind:
 
-        - `id`: its row of the table, each column divided by the column's largest magnitude;
-        - `count`: itself divided by the field's maximum;
+        - `id`: for each seat that it has, a feature for every row of its table, and one for an empty place: 1
+          for what is there, 0 for what is not. Where there can be copies, their number divided by the most
+          there can be. Along a sequence `0.5 + 0.5 * (place + 1) / places` instead of 1, so that the order is
+          kept. Along places such as the cells of a board, each place has besides what the table says of what
+          lies in it: numbers divided by the column's largest magnitude, ids and categories as one-hots; or,
+          where that takes no more features, a feature of its own for every row.
+        - `count`: itself divided by the field's `usual_max`;
         - `flag`: itself;
         - `seat`: a one-hot of none, the viewer, and the others clockwise;
         - `category`: a one-hot of its names.
 
-        `layout.names` names every feature, such as `hand[0].duration`.
+        `layout.names` names every feature, such as `hand[regions 17]`, and `action_features` says which of
+        them are about the component that an action names.
 
         Args:
             view: `uint8[..., bytes]`.
@@ -312,8 +215,7 @@ class GameSpec:
                 takes longer to come by than to write.
 
         Returns:
-            `float32[..., features]`, -1 to 1; no feature is below 0 whose table column never is. It is `out`
-            if that was given.
+            `float32[..., features]`, from `layout.low` to `layout.high`: `out`, if it was given.
 
         Raises:
             ValueError: `out` has another shape or type.

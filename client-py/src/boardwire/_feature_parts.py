@@ -1,0 +1,287 @@
+"""The parts of the features: each stands side by side, and is written in a way of its own.
+
+None of them loops over views or values. They are given few views at a time, so that what lies between views
+and features stays in the cache.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._fields import Axis, Column, ComponentTable, ViewField
+
+#: The most views that are written at once: fewer take more calls, more do not stay in the cache.
+BLOCK = 256
+
+_Views = NDArray[np.uint8]
+_Floats = NDArray[np.float32]
+_Index = NDArray[np.intp]
+
+
+class Part(ABC):
+    """Features that stand side by side and are written alike.
+
+    Attributes:
+        names: Their names.
+        low: The least value of each.
+        high: The largest value of each.
+        row: The component that each tells of, among the rows of all tables; -1 for none.
+    """
+
+    def __init__(self, row_offsets: Mapping[str, int]) -> None:
+        """Begins without features; `row_offsets` says where the rows of each table begin."""
+        self.names: list[str] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+        self.row: list[int] = []
+        self._row_offsets = row_offsets
+        self._fields: list[ViewField] = []
+
+    def _append(self, names: Sequence[str], row: _Index | int, high: float = 1) -> int:
+        """Appends features; gives the number of the first in the part."""
+        first = len(self.names)
+        self.names += names
+        self.row += np.broadcast_to(row, len(names)).tolist()
+        self.low += [0] * len(names)
+        self.high += [high] * len(names)
+        return first
+
+    def lay_out(self, first: int, features: int) -> None:
+        """Takes its place among all the features, from `first` on."""
+        self._columns = slice(first, first + len(self.names))
+        values = [each.offset + each.width * np.arange(each.size) for each in self._fields]
+        self._bytes = np.concatenate([np.arange(0), *values])
+        self._wide = np.flatnonzero(self._of_each(lambda field: field.width == 2))
+
+    def _of_each(self, about: Callable[[ViewField], int]) -> _Index:
+        """What is so of the field of each value."""
+        return np.concatenate([np.arange(0), *(np.full(field.size, about(field)) for field in self._fields)])
+
+    def _values(self, view: _Views) -> NDArray[np.uint8] | NDArray[np.uint16]:
+        """The values of the part: `[n, values]`."""
+        values = view[:, self._bytes]
+        if not self._wide.size:
+            return values
+        wide = values.astype(np.uint16)
+        wide[:, self._wide] |= view[:, self._bytes[self._wide] + 1].astype(np.uint16) << np.uint16(8)
+        return wide
+
+    @abstractmethod
+    def write(self, view: _Views, out: _Floats) -> None:
+        """Writes the part for `uint8[n, bytes]` into `float32[n, features]`, for at most `BLOCK` views."""
+
+
+class _Members(Part):
+    """Features of which each value of a view says which one it is about."""
+
+    def __init__(self, row_offsets: Mapping[str, int]) -> None:
+        super().__init__(row_offsets)
+        # For each value the feature that it is about when it is 0.
+        self._zero: list[_Index] = []
+        self._nones = _Nones()
+
+    def _add(self, field: ViewField, kept: Sequence[bool], ends: Sequence[str], row: _Index) -> None:
+        """Adds a feature for each value there can be, for each place along the axes kept."""
+        blocks = _names(field, kept)
+        names = [name + end for name in blocks for end in ends]
+        first = self._append(names, np.broadcast_to(row, (len(blocks), len(ends))).ravel())
+        self._zero.append(first + len(ends) * _blocks(field, kept))
+        self._fields.append(field)
+
+    def _add_members(self, field: ViewField, kept: Sequence[bool], rows: int) -> None:
+        ends = ["[none]", *(f"[{field.table} {row}]" for row in range(1, rows))]
+        self._add(field, kept, ends, self._row_offsets[field.table] + np.arange(rows))
+
+
+class Ones(_Members):
+    """Ones among zeros: the rows, seats and names that there are; of sequences, more than a half."""
+
+    def __init__(self, row_offsets: Mapping[str, int]) -> None:
+        """Begins without features."""
+        super().__init__(row_offsets)
+        self._value: list[NDArray[np.float64]] = []
+
+    def add_members(self, field: ViewField, kept: Sequence[bool], rows: int) -> None:
+        """Adds which of the `rows` of its table a field has, for each place along the axes kept."""
+        self._add_members(field, kept, rows)
+        value = np.ones(field.shape)
+        for at, axis in enumerate(field.axes):
+            if axis.order == "sequence":
+                value *= 0.5 + 0.5 * (np.indices(field.shape)[at] + 1) / axis.size
+        self._value.append(value.ravel())
+        if (value < 1).any():
+            self._nones.add(field, self._zero[-1])
+
+    def add_words(self, field: ViewField) -> None:
+        """Adds a one-hot for each value of a field of seats or names."""
+        words = field.names if field.kind == "category" else range(field.max + 1)
+        row = _rows(field, self._row_offsets)[:, None]
+        self._add(field, [True] * len(field.axes), [f".{word}" for word in words], row)
+        self._value.append(np.ones(field.size))
+
+    def lay_out(self, first: int, features: int) -> None:
+        super().lay_out(first, features)
+        self._places = first + np.concatenate(self._zero) + features * np.arange(BLOCK)[:, None]
+        self._written = np.tile(np.concatenate(self._value).astype(np.float32), (BLOCK, 1))
+        self._nones.lay_out(first)
+
+    def write(self, view: _Views, out: _Floats) -> None:
+        n = len(view)
+        out[:, self._columns] = 0
+        out.reshape(-1)[self._values(view) + self._places[:n]] = self._written[:n]
+        self._nones.write(view, out)
+
+
+class Copies(_Members):
+    """How many copies of each row there are, divided by the most there can be."""
+
+    def __init__(self, row_offsets: Mapping[str, int]) -> None:
+        """Begins without features."""
+        super().__init__(row_offsets)
+        self._most: list[int] = []
+
+    def add_members(self, field: ViewField, kept: Sequence[bool], rows: int) -> None:
+        """Adds how often a field has each of the `rows` of its table, for each place along the axes kept."""
+        known = len(self.names)
+        self._add_members(field, kept, rows)
+        together = field.size * rows // (len(self.names) - known)
+        self._most += [min(field.copies, together)] * (len(self.names) - known)
+        self._nones.add(field, self._zero[-1])
+
+    def lay_out(self, first: int, features: int) -> None:
+        super().lay_out(first, features)
+        self._places = np.concatenate(self._zero) + len(self.names) * np.arange(BLOCK)[:, None]
+        self._greatest = np.array(self._most, dtype=np.float32)
+        self._nones.lay_out(first)
+
+    def write(self, view: _Views, out: _Floats) -> None:
+        n = len(view)
+        places = self._values(view) + self._places[:n]
+        found = np.bincount(places.ravel(), minlength=n * len(self.names)).reshape(n, -1)
+        np.divide(found, self._greatest, out=out[:, self._columns], dtype=np.float32, casting="same_kind")
+        self._nones.write(view, out)
+
+
+class _Nones:
+    """Whether the last place of a block of features is empty, where what is scattered does not tell."""
+
+    def __init__(self) -> None:
+        self._bytes: list[_Index] = []
+        self._feature: list[_Index] = []
+
+    def add(self, field: ViewField, feature: _Index) -> None:
+        """Adds a field of which `feature` is the one for what is empty, for each value."""
+        blocks, last = np.unique(feature[::-1], return_index=True)
+        self._feature.append(blocks)
+        self._bytes.append(field.offset + field.size - 1 - last)
+
+    def lay_out(self, first: int) -> None:
+        """Takes the first feature of the part."""
+        if self._feature:
+            self._columns = first + np.concatenate(self._feature)
+            self._last = np.concatenate(self._bytes)
+
+    def write(self, view: _Views, out: _Floats) -> None:
+        """Writes them, after all else."""
+        if self._feature:
+            out[:, self._columns] = view[:, self._last] == 0
+
+
+class Described(Part):
+    """What a table says of the component in each place.
+
+    Attributes:
+        rows: How many rows the table has, row 0 included.
+        width: How many features a place has.
+    """
+
+    def __init__(self, table: ComponentTable, tables: Mapping[str, ComponentTable]) -> None:
+        """Begins without places."""
+        super().__init__({})
+        rows = len(table.values)
+        names, columns = list[str](), [np.empty((rows, 0), np.float32)]
+        for at, column in enumerate(table.columns):
+            ends, values = _describe(column, table.values[:, at], tables)
+            # Row 0 is nothing at all, not the first name of each column.
+            values[0] = 0
+            told = np.flatnonzero(values.any(axis=0)).tolist()
+            names += [f".{column.name}{ends[end]}" for end in told]
+            columns.append(values[:, told].astype(np.float32))
+        self._ends, self._table = names, np.concatenate(columns, axis=1)
+        self.rows, self.width = self._table.shape
+
+    def add(self, field: ViewField) -> None:
+        """Adds every place of a field."""
+        places = _names(field)
+        first = self._append([place + end for place in places for end in self._ends], -1)
+        self.low[first:] = np.tile(np.where((self._table < 0).any(axis=0), -1.0, 0.0), len(places)).tolist()
+        self._fields.append(field)
+
+    def write(self, view: _Views, out: _Floats) -> None:
+        rows = self._table.take(self._values(view), axis=0)
+        out[:, self._columns] = rows.reshape(len(view), -1)
+
+
+class Numbers(Part):
+    """Numbers, divided by what few of them exceed, and flags."""
+
+    def add(self, field: ViewField) -> None:
+        """Adds every value of a field."""
+        usual = max(field.usual_max, 1)
+        self._append(_names(field), _rows(field, self._row_offsets), high=max(field.max, 1) / usual)
+        self._fields.append(field)
+
+    def lay_out(self, first: int, features: int) -> None:
+        super().lay_out(first, features)
+        self._usual = self._of_each(lambda field: max(field.usual_max, 1)).astype(np.float32)
+
+    def write(self, view: _Views, out: _Floats) -> None:
+        np.divide(self._values(view), self._usual, out=out[:, self._columns], dtype=np.float32)
+
+
+def _names(field: ViewField, kept: Sequence[bool] | None = None) -> list[str]:
+    """The name of every value of a field, or of all that differ along its other axes."""
+    places = [[_place(axis, at) for at in range(axis.size)] for axis in field.axes]
+    if kept is not None:
+        places = [some if keep else [""] for some, keep in zip(places, kept, strict=True)]
+    return [field.name + "".join(parts) for parts in product(*places)]
+
+
+def _place(axis: Axis, at: int) -> str:
+    return f"[{axis.table} {at + 1}]" if axis.table else f"[{at}]"
+
+
+def _blocks(field: ViewField, kept: Sequence[bool]) -> _Index:
+    """For every value the number of its name."""
+    sizes = [axis.size if keep else 1 for axis, keep in zip(field.axes, kept, strict=True)]
+    blocks = np.arange(np.prod(sizes, dtype=np.intp)).reshape(sizes)
+    return np.broadcast_to(blocks, field.shape).ravel()
+
+
+def _rows(field: ViewField, row_offsets: Mapping[str, int]) -> _Index:
+    """For every value the component that it is about."""
+    rows = np.full(field.shape, -1)
+    for at, axis in enumerate(field.axes):
+        if axis.table:
+            counted = row_offsets[axis.table] + 1 + np.arange(axis.size)
+            rows[...] = counted.reshape([-1 if at == other else 1 for other in range(rows.ndim)])
+    return rows.ravel()
+
+
+def _describe(
+    column: Column, values: NDArray[np.int32], tables: Mapping[str, ComponentTable]
+) -> tuple[Sequence[str], NDArray[np.float64]]:
+    """What a column says of each row, `[rows, features]`, and the ends of the names of these features."""
+    if column.kind in ("count", "flag"):
+        return [""], (values / max(np.abs(values).max(), 1))[:, None]
+    if column.kind == "id":
+        size = len(tables[column.table].values)
+        ends = ["[none]", *(f"[{column.table} {row}]" for row in range(1, size))]
+    else:
+        ends = [f".{name}" for name in column.names]
+    return ends, np.eye(len(ends))[values]
