@@ -94,10 +94,10 @@ def test_saved_environments_are_advised_as_before(client: boardwire.Client) -> N
         assert plain.load(one.save()).advice is None
         loaded = other.load(plain.save())
         for _ in range(7):
-            assert loaded.advice is not None
-            assert step.advice is not None
-            np.testing.assert_array_equal(loaded.advice, step.advice)
-            loaded, step = other.step(loaded.advice), one.step(loaded.advice)
+            advice = loaded.advice
+            assert advice is not None
+            np.testing.assert_array_equal(advice, step.advice)
+            loaded, step = other.step(advice), one.step(advice)
         mask = np.arange(4) == 2
         again = one.reset(mask=mask)
         assert again.advice is not None
