@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,6 +81,30 @@ def test_copies_leave_their_worlds_alone(client: boardwire.Client) -> None:
         again = search.advance([0, 1], actions)
         np.testing.assert_array_equal(copies.view[:2], again.view)
         assert copies.ply.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("places", [9, 13, 400])
+def test_values_are_what_playouts_of_each_action_earn(client: boardwire.Client, places: int) -> None:
+    with client.open_batch("rauha", environments=4, seats=3, seed=1) as batch:
+        batch.step(lowest(batch.reset().mask))
+        kinds: dict[str, Any] = {"reward": "margin", "seed": 5}
+        with batch.search(2, places=places, **kinds) as search:
+            values = search.values(playouts=3, seed=7)
+            np.testing.assert_array_equal(search.values(playouts=3, seed=7), values)
+            assert (values.shape, values.dtype.name) == (search.shown.mask.shape, "float32")
+            np.testing.assert_array_equal(~np.isnan(values), search.shown.mask == 1)
+            for action in range(values.shape[1]):
+                worlds = np.flatnonzero(search.shown.mask[:, action])
+                if not len(worlds):
+                    continue
+                # The worlds themselves stay as they were drawn.
+                with batch.search(2, **kinds) as other:
+                    other.advance(worlds, np.full(len(worlds), action))
+                    ends = other.rollout(worlds, playouts=3, seed=7)
+                own = ends[np.arange(len(worlds)), search.shown.seat[worlds]]
+                np.testing.assert_array_equal(values[worlds, action], own)
+        with batch.search(2) as search, pytest.raises(ValueError, match="8 worlds have 8 places"):
+            search.values()
 
 
 def test_the_rows_of_a_batch_have_worlds_of_their_own(client: boardwire.Client) -> None:

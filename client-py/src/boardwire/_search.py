@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import secrets
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
@@ -20,11 +21,10 @@ from .v1 import search_service_pb2 as pb
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 #: How long a call may take that plays worlds, unless the caller says otherwise: seconds.
 SEARCH_SECONDS = 600.0
+#: How many playouts a call may ask for.
+MAX_PLAYOUTS = 1 << 16
 _ENDS = "a search ends with the connection it was begun over: begin another search"
 
 
@@ -169,6 +169,46 @@ class SearchCore:
             lambda on: on.search.Rollout, request, timeout=timeout, token=self._token, advice=_ENDS
         )
         return np.frombuffer(answer.reward, dtype="<f4").reshape(-1, self.spec.seats)
+
+    async def _values(
+        self,
+        *,
+        playouts: int = 1,
+        policy: RolloutPolicy = "estimate",
+        seed: SupportsIndex | None = None,
+        timeout: float = SEARCH_SECONDS,
+    ) -> NDArray[np.float32]:
+        """Tells what each legal action earns its seat in each world, when all then play on to the end.
+
+        To learn from, or to choose by: the mean over the worlds of a decision is what `mc` goes by. Copies go
+        to the places behind the worlds; call it before any of them has been played.
+
+        Args:
+            playouts: How often each is played, with luck that all actions and worlds share.
+            policy: Who plays on, as in `rollout`.
+            seed: The seed from which the luck follows; drawn when it is left out.
+            timeout: Seconds of each call.
+
+        Returns:
+            `float32[worlds, actions]`, NaN where an action is not legal.
+
+        Raises:
+            ValueError: The search has no places for copies.
+            InvalidField: There are too many playouts.
+        """
+        room = min(self.places - self.worlds, MAX_PLAYOUTS // max(playouts, 1))
+        if room < 1:
+            raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
+        world, action = np.nonzero(self.shown.mask)
+        seed = secrets.randbits(64) if seed is None else seed
+        values = np.full(self.shown.mask.shape, np.nan, np.float32)
+        for first in range(0, len(world), room):
+            of, done = world[first : first + room], action[first : first + room]
+            into = self.worlds + np.arange(len(of))
+            await self._advance(of, done, into=into, timeout=timeout)
+            earned = await self._rollout(into, playouts=playouts, policy=policy, seed=seed, timeout=timeout)
+            values[of, done] = earned[np.arange(len(of)), self.shown.seat[of]]
+        return values
 
     async def _close(self) -> None:
         """Releases the worlds. Does nothing when the server has them no longer, or is gone itself."""

@@ -19,6 +19,7 @@ class Search(SearchCore, Closing):
 
     advance = blocking(SearchCore._advance)
     rollout = blocking(SearchCore._rollout)
+    values = blocking(SearchCore._values)
     close = blocking(SearchCore._close)
 
 
