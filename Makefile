@@ -6,11 +6,12 @@ SHELL := bash
 
 VENV := .venv
 BENCH_VENV := .venv-bench
+TRAIN_VENV := .venv-train
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node build lint fmt proto release-proto golden mutants bench soak abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-train train opponents build lint fmt proto release-proto golden mutants bench soak abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -54,6 +55,29 @@ test-agents: build
 test-node: build
 	tools/need-node.sh
 	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm test --silent
+
+# PyTorch alone takes 5 GB: it has an environment of its own.
+$(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
+	@python3 -m venv $(TRAIN_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(TRAIN_VENV); }
+	$(TRAIN_VENV)/bin/python -m pip install --quiet --upgrade pip 'maturin>=1.16,<2'
+	PATH="$(abspath $(TRAIN_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(TRAIN_VENV)/bin/python -m pip install --quiet --no-build-isolation -e 'client-py[test,train]'
+	@touch $@
+
+## test-train: tests of networks and of the training example, with PyTorch in an environment of its own (5 GB)
+test-train: $(TRAIN_VENV)/.installed
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_examples.py -k 'torch or train'
+
+## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
+opponents: $(TRAIN_VENV)/.installed
+	for game in $(or $(GAME),faraway rauha golden_compass); do \
+		test -f opponents/$$game/policy.onnx || $(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $$game --out opponents/$$game $(ARGS) || exit; \
+		$(BINARY) arena $$game --field random,greedy,mc:10,mc:40,policy:$$game:argmax --at 2 --matches 400 --seed 1 \
+			--policy $$game=opponents/$$game/policy.onnx --out opponents/$$game/arena.jsonl --png opponents/$$game/ladder.png || exit; \
+	done
+
+## train: trains an agent in 10 minutes; GAME=faraway, ARGS="--minutes 30 --seats 3" and all else that the example takes
+train: $(TRAIN_VENV)/.installed
+	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(ARGS)
 
 ## lint: formats, lints, types, the protocol, and the one-way dependencies
 lint: build
