@@ -1,10 +1,10 @@
 """Trains an agent for any game within minutes on a laptop: from playouts first, then by self-play with PPO.
 
-A network has all seats of some hundred matches. In the first half of the time it learns what actions are
+A network has all seats of some hundred matches. In most of the time it learns what actions are
 worth: wherever it decides, the server draws a world that its seat can believe in, tries every legal action
 there, and plays on to the end by the game's own estimate. Each result is mostly luck; millions are not.
 
-In the second half it learns from its own matches. In some a bot, or a frozen snapshot of the network, has the
+Then it learns from its own matches. In some a bot, or a frozen snapshot of the network, has the
 other seats, so that it goes on winning against those as well. What it decided in a few steps is a batch of
 data: an action that led to more than was expected becomes likelier, but not by much at a time (masked PPO).
 
@@ -331,7 +331,7 @@ def arguments() -> argparse.Namespace:
     add("--seed", type=int, default=1)
     add("--address", help="a running server; a private one when left out")
     add("--threads", type=int, default=min(os.cpu_count() or 1, 4), help="of the learner")
-    add("--warm-up", type=float, default=0.5, help="the share of the time for learning from playouts")
+    add("--warm-up", type=float, default=0.8, help="the share of the time for learning from playouts")
     add("--warm-up-rate", type=float, default=4e-3, help="the learning rate of the warm-up at its beginning")
     add("--bots", nargs="*", default=["greedy"], help="bots that are met in training")
     add("--bot-share", type=float, default=0.5, help="in how many matches")
@@ -346,7 +346,7 @@ def arguments() -> argparse.Namespace:
     add("--minibatch", type=int, default=4096)
     add("--rate", type=float, default=1e-3, help="the learning rate of self-play at its beginning")
     add("--clip", type=float, default=0.2)
-    add("--entropy", type=float, default=0.02)
+    add("--entropy", type=float, default=0.01)
     add("--trace", type=float, default=0.95, help="the lambda of advantages")
     add("--width", type=int, default=32, help="numbers of a component's embedding")
     add("--hidden", type=int, default=128, help="units of a layer")
