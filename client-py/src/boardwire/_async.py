@@ -21,6 +21,7 @@ class Search(SearchCore, AsyncClosing):
 
     advance = awaiting(SearchCore._advance)
     rollout = awaiting(SearchCore._rollout)
+    values = awaiting(SearchCore._values)
     close = awaiting(SearchCore._close)
 
 

@@ -31,7 +31,9 @@ fn keeps_to_what_is_usual<G: Game>(game: &Arc<G>, offset: usize, field: &Field) 
         testkit::random_game(game, seed, |episode: &Episode<G>| {
             game.view(episode.state(), Seat::FIRST.into(), &mut view);
             let values = view[offset..][..field.bytes()].chunks(field.width());
-            seen.extend(values.map(|value| value.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low))));
+            seen.extend(
+                values.map(|value| value.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low))),
+            );
         });
     }
     let (name, usual) = (field.name, field.usual_max);
