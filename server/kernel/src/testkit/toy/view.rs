@@ -40,7 +40,7 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut 
     });
     let hand = FieldSpec::id("hand", "cards", CARDS, "The viewer's hand, ascending.");
     sink.field(hand.by(Axis::unordered("place", HAND)).own(), |at, out| {
-        out.put_ids(at.state.hands[at.own()])
+        out.put_ids(at.state.hands[at.own()]);
     });
     let choice =
         FieldSpec::id("choice", "cards", CARDS, "What the viewer has chosen while others still owe.");
