@@ -55,7 +55,7 @@ class EntityLayout:
             return np.concatenate([np.arange(0), *values])
 
         # No table has more than 255 rows, so ids take a byte each.
-        self._bytes = each(field.offset + np.arange(field.size) for _, field in parts)
+        self._bytes = each(field.bytes.ravel() for _, field in parts)
         first = each(np.full(field.size, row_offsets[field.table]) for _, field in parts)
         self._first = first.astype(np.int32)
         self.field = each(np.full(field.size, number) for number, field in parts).astype(np.int16)

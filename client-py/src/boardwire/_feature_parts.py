@@ -54,8 +54,7 @@ class Part(ABC):
     def lay_out(self, first: int, features: int) -> None:
         """Takes its place among all the features, from `first` on."""
         self._columns = slice(first, first + len(self.names))
-        values = [each.offset + each.width * np.arange(each.size) for each in self._fields]
-        self._bytes = np.concatenate([np.arange(0), *values])
+        self._bytes = np.concatenate([np.arange(0), *(field.bytes.ravel() for field in self._fields)])
         self._wide = np.flatnonzero(self._of_each(lambda field: field.width == 2))
 
     def _of_each(self, about: Callable[[ViewField], int]) -> _Index:
@@ -203,16 +202,7 @@ class Described(Part):
     def __init__(self, table: ComponentTable, tables: Mapping[str, ComponentTable]) -> None:
         """Begins without places."""
         super().__init__({})
-        rows = len(table.values)
-        names, columns = list[str](), [np.empty((rows, 0), np.float32)]
-        for at, column in enumerate(table.columns):
-            ends, values = _describe(column, table.values[:, at], tables)
-            # Row 0 is nothing at all, not the first name of each column.
-            values[0] = 0
-            told = np.flatnonzero(values.any(axis=0)).tolist()
-            names += [f".{column.name}{ends[end]}" for end in told]
-            columns.append(values[:, told].astype(np.float32))
-        self._ends, self._table = names, np.concatenate(columns, axis=1)
+        self._ends, self._table = described(table, tables)
         self.rows, self.width = self._table.shape
 
     def add(self, field: ViewField) -> None:
@@ -271,6 +261,21 @@ def _rows(field: ViewField, row_offsets: Mapping[str, int]) -> _Index:
             counted = row_offsets[axis.table] + 1 + np.arange(axis.size)
             rows[...] = counted.reshape([-1 if at == other else 1 for other in range(rows.ndim)])
     return rows.ravel()
+
+
+def described(
+    table: ComponentTable, tables: Mapping[str, ComponentTable]
+) -> tuple[list[str], NDArray[np.float32]]:
+    """The ends of names, and what a table says of each row under them: `float32[rows, features]`, -1 to 1."""
+    names, columns = list[str](), [np.empty((len(table.values), 0), np.float32)]
+    for at, column in enumerate(table.columns):
+        ends, values = _describe(column, table.values[:, at], tables)
+        # Row 0 is nothing at all, not the first name of each column.
+        values[0] = 0
+        told = np.flatnonzero(values.any(axis=0)).tolist()
+        names += [f".{column.name}{ends[end]}" for end in told]
+        columns.append(values[:, told].astype(np.float32))
+    return names, np.concatenate(columns, axis=1)
 
 
 def _describe(

@@ -87,6 +87,11 @@ class ViewField:
         return math.prod(self.shape)
 
     @property
+    def bytes(self) -> NDArray[np.intp]:
+        """Where each value begins in a view: `int[*shape]`, the low byte."""
+        return (self.offset + self.width * np.arange(self.size)).reshape(self.shape)
+
+    @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
         """The type of the decoded values."""
         return np.dtype(np.uint16) if self.width == 2 else np.dtype(np.uint8)

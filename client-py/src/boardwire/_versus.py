@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 
 from ._evaluation import Evaluation, bootstrap, evaluate
 from ._rollouts import Policy
-from ._sync import Client
+from ._sync import Client, connect
 from ._types import Reward
 
 
@@ -68,7 +68,7 @@ def versus(
     deals: int = 200,
     seats: int | None = None,
     options: Mapping[str, str] | None = None,
-    seed: SupportsIndex = 0,
+    seed: int = 0,
     reward: Reward = "win",
     client: Client | None = None,
 ) -> Versus:
@@ -83,7 +83,7 @@ def versus(
         options: Options by name; those left out have their defaults.
         seed: The seed from which all deals follow.
         reward: What counts.
-        client: A client of a running server; a private one is started for each pair when left out.
+        client: A client of a running server; a private one is started when left out.
 
     Raises:
         ValueError: There is not one deal, or a policy has the name of a bot.
@@ -91,21 +91,20 @@ def versus(
     if both := set(policies) & set(bots):
         raise ValueError(f"{sorted(both)[0]!r} is a policy and a bot")
     others: dict[str, Policy | str] = {**policies, **{bot: bot for bot in bots}}
-    return Versus(
-        {
-            (name, other): evaluate(
-                policy,
-                game,
-                opponents=player,
-                deals=deals,
-                seats=seats,
-                options=options,
-                seed=int(seed),
-                reward=reward,
-                client=client,
-            )
-            for name, policy in policies.items()
-            for other, player in others.items()
-            if other != name
-        }
-    )
+    found = dict[tuple[str, str], Evaluation]()
+    with connect() if client is None else nullcontext(client) as served:
+        for name, policy in policies.items():
+            for other, player in others.items():
+                if other != name:
+                    found[name, other] = evaluate(
+                        policy,
+                        game,
+                        opponents=player,
+                        deals=deals,
+                        seats=seats,
+                        options=options,
+                        seed=seed,
+                        reward=reward,
+                        client=served,
+                    )
+    return Versus(found)

@@ -22,7 +22,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ._fields import ComponentTable, ViewField
+from ._feature_parts import described
+from ._fields import ViewField
 from ._rollouts import Decisions
 from ._spec import GameSpec
 
@@ -96,14 +97,14 @@ class Encoder(nn.Module):
         hot = [field for field in spec.fields.values() if field.kind in ("seat", "category")]
         self._note("at", np.array(at, np.int64))
         self._note("first", np.array(first, np.int32))
-        low = np.concatenate([np.arange(0), *(_bytes(field) for field in plain)])
-        high = np.concatenate([np.arange(0), *(_bytes(field) + field.width - 1 for field in plain)])
+        low = np.concatenate([np.arange(0), *(field.bytes.ravel() for field in plain)])
+        high = np.concatenate([np.arange(0), *(field.bytes.ravel() + field.width - 1 for field in plain)])
         self._note("low", low)
         self._note("high", high)
         self._note("carry", (256.0 * (high > low)).astype(np.float32))
         usual = [np.full(field.size, max(field.usual_max, 1), np.float32) for field in plain]
         self._note("usual", np.concatenate([np.zeros(0, np.float32), *usual]))
-        one = [np.repeat(_bytes(field), field.max + 1) for field in hot]
+        one = [np.repeat(field.bytes, field.max + 1) for field in hot]
         self._note("hot_at", np.concatenate([np.arange(0), *one]))
         each = [np.tile(np.arange(field.max + 1), field.size) for field in hot]
         self._note("hot_value", np.concatenate([np.arange(0), *each]).astype(np.int32))
@@ -130,7 +131,7 @@ class Encoder(nn.Module):
         for number, (offset, count) in enumerate(self._lines):
             line = getattr(self, f"line{number}")
             row = view.index_select(1, line.flatten()).unflatten(1, (count, line.shape[1]))
-            place = (row > 0) * torch.arange(1, line.shape[1] + 1, dtype=torch.int32)
+            place = (row > 0) * torch.arange(1, line.shape[1] + 1, dtype=torch.int32, device=view.device)
             is_latest = place == place.amax(2, keepdim=True)
             latest = (row * is_latest).sum(2, dtype=torch.int32)
             parts.append(nn.functional.embedding(latest + offset, components).flatten(1))
@@ -226,7 +227,7 @@ def sample(network: nn.Module, asked: Decisions, *, best: bool = False) -> tuple
     """Chooses actions as a `Learner` does.
 
     Args:
-        network: Gives logits and values, as `Network`.
+        network: Gives logits and values, as `Network`; on the CPU.
         asked: The decisions.
         best: Whether to take the likeliest action instead of drawing one.
 
@@ -267,7 +268,7 @@ def export(network: Network, file: str | os.PathLike[str]) -> None:
 
 def _printed(spec: GameSpec) -> NDArray[np.float32]:
     """What is printed on each component: `float32[rows, columns of all tables]`."""
-    blocks = [_columns(table, spec) for table in spec.tables.values()]
+    blocks = [described(table, spec.tables)[1] for table in spec.tables.values()]
     out = np.zeros((sum(map(len, blocks)), sum(block.shape[1] for block in blocks)), np.float32)
     row = column = 0
     for block in blocks:
@@ -277,31 +278,12 @@ def _printed(spec: GameSpec) -> NDArray[np.float32]:
     return out
 
 
-def _columns(table: ComponentTable, spec: GameSpec) -> NDArray[np.float32]:
-    """The columns of a table, -1 to 1: ids and categories as one-hots, numbers by their greatest."""
-    parts = [np.zeros((len(table.values), 0), np.float32)]
-    for column, values in zip(table.columns, table.values.T, strict=True):
-        if column.kind == "id":
-            parts.append(np.eye(len(spec.tables[column.table].values), dtype=np.float32)[values, 1:])
-        elif column.kind == "category":
-            parts.append(np.eye(len(column.names), dtype=np.float32)[values])
-        else:
-            parts.append((values / max(np.abs(values).max(), 1)).astype(np.float32)[:, None])
-    return np.concatenate(parts, axis=1)
-
-
-def _bytes(field: ViewField) -> NDArray[np.intp]:
-    """Where the low byte of each value of a field is."""
-    return field.offset + field.width * np.arange(field.size)
-
-
 def _bags(field: ViewField) -> Iterator[tuple[ViewField, list[int]]]:
     """The bytes of a field's ids: those that lie in one bag together."""
-    bytes_ = _bytes(field).reshape(field.shape)
     ordered = [at for at, axis in enumerate(field.axes) if axis.order == "places"]
     others = [at for at, axis in enumerate(field.axes) if axis.order != "places"]
     count = int(np.prod([field.shape[at] for at in ordered], dtype=np.intp))
-    for values in bytes_.transpose(ordered + others).reshape(count, -1):
+    for values in field.bytes.transpose(ordered + others).reshape(count, -1):
         yield field, values.tolist()
 
 
@@ -312,4 +294,4 @@ def _sequences(field: ViewField) -> NDArray[np.intp]:
         return np.zeros((0, 0), np.intp)
     others = [at for at in range(len(field.axes)) if at not in along]
     places = int(np.prod([field.shape[at] for at in along], dtype=np.intp))
-    return _bytes(field).reshape(field.shape).transpose(others + along).reshape(-1, places)
+    return field.bytes.transpose(others + along).reshape(-1, places)
