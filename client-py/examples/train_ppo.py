@@ -89,12 +89,19 @@ class Trainee:
         kept = {name: value for name, value in vars(self).items() if name not in ("network", "optimizer")}
         states = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
         aside = file.with_suffix(".new")
-        torch.save({"kept": kept, **states}, aside)
+        torch.save({"made_for": self.made_for(), "kept": kept, **states}, aside)
         aside.replace(file)
 
+    def made_for(self) -> dict[str, Any]:
+        """What a checkpoint fits."""
+        spec = self.network.spec
+        return {"game": spec.game.id, "seats": spec.seats, "spec": spec.digest, **self.network.facts}
+
     def load(self, file: Path) -> None:
-        """Takes over a checkpoint."""
+        """Takes over a checkpoint of the same table and sizes."""
         state = torch.load(file, weights_only=True)
+        if state["made_for"] != self.made_for():
+            raise SystemExit(f"{file} is of {state['made_for']}, not of {self.made_for()}")
         vars(self).update(state["kept"])
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -259,20 +266,31 @@ def train(trainee: Trainee, client: boardwire.Client, given: argparse.Namespace,
                     told = next(updates)
                     trainee.updates += 1
                     trainee.seconds += time.perf_counter() - began
-                    if trainee.seconds - measured >= given.measure or trainee.seconds >= whole:
+                    is_done = trainee.seconds >= whole
+                    if is_done or trainee.seconds - measured >= given.measure:
                         measured = trainee.seconds
-                        trainee.curve.append(measure(trainee, client, given, given.deals))
-                        told |= {f"wins_{name}": share for name, share in trainee.curve[-1]["wins"].items()}
-                        trainee.save(folder / "checkpoint.pt")
-                        draw(trainee, folder / "curve.png", whole * given.warm_up)
+                        wins = report(trainee, client, given, folder, given.deals * (4 if is_done else 1))
+                        told |= {f"wins_{name}": share for name, share in wins.items()}
                     told |= {"seconds": trainee.seconds, "samples": trainee.samples}
                     log.write(json.dumps(told) + "\n")
                     for name, figure in told.items():
                         board.add_scalar(name, figure, trainee.samples)
                     won = trainee.curve[-1]["wins"] if trainee.curve else {}
                     bar.update(min(round(trainee.seconds), round(whole)) - bar.n)
-                    wins = {name: f"{share:.1%}" for name, share in won.items()}
-                    bar.set_postfix({"decisions": f"{trainee.samples:,}", **wins})
+                    shown = {name: f"{share:.1%}" for name, share in won.items()}
+                    bar.set_postfix({"decisions": f"{trainee.samples:,}", **shown})
+
+
+def report(
+    trainee: Trainee, client: boardwire.Client, given: argparse.Namespace, folder: Path, deals: int
+) -> dict[str, float]:
+    """Keeps the agent, measures it, and draws its curve; tells the matches won against each bot."""
+    trainee.save(folder / "checkpoint.pt")
+    trainee.curve.append(measure(trainee, client, given, deals))
+    trainee.save(folder / "checkpoint.pt")
+    draw(trainee, folder / "curve.png", 60 * given.minutes * given.warm_up)
+    wins: dict[str, float] = trainee.curve[-1]["wins"]
+    return wins
 
 
 def measure(
@@ -293,7 +311,8 @@ def measure(
             client=client,
         )
         wins[bot], intervals[bot] = found.mean, found.interval
-    return {"seconds": trainee.seconds, "samples": trainee.samples, "wins": wins, "intervals": intervals}
+    reached = {"seconds": trainee.seconds, "samples": trainee.samples}
+    return {**reached, "matches": deals * spec.seats, "wins": wins, "intervals": intervals}
 
 
 def draw(trainee: Trainee, file: Path, warm: float) -> None:
@@ -361,6 +380,8 @@ def main() -> None:
     checkpoint = folder / "checkpoint.pt"
     if checkpoint.exists() and not given.resume:
         raise SystemExit(f"{checkpoint} is there: --resume goes on with it, --out takes another folder")
+    if given.resume and not checkpoint.exists():
+        raise SystemExit(f"there is no {checkpoint} to go on with")
     torch.manual_seed(given.seed)
     torch.set_num_threads(given.threads)
     with boardwire.connect(given.address) as client:
@@ -372,14 +393,14 @@ def main() -> None:
             train(trainee, client, given, folder)
         except KeyboardInterrupt:
             print("ended early")
-        trainee.save(checkpoint)
         export(trainee.network, folder / "policy.onnx")
-        print(f"{trainee.samples:,} decisions in {trainee.seconds / 60:.1f} minutes")
-        found = measure(trainee, client, given, 4 * given.deals)
-        for bot, share in found["wins"].items():
-            low, high = found["intervals"][bot]
-            matches = 4 * given.deals * spec.seats
-            print(f"against {bot}: {share:.1%} of {matches} matches won ({low:.1%} to {high:.1%})")
+        if not trainee.curve or trainee.curve[-1]["seconds"] < trainee.seconds:
+            report(trainee, client, given, folder, 4 * given.deals)
+    print(f"{trainee.samples:,} decisions in {trainee.seconds / 60:.1f} minutes")
+    last = trainee.curve[-1]
+    for bot, share in last["wins"].items():
+        low, high = last["intervals"][bot]
+        print(f"against {bot}: {share:.1%} of {last['matches']} matches won ({low:.1%} to {high:.1%})")
     print(f"{folder}/policy.onnx plays as policy:NAME")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -65,3 +68,48 @@ def test_training_goes_on_where_it_ended(tmp_path: Path) -> None:
     samples = [json.loads(line)["samples"] for line in log.splitlines()]
     assert samples == sorted(set(samples))
     assert f"{samples[-1]:,} decisions" in told
+
+
+def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    kinds = [
+        "faraway",
+        "--deals",
+        "2",
+        "--environments",
+        "16",
+        "--steps",
+        "8",
+        "--minutes",
+        "60",
+        "--against",
+        "random",
+    ]
+    command = [sys.executable, str(EXAMPLES / "train_ppo.py"), *kinds]
+    # As a terminal does, Ctrl-C tells all processes of the group: the private server, too.
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, cwd=tmp_path, text=True, start_new_session=True) as ran:
+        log = tmp_path / "runs/faraway/log.jsonl"
+        while ran.poll() is None and not (log.exists() and log.stat().st_size):
+            time.sleep(0.05)
+        os.killpg(ran.pid, signal.SIGINT)
+        told, _ = ran.communicate(timeout=60)
+    assert ran.returncode == 0
+    assert "ended early" in told
+    assert "against random: " in told
+    for name in ("checkpoint.pt", "policy.onnx", "curve.png"):
+        assert (tmp_path / "runs/faraway" / name).stat().st_size
+
+
+def test_training_goes_on_only_with_what_fits(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    small = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03"
+    run(small, tmp_path)
+    for more, said in (
+        ("", "is there: --resume goes on with it"),
+        ("--resume --hidden 64", "not of"),
+        ("--resume --seats 3", "not of"),
+        ("--resume --out elsewhere", "there is no elsewhere/checkpoint.pt"),
+    ):
+        with pytest.raises(AssertionError, match=said):
+            run(f"{small} {more}", tmp_path)
