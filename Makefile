@@ -71,7 +71,7 @@ test-train: $(TRAIN_VENV)/.installed
 opponents: $(TRAIN_VENV)/.installed
 	for game in $(or $(GAME),faraway rauha golden_compass); do \
 		test -f opponents/$$game/policy.onnx || $(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $$game --out opponents/$$game $(ARGS) || exit; \
-		$(BINARY) arena $$game --field random,greedy,mc:10,mc:40,policy:$$game:argmax --at 2 --matches 400 --seed 1 \
+		$(BINARY) arena $$game --field random,greedy,mc:10,mc:40,policy:$$game:argmax --at 2 --matches 2000 --seed 1 \
 			--policy $$game=opponents/$$game/policy.onnx --out opponents/$$game/arena.jsonl --png opponents/$$game/ladder.png || exit; \
 	done
 
