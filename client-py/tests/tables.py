@@ -24,3 +24,14 @@ TABLES = [(game.id, seats) for game in GAMES for seats in range(game.min_seats, 
 def lowest(mask: NDArray[np.int8]) -> NDArray[np.uint8]:
     """The lowest legal action of each row."""
     return np.asarray(mask.argmax(axis=1), dtype=np.uint8)
+
+
+def first_legal(asked: boardwire.Decisions) -> NDArray[np.int64]:
+    """A policy: the lowest legal action."""
+    return lowest(asked.mask).astype(np.int64)
+
+
+def last_legal(asked: boardwire.Decisions) -> NDArray[np.int64]:
+    """A policy: the highest legal action."""
+    highest: NDArray[np.int64] = asked.mask.shape[1] - 1 - asked.mask[:, ::-1].argmax(axis=1)
+    return highest

@@ -318,3 +318,29 @@ def test_a_step_that_takes_too_long_is_a_timeout(client: boardwire.Client) -> No
         actions = lowest(batch.reset().mask)
         with pytest.raises(boardwire.errors.CallTimeout):
             batch.step(actions, timeout=0.001)
+
+
+def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -> None:
+    """One step of all, and the same in two steps of some environments each, whole or by halves."""
+    given: dict[str, Any] = {"environments": 21, "seed": 6, "seats": 2}
+    with client.open_batch("rauha", **given) as whole, client.open_batch("rauha", **given) as masked:
+        shown, halves = whole.reset(), masked.halves()
+        assert same(shown, masked.reset())
+        for number in range(120):
+            before, actions = shown, lowest(shown.mask)
+            shown = whole.step(actions)
+            some = (np.arange(21) * 7 + number) % 3 == 0
+            for stepped in halves if number % 2 else masked.parts(1):
+                own, chosen = before.part(stepped.rows), some[stepped.rows]
+                first = stepped.step(np.where(some, actions, 9999)[stepped.rows], mask=chosen)
+                for row, is_chosen in enumerate(chosen):
+                    expected = shown.part(stepped.rows) if is_chosen else own
+                    np.testing.assert_array_equal(first.view[row], expected.view[row])
+                    np.testing.assert_array_equal(first.mask[row], expected.mask[row])
+                    np.testing.assert_array_equal(first.reward[row], expected.reward[row] * is_chosen)
+                second = stepped.step(actions[stepped.rows], mask=~chosen)
+                np.testing.assert_array_equal(first.reward + second.reward, shown.part(stepped.rows).reward)
+                np.testing.assert_array_equal(second.view, shown.part(stepped.rows).view)
+        for wrong in (np.ones(20, np.bool_), np.ones(21, np.int8), np.zeros(21, np.bool_)):
+            with pytest.raises(ValueError, match="mask"):
+                masked.step(lowest(shown.mask), mask=wrong)

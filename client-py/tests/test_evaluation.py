@@ -6,19 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tables import GAMES, lowest
+from tables import GAMES, first_legal, last_legal
 
 import boardwire
-from boardwire import Decisions, errors
+from boardwire import errors
 from boardwire._evaluation import bootstrap
-
-
-def first_legal(asked: Decisions) -> Any:
-    return lowest(asked.mask)
-
-
-def last_legal(asked: Decisions) -> Any:
-    return asked.mask.shape[1] - 1 - asked.mask[:, ::-1].argmax(axis=1)
 
 
 @pytest.mark.parametrize("game", [game.id for game in GAMES])

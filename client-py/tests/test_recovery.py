@@ -185,14 +185,14 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
     env = kind.make(address)
     opening = pickle.dumps(kind.reset(env, 7))
     if kind.make is single:
-        env._seat.match_id = "forgotten"
+        env._seat._seat.match_id = "forgotten"
         lost: type[boardwire.BoardwireError] = boardwire.errors.UnknownMatch
-    elif hasattr(env, "_table"):
+    elif isinstance(env, boardwire.envs.BoardwireVectorEnv):
+        env._table.batch.close()
+        lost = boardwire.errors.UnknownBatch
+    else:
         env._table._match.close()
         lost = boardwire.errors.MatchClosed
-    else:
-        env._batch.close()
-        lost = boardwire.errors.UnknownBatch
     with pytest.raises(lost, match="reset the environment"):
         kind.step(env)
     assert pickle.dumps(kind.reset(env, 7)) == opening
@@ -216,7 +216,7 @@ def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:
         kind = KINDS["vector-next"]
         env = kind.make(client.target)
         opening = pickle.dumps(kind.reset(env, 7))
-        until_idle_too_long(env._batch)
+        until_idle_too_long(env._table.batch)
         with pytest.raises(boardwire.errors.UnknownBatch, match="reset the environment"):
             kind.step(env)
         assert pickle.dumps(kind.reset(env, 7)) == opening

@@ -11,7 +11,7 @@ from typing import Generic, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _convert
+from . import _convert, _rows
 from ._batch_stream import BatchStream
 from ._channel import Connection
 from ._line_ups import LEARNER
@@ -112,18 +112,27 @@ class BatchCore(Generic[_Part, _Search]):
         """
         request = pb.ResetBatchRequest(
             batch_id=self.id,
-            mask=self._mask(mask),
+            mask=_rows.packed(mask, self.environments),
             seed=None if seed is None else operator.index(seed),
             seeds=() if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
         )
         return await self._stream.receive(await self._stream.send(request, self._whole.rows), timeout)
 
-    async def _step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def _step(
+        self,
+        actions: ArrayLike,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones.
 
         Args:
             actions: `int[environments]`, the index of each action; fastest as `uint8`. Where an episode is
                 over, it is ignored.
+            mask: `bool[environments]`, which of them make a decision; all when left out. The actions of
+                the others are ignored, and they stay as they are: their rows show what they showed, without
+                reward.
             timeout: Seconds.
 
         Raises:
@@ -131,11 +140,11 @@ class BatchCore(Generic[_Part, _Search]):
             ActionOutOfRange: There is no such action; none was stepped.
             EnvironmentOver: An episode is over, and the batch resets none by itself; none was stepped.
         """
-        return await self._whole._step(actions, timeout=timeout)
+        return await self._whole._step(actions, mask=mask, timeout=timeout)
 
-    async def _send(self, actions: ArrayLike) -> None:
-        """Sends an action for every environment, and does not wait for what follows."""
-        await self._whole._send(actions)
+    async def _send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
+        """Sends an action for every environment, or those of a mask, and does not wait for what follows."""
+        await self._whole._send(actions, mask=mask)
 
     async def _recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received."""
@@ -177,7 +186,7 @@ class BatchCore(Generic[_Part, _Search]):
             mask: `bool[environments]`, which ones; all when left out.
         """
         await self._stream.make_way()
-        request = pb.SaveBatchRequest(batch_id=self.id, mask=self._mask(mask))
+        request = pb.SaveBatchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments))
         answer = await self._connection.call(
             lambda on: on.batch.SaveBatch,
             request,
@@ -202,7 +211,9 @@ class BatchCore(Generic[_Part, _Search]):
             InvalidSnapshot: It was altered, or is of another table, line-up or number of environments.
         """
         await self._stream.make_way()
-        request = pb.LoadBatchRequest(batch_id=self.id, snapshot=snapshot, mask=self._mask(mask))
+        request = pb.LoadBatchRequest(
+            batch_id=self.id, snapshot=snapshot, mask=_rows.packed(mask, self.environments)
+        )
         answer = await self._connection.call(
             lambda on: on.batch.LoadBatch,
             request,
@@ -246,7 +257,7 @@ class BatchCore(Generic[_Part, _Search]):
             self._connection,
             self.token,
             self.spec,
-            search_pb.DeterminizeRequest(batch_id=self.id, mask=self._mask(mask)),
+            search_pb.DeterminizeRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
             worlds=worlds,
             places=places,
             seed=seed,
@@ -272,15 +283,6 @@ class BatchCore(Generic[_Part, _Search]):
     def __repr__(self) -> str:
         """Names game and batch, never the token."""
         return f"<Batch {self.id} of {self.environments} times {self.spec.game.id}>"
-
-    def _mask(self, mask: NDArray[np.bool_] | None) -> bytes:
-        if mask is None:
-            return b""
-        if mask.dtype != np.bool_ or mask.shape != (self.environments,):
-            raise ValueError(f"a mask is bool[{self.environments}], not {mask.dtype}{list(mask.shape)}")
-        if not mask.any():
-            raise ValueError("the mask names no environment")
-        return np.packbits(mask, bitorder="little").tobytes()
 
 
 def _learners(message: batch_pb2.Batch) -> NDArray[np.bool_]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from . import _rows
 from ._batch_stream import Asked, BatchStream
 from ._seat import WAIT_SECONDS
 from ._types import BatchStep
@@ -39,19 +40,23 @@ class BatchPartCore:
         """Where its rows stand among those of the whole batch."""
         return slice(self.first, self.first + self.environments)
 
-    async def _send(self, actions: ArrayLike) -> None:
+    async def _send(self, actions: ArrayLike, *, mask: NDArray[np.bool_] | None = None) -> None:
         """Sends an action for every environment, and does not wait for what follows.
 
         A batch opened with `keep` first waits for what was sent before for any of the same environments.
 
         Args:
             actions: `int[n]`, the index of each action. Where an episode is over, it is ignored.
+            mask: `bool[n]`, which environments make a decision; all when left out. The actions of others are
+                ignored, and they stay as they are: their rows show what they showed, without reward.
         """
+        chosen = _rows.packed(mask, self.environments)
         request = pb.StepBatchRequest(
             batch_id=self._stream.about.id,
-            actions=self._bytes(actions),
+            actions=self._bytes(actions if mask is None else np.where(mask, actions, 0)),
             first=self.first,
             count=self.environments,
+            mask=chosen,
         )
         self._asked.append(await self._stream.send(request, self.rows))
 
@@ -76,11 +81,17 @@ class BatchPartCore:
             if not self._stream.may_answer(asked):
                 self._asked.popleft()
 
-    async def _step(self, actions: ArrayLike, *, timeout: float = WAIT_SECONDS) -> BatchStep:
+    async def _step(
+        self,
+        actions: ArrayLike,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> BatchStep:
         """Makes a decision in every environment and waits for the next ones: `send`, then `recv`."""
         if self._is_waiting():
             raise RuntimeError("receive what has been sent before another step")
-        await self._send(actions)
+        await self._send(actions, mask=mask)
         return await self._recv(timeout=timeout)
 
     def _is_waiting(self) -> bool:

@@ -1,4 +1,4 @@
-"""The rows of batches and searches as arrays.
+"""The rows of batches and searches as arrays, and masks of them.
 
 Each column is copied out of the message once, and only the mask is unpacked.
 """
@@ -51,6 +51,21 @@ def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
         ply=np.frombuffer(message.ply, dtype="<u4"),
         flags=np.frombuffer(message.flags, dtype=np.uint8),
     )
+
+
+def packed(mask: NDArray[np.bool_] | None, environments: int) -> bytes:
+    """A mask of environments as the wire has it; nothing for all of them.
+
+    Raises:
+        ValueError: It is of another shape, or names no environment.
+    """
+    if mask is None:
+        return b""
+    if mask.dtype != np.bool_ or mask.shape != (environments,):
+        raise ValueError(f"a mask is bool[{environments}], not {mask.dtype}{list(mask.shape)}")
+    if not mask.any():
+        raise ValueError("the mask names no environment")
+    return np.packbits(mask, bitorder="little").tobytes()
 
 
 def _masks(packed: bytes, n: int, spec: GameSpec) -> NDArray[np.int8]:

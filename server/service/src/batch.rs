@@ -28,7 +28,7 @@ pub use block::Block;
 pub(crate) use block::Environments;
 pub(crate) use columns::NOBODY;
 pub use columns::{Step, row_bytes};
-pub use plan::{Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
+pub use plan::{Actions, Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
 use crate::error::ServiceError;
@@ -239,23 +239,24 @@ impl Batch {
     /// `sequence` number of the last answer is given that answer again.
     ///
     /// # Errors
-    /// A run that does not fit, as many actions as it does not have, a number that is not due, or an action that may
+    /// A run that does not fit, as many actions or a mask of as many as it does not have, a number that is not due, or an action that may
     /// not be chosen; then no environment has been stepped.
     pub async fn step(
         self: &Arc<Self>,
         first: u32,
         count: u32,
-        actions: Bytes,
+        actions: Actions,
         sequence: Option<u64>,
     ) -> Result<Step, ServiceError> {
         let range = self.run_of(first, count)?;
-        if actions.len() != range.len() {
+        if actions.indices.len() != range.len() {
             return Err(ServiceError::BadField {
                 field: "actions",
-                value: format!("{} bytes", actions.len()),
+                value: format!("{} bytes", actions.indices.len()),
                 expected: format!("one byte for each of {} environments", range.len()),
             });
         }
+        select::check_mask(&actions.mask, range.len())?;
         let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Step(actions.clone()) });
         let taken = self.take(range).await?;
         if let Some(step) = taken.answered(request.as_ref())? {

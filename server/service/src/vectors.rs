@@ -12,7 +12,7 @@ use prost::Message as _;
 use serde_json::{Map, Value, json};
 
 use crate::arbiter::{Opened, Player, SeedSource};
-use crate::batch::{Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
+use crate::batch::{Actions, Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
 use crate::convert;
 use crate::pool::Pool;
 use crate::secret::hex;
@@ -157,7 +157,9 @@ fn steps_of_batches() {
             let bytes = shown.mask.len() / 3;
             let lowest = |mask: &[u8]| (0..=255_u8).find(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1);
             let actions: Vec<u8> = shown.mask.chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
-            shown = runtime.block_on(batch.step(0, 0, actions.into(), None)).expect("it is legal");
+            shown = runtime
+                .block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))
+                .expect("it is legal");
             // The first step, and the first in which an episode ends.
             if steps.len() == 1 || !shown.ended.is_empty() {
                 steps.push(step(&table, &convert::step(shown.clone())));

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -75,17 +74,3 @@ class Lens:
             name: values.reshape(view.shape[:-1] + (fields[name].shape or (1,)))
             for name, values in self._spec.decode(view).items()
         }
-
-
-def players(seats: int, agent_seat: int, opponents: str | Sequence[str]) -> list[str]:
-    """Who plays at each seat: the agent is `remote`.
-
-    Raises:
-        ValueError: The agent's seat is not there, or the opponents are too few or too many.
-    """
-    if not 0 <= agent_seat < seats:
-        raise ValueError(f"agent_seat={agent_seat} is not a seat: there are {seats}")
-    others = [opponents] * (seats - 1) if isinstance(opponents, str) else list(opponents)
-    if len(others) != seats - 1:
-        raise ValueError(f"{len(others)} opponents for the {seats - 1} other seats")
-    return [*others[:agent_seat], "remote", *others[agent_seat:]]

@@ -1,29 +1,28 @@
-"""One seat of a match as a Gymnasium environment, with bots at the others."""
+"""One seat of a match as a Gymnasium environment, with bots or policies at the others."""
 
 from __future__ import annotations
 
-import contextlib
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from .._sync import Match, Seat
 from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
-from ..errors import BoardwireError
-from ._recovery import advised, check_table, unspent
+from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings
+from ._players import Opponents, players
+from ._recovery import advised, unspent
 from ._seeding import draw
 from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind, players
+from ._spaces import Lens, MaskPlace, ObservationKind
 from ._warnings import IllegalActionNotice
 
 
 class BoardwireEnv(gymnasium.Env[Any, np.int64]):
-    """A match between one agent and bots.
+    """A match between one agent and others: bots, or policies of this process.
 
     A step is one decision of the agent: what bots decide in between happens in the server. The legal
     actions are in `info["action_mask"]` and `action_masks()`, `int8[actions]`; at the end of an episode the
@@ -43,7 +42,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         game: str,
         *,
         seats: int | None = None,
-        opponents: str | Sequence[str] = "greedy",
+        opponents: Opponents = "greedy",
         agent_seat: int = 0,
         options: Mapping[str, str] | None = None,
         observation: ObservationKind = "ids",
@@ -59,7 +58,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         Args:
             game: The game's id.
             seats: How many seats; the fewest the game is played by when left out.
-            opponents: The bot at every other seat, or the bots at the other seats in order.
+            opponents: Who plays at every other seat, or at each of the others in order: bots by name, and
+                policies of this process, functions of `boardwire.Decisions` that give an action for each row.
             agent_seat: The agent's seat.
             options: The game's options.
             observation: `ids` for the view by named field, `features` for one `float32` vector.
@@ -79,19 +79,17 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode={render_mode!r} is neither None nor 'ansi'")
         self.render_mode = render_mode
-        self._client = shared_client(address)
-        self.game_spec = self._client.game(game, seats=seats, options=options)
-        self._players = players(self.game_spec.seats, agent_seat, opponents)
-        self._agent_seat = agent_seat
-        self._reward: Reward = reward
-        self._illegal_actions: IllegalActions = illegal_actions
+        self.game_spec = shared_client(address).game(game, seats=seats, options=options)
+        others = players(self.game_spec.seats, agent_seat, opponents)
+        if others.policies and render_mode is not None:
+            raise ValueError(f"render_mode={render_mode!r} is for bots as opponents, not for policies")
+        settings = Settings(self.game_spec, agent_seat, others, reward, illegal_actions, skip_forced)
+        seat_type = BatchSeat if others.policies else MatchSeat
+        self._seat: AgentSeat = seat_type(shared_client(address), settings)
         self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
-        self._skip_forced = skip_forced
         self._lens = Lens(self.game_spec, observation, mask)
         self.action_space = self._lens.action_space
         self.observation_space = self._lens.observation_space
-        self._match: Match | None = None
-        self._seat: Seat | None = None
         self._seen: Observation | None = None
 
     def reset(
@@ -108,35 +106,21 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         """
         super().reset(seed=seed)
         with unspent(self.np_random):
-            self._seen = self._dealt(draw(self.np_random))
+            self._seen = self._seat.deal(draw(self.np_random))
         return self._lens.observation(self._seen.view, self._seen.mask), self._info(self._seen)
-
-    def _dealt(self, seed: int) -> Observation:
-        if self._seat is not None:
-            try:
-                return self._seat.reset(seed)
-            except GONE:
-                self.close()
-        try:
-            self._seat = self._begin(seed)
-            return self._seat.observe(wait=True)
-        except BaseException:
-            self.close()
-            raise
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Makes the agent's decision, and those of the others up to its next one.
 
         Raises:
             ResetNeeded: There was no reset.
+            ValueError: A policy that is an opponent has chosen what is not legal: a reset begins anew.
             ActionOutOfRange: There is no such action.
             IllegalAction: It is illegal now, and `illegal_actions` is `reject`.
             EpisodeOver: The episode has ended.
             ConnectionLost: Nobody answers, so that the match may be gone: a reset begins anew.
             UnknownMatch: The match is gone: a reset begins anew.
         """
-        if self._seat is None:
-            raise gymnasium.error.ResetNeeded("reset the environment before its first step")
         try:
             seen = self._seen = self._seat.act(action)
         except GONE as failure:
@@ -155,35 +139,15 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         if self.render_mode is None:
             return None
         self._last()
-        assert self._seat is not None
         try:
-            return self._seat.observe(text=True).text
+            return self._seat.text()
         except GONE as failure:
             raise advised(failure) from None
 
     def close(self) -> None:
         """Closes the match. The environment may be reset again."""
-        # What cannot be reached needs no closing.
-        with contextlib.suppress(BoardwireError):
-            if self._seat is not None:
-                self._seat.close()
-            if self._match is not None:
-                self._match.close()
-        self._match = self._seat = self._seen = None
-
-    def _begin(self, seed: int) -> Seat:
-        self._match = self._client.create_match(
-            self.game_spec.game.id,
-            players=self._players,
-            options=self.game_spec.options,
-            seed=seed,
-            reward=self._reward,
-            skip_forced=self._skip_forced,
-            seat_may_seed=True,
-            illegal_actions=self._illegal_actions,
-        )
-        check_table(self.game_spec, self._match.spec)
-        return self._match.join(self._agent_seat).stream()
+        self._seat.close()
+        self._seen = None
 
     def _last(self) -> Observation:
         if self._seen is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -13,14 +13,15 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
-from .._sync import Batch
+from .._opposed import Opposed
 from .._twins import GONE
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
 from ..errors import BoardwireError
+from ._players import Opponents, players
 from ._recovery import advised, check_table, unspent
 from ._seeding import Seeds, draw, first_episodes, for_each, is_one, later_episodes
 from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind, players
+from ._spaces import Lens, MaskPlace, ObservationKind
 from ._warnings import IllegalActionNotice
 
 _WIRE: dict[AutoresetMode, Autoreset] = {
@@ -33,7 +34,10 @@ _ALL_LOST = "the batch is gone, with the episodes that reset_mask leaves alone: 
 
 
 class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
-    """Matches between one agent and bots, one in each environment, all stepped by one message.
+    """Matches between one agent and others, one in each environment, all stepped by one message.
+
+    The others are bots in the server, or policies of this process: these are asked for the decisions of all
+    environments together, and each round of theirs is a message more.
 
     The legal actions are in `infos["action_mask"]` and `action_masks()`, `int8[num_envs, actions]`; all 0
     where an episode is over. `infos` also has `ply` and `substituted`, and `scores` and `ranks`
@@ -54,7 +58,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         num_envs: int = 1,
         *,
         seats: int | None = None,
-        opponents: str | Sequence[str] = "greedy",
+        opponents: Opponents = "greedy",
         agent_seat: int = 0,
         options: Mapping[str, str] | None = None,
         observation: ObservationKind = "ids",
@@ -72,7 +76,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             game: The game's id.
             num_envs: How many environments.
             seats: How many seats; the fewest the game is played by when left out.
-            opponents: The bot at every other seat, or the bots at the other seats in order.
+            opponents: Who plays at every other seat, or at each of the others in order: bots by name, and
+                policies of this process, functions of `boardwire.Decisions` that give an action for each row.
             agent_seat: The agent's seat.
             options: The game's options.
             observation: `ids` for the view by named field, `features` for one `float32` vector.
@@ -99,8 +104,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
         self._client = shared_client(address)
         self.game_spec = self._client.game(game, seats=seats, options=options)
-        names = players(self.game_spec.seats, agent_seat, opponents)
-        self._opponents = {seat: name for seat, name in enumerate(names) if seat != agent_seat}
+        self._players = players(self.game_spec.seats, agent_seat, opponents)
         self._agent_seat = agent_seat
         self._reward: Reward = reward
         self._illegal_actions: IllegalActions = illegal_actions
@@ -111,7 +115,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         self.single_observation_space = self._lens.observation_space
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._batch: Batch | None = None
+        self._table: Opposed | None = None
         self._step: BatchStep | None = None
 
     def reset(
@@ -145,39 +149,39 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         return self._shown(step), self._infos(step)
 
     def _begun(self, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None) -> BatchStep:
-        if self._batch is not None:
+        if self._table is not None:
             try:
-                return self._reset(self._batch, seeds, chosen)
+                return self._reset(self._table, seeds, chosen)
             except GONE as failure:
                 if chosen is not None and not chosen.all():
                     # Dealing to the others as well would end their episodes without a word.
                     raise advised(failure, _ALL_LOST) from None
-                self._let_go(self._batch)
+                self._let_go(self._table)
         with unspent(self.np_random):
-            batch = self._open()
+            table = self._open()
             try:
-                check_table(self.game_spec, batch.spec)
-                step = self._reset(batch, seeds, chosen)
+                check_table(self.game_spec, table.batch.spec)
+                step = self._reset(table, seeds, chosen)
             except BaseException:
-                self._let_go(batch)
+                self._let_go(table)
                 raise
-        self._batch = batch
+        self._table = table
         return step
 
     def _reset(
-        self, batch: Batch, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None
+        self, table: Opposed, seeds: list[int | None] | None, chosen: NDArray[np.bool_] | None
     ) -> BatchStep:
         if seeds is None:
-            return batch.reset(mask=chosen)
+            return table.reset(mask=chosen)
         wanted = np.ones(self.num_envs, np.bool_) if chosen is None else chosen
         own = {row: seed for row, seed in enumerate(seeds) if wanted[row] and seed is not None}
         firsts = first_episodes(own.values())
         seeded = np.zeros(self.num_envs, np.bool_)
         seeded[list(own)] = True
         if (wanted & ~seeded).any():
-            step = batch.reset(mask=wanted & ~seeded)
+            step = table.reset(mask=wanted & ~seeded)
         if own:
-            step = batch.reset(mask=seeded, seeds=firsts, seed=later_episodes(own))
+            step = table.reset(mask=seeded, seeds=firsts, seed=later_episodes(own))
         return step
 
     def _chosen(self, options: Mapping[str, Any]) -> NDArray[np.bool_] | None:
@@ -201,15 +205,16 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
         Raises:
             ResetNeeded: There was no reset.
+            ValueError: A policy that is an opponent has chosen what is not legal: a reset of all begins anew.
             EpisodeOver: The mode is `DISABLED` and an episode has ended; none was stepped.
             IllegalAction: An action is illegal, and `illegal_actions` is `reject`; none was stepped.
             ConnectionLost: Nobody answers, so that the batch is gone: a reset of all begins anew.
             UnknownBatch: The batch is gone: a reset of all begins anew.
         """
-        if self._batch is None:
+        if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environments before their first step")
         try:
-            step = self._step = self._batch.step(actions)
+            step = self._step = self._table.step(actions)
         except GONE as failure:
             raise advised(failure) from None
         if self._notice.is_due and (replaced := np.flatnonzero(step.substituted)).size:
@@ -225,22 +230,23 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the batch."""
-        if self._batch is not None:
-            self._let_go(self._batch)
-        self._batch = self._step = None
+        if self._table is not None:
+            self._let_go(self._table)
+        self._table = self._step = None
 
     @staticmethod
-    def _let_go(batch: Batch) -> None:
+    def _let_go(table: Opposed) -> None:
         # What cannot be closed ends by itself.
         with contextlib.suppress(BoardwireError):
-            batch.close()
+            table.batch.close()
 
-    def _open(self) -> Batch:
-        return self._client.open_batch(
+    def _open(self) -> Opposed:
+        bots, policies = self._players
+        batch = self._client.open_batch(
             self.game_spec.game.id,
             environments=self.num_envs,
             seats=self.game_spec.seats,
-            opponents=self._opponents,
+            opponents=bots,
             options=self.game_spec.options,
             seed=draw(self.np_random),
             reward=self._reward,
@@ -248,8 +254,9 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             illegal_actions=self._illegal_actions,
             skip_forced=self._skip_forced,
             scores=True,
-            final_views=self._mode is AutoresetMode.SAME_STEP,
+            final_views=bool(policies) or self._mode is AutoresetMode.SAME_STEP,
         )
+        return Opposed(batch, self._agent_seat, policies)
 
     def _shown(self, step: BatchStep) -> Any:
         return self._lens.observation(step.view, step.mask)
@@ -272,8 +279,9 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             results[name] = np.zeros((self.num_envs, self.game_spec.seats), np.int32)
             results[name][step.ended] = rows
         results |= {f"_{name}": ended.copy() for name in results}
-        if step.final_view is None:
+        if self._mode is not AutoresetMode.SAME_STEP:
             return infos | results
+        assert step.final_view is not None
         final = self._lens.observation(
             step.final_view[:, 0], np.zeros((len(step.ended), step.mask.shape[1]), np.int8)
         )

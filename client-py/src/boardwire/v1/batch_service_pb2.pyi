@@ -230,6 +230,7 @@ class StepBatchRequest(google.protobuf.message.Message):
     FIRST_FIELD_NUMBER: builtins.int
     COUNT_FIELD_NUMBER: builtins.int
     SEQUENCE_FIELD_NUMBER: builtins.int
+    MASK_FIELD_NUMBER: builtins.int
     batch_id: builtins.str
     """The batch's id."""
     actions: builtins.bytes
@@ -243,6 +244,10 @@ class StepBatchRequest(google.protobuf.message.Message):
     request that is repeated with the same one is answered as the first was, and nothing is stepped twice; with any
     other number, or other contents, it fails with SEQUENCE_STALE. When left out, whichever follows.
     """
+    mask: builtins.bytes
+    """Which of them make a decision: the one `first + i` by bit i % 8 of byte i / 8. The others stay as they are: their
+    actions are ignored, and they show no reward. All when it is empty.
+    """
     def __init__(
         self,
         *,
@@ -251,9 +256,10 @@ class StepBatchRequest(google.protobuf.message.Message):
         first: builtins.int = ...,
         count: builtins.int = ...,
         sequence: builtins.int | None = ...,
+        mask: builtins.bytes = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_sequence", b"_sequence", "sequence", b"sequence"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_sequence", b"_sequence", "actions", b"actions", "batch_id", b"batch_id", "count", b"count", "first", b"first", "sequence", b"sequence"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_sequence", b"_sequence", "actions", b"actions", "batch_id", b"batch_id", "count", b"count", "first", b"first", "mask", b"mask", "sequence", b"sequence"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_sequence", b"_sequence"]) -> typing.Literal["sequence"] | None: ...
 
 global___StepBatchRequest = StepBatchRequest

@@ -598,6 +598,10 @@ pub struct StepBatchRequest {
     /// other number, or other contents, it fails with SEQUENCE_STALE. When left out, whichever follows.
     #[prost(uint64, optional, tag = "5")]
     pub sequence: ::core::option::Option<u64>,
+    /// Which of them make a decision: the one `first + i` by bit i % 8 of byte i / 8. The others stay as they are: their
+    /// actions are ignored, and they show no reward. All when it is empty.
+    #[prost(bytes = "bytes", tag = "6")]
+    pub mask: ::prost::bytes::Bytes,
 }
 /// The decisions shown after a step.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

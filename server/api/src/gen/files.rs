@@ -268,6 +268,9 @@ message StepBatchRequest {
   // request that is repeated with the same one is answered as the first was, and nothing is stepped twice; with any
   // other number, or other contents, it fails with SEQUENCE_STALE. When left out, whichever follows.
   optional uint64 sequence = 5;
+  // Which of them make a decision: the one `first + i` by bit i % 8 of byte i / 8. The others stay as they are: their
+  // actions are ignored, and they show no reward. All when it is empty.
+  bytes mask = 6;
 }
 
 // The decisions shown after a step.

@@ -139,7 +139,7 @@ impl<G: Estimate> Environments<G> {
     fn begin(&mut self, todo: &Todo, span: Span, row: usize) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
         if let Some(advice) = self.advice.get_mut(at)
-            && todo.changes(span.environment + row)
+            && todo.changes(span, row)
         {
             *advice = Advice::Unasked;
         }
@@ -149,9 +149,10 @@ impl<G: Estimate> Environments<G> {
                 self.all.push(Environment::open(&self.game, plan, self.seed, number));
             }
             Todo::Step(actions) => {
+                let Some(action) = actions.at(span.row + row) else { return false };
                 let Due { seat, legal } = self.dues[at];
                 if let Some(seat) = seat {
-                    return self.all[at].decide(plan, seat, legal, actions[span.row + row]);
+                    return self.all[at].decide(plan, seat, legal, action);
                 }
                 self.all[at].begin(plan, Begin::default());
             }
@@ -193,7 +194,7 @@ impl<G: Estimate> Environments<G> {
             if !self.settle(places.clone(), slice)? {
                 return Ok(false);
             }
-            let restarted = matches!(todo, Todo::Step(_)) && self.report(span, rows.clone(), out);
+            let restarted = self.report(todo, span, rows.clone(), out);
             out.stage = if restarted { Stage::Restarted } else { Stage::Played };
         }
         if out.stage == Stage::Restarted {
@@ -212,10 +213,10 @@ impl<G: Estimate> Environments<G> {
         Ok(true)
     }
 
-    /// Writes rewards, and results of the episodes that have ended; whether any has begun its next.
-    fn report(&mut self, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
+    /// Writes rewards, and results of the episodes that a step has ended; whether any has begun its next.
+    fn report(&mut self, todo: &Todo, span: Span, rows: Range<usize>, out: &mut Output) -> bool {
         let mut restarted = false;
-        for row in rows {
+        for row in rows.filter(|&row| todo.steps(span, row)) {
             let at = span.from + row;
             if self.dues[at].seat.is_some() {
                 out.rows.put(Column::Reward, row, 0);
@@ -235,7 +236,7 @@ impl<G: Estimate> Environments<G> {
     /// Writes what a row shows.
     fn show(&self, todo: &Todo, span: Span, row: usize, out: &mut Output) {
         let at = span.from + row;
-        if !matches!(todo, Todo::Step(_)) {
+        if !todo.steps(span, row) {
             out.rows.put(Column::Reward, row, 0);
             let over = self.dues[at].seat.is_none();
             let flags = if over { flags(self.all[at].end().as_ref()) } else { 0 };

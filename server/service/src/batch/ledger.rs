@@ -2,17 +2,15 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
-
-use super::Reset;
 use super::columns::Step;
+use super::{Actions, Reset};
 use crate::error::ServiceError;
 
 /// What a request asked for, to tell a repetition from another request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
     /// A step with these actions.
-    Step(Bytes),
+    Step(Actions),
     /// A reset.
     Reset(Reset),
 }

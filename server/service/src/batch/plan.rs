@@ -177,6 +177,34 @@ pub struct Begin {
     pub own: Option<u64>,
 }
 
+/// An action for each environment of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actions {
+    /// The action's index, for every environment of the run.
+    pub indices: Bytes,
+    /// Which of them make a decision: the one at place i by bit `i % 8` of byte `i / 8`; all when it is empty.
+    pub mask: Bytes,
+}
+
+impl Actions {
+    /// A decision in every environment of the run.
+    #[must_use]
+    pub fn of_all(indices: Bytes) -> Self {
+        Self { indices, mask: Bytes::new() }
+    }
+
+    /// What the environment at this place does; nothing if it stays as it is.
+    pub(super) fn at(&self, place: usize) -> Option<u8> {
+        let due = self.mask.is_empty() || bit(&self.mask, place);
+        due.then(|| self.indices[place])
+    }
+}
+
+/// Whether the environment at this place is in a mask.
+pub(super) fn bit(mask: &[u8], place: usize) -> bool {
+    mask[place / 8] >> (place % 8) & 1 == 1
+}
+
 /// Which environments are to begin an episode, and with which seeds; all begin their next by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reset {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Batch;
+use super::plan::bit;
 use crate::error::ServiceError;
 
 impl Batch {
@@ -31,19 +32,20 @@ impl Batch {
     /// The environments of a mask, ascending; all of an empty one.
     pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, ServiceError> {
         let environments = self.opening.environments;
-        if mask.is_empty() {
-            return Ok(self.all().collect());
-        }
-        let bit = |at: &usize| mask[at / 8] >> (at % 8) & 1 == 1;
-        let right =
-            mask.len() == environments.div_ceil(8) && !(environments..8 * mask.len()).any(|at| bit(&at));
-        if !right {
-            return Err(ServiceError::BadField {
-                field: "mask",
-                value: format!("{} bytes", mask.len()),
-                expected: format!("a bit for each of {environments} environments"),
-            });
-        }
-        Ok(self.all().filter(bit).collect())
+        check_mask(mask, environments)?;
+        Ok(self.all().filter(|&at| mask.is_empty() || bit(mask, at)).collect())
     }
+}
+
+/// Refuses a mask that is neither empty nor of so many environments.
+pub(super) fn check_mask(mask: &[u8], environments: usize) -> Result<(), ServiceError> {
+    let whole = || mask.len() == environments.div_ceil(8);
+    if mask.is_empty() || whole() && !(environments..8 * mask.len()).any(|at| bit(mask, at)) {
+        return Ok(());
+    }
+    Err(ServiceError::BadField {
+        field: "mask",
+        value: format!("{} bytes", mask.len()),
+        expected: format!("a bit for each of {environments} environments"),
+    })
 }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod line_ups;
+mod masks;
 mod modes;
 mod oracle;
 mod policies;
@@ -65,7 +66,7 @@ fn reset(batch: &Arc<Batch>) -> Step {
 }
 
 fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, ServiceError> {
-    wait(batch.step(0, 0, actions.into(), None))
+    wait(batch.step(0, 0, Actions::of_all(actions.into()), None))
 }
 
 /// Row `at` of a column with rows of this many bytes.
@@ -178,9 +179,8 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
             for run in runs {
                 let (first, count) =
                     (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
-                let part =
-                    wait(parted.step(first, count, Bytes::copy_from_slice(&actions[run.clone()]), None));
-                let part = part.expect("legal");
+                let own = Actions::of_all(Bytes::copy_from_slice(&actions[run.clone()]));
+                let part = wait(parted.step(first, count, own, None)).expect("legal");
                 for at in run.clone() {
                     assert_eq!(row_digest(&part, at - run.start), row_digest(&shown, at));
                 }
@@ -235,7 +235,7 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
         let action = choices(&shown, 3, salt);
         let decision = Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
         arbiter.act(seat, decision).await.expect("legal");
-        shown = batch.step(0, 0, action.into(), None).await.expect("legal");
+        shown = batch.step(0, 0, Actions::of_all(action.into()), None).await.expect("legal");
     }
 }
 
@@ -261,7 +261,12 @@ fn a_refusal_changes_nothing() {
         step(&batch, vec![0; wrong]).expect_err("it does not fit");
     }
     for (first, count) in [(200, 0), (199, 2), (0, 201), (u32::MAX, 1)] {
-        wait(batch.step(first, count, Bytes::from_static(&[0]), None)).expect_err("there is no such run");
+        let one = Actions::of_all(Bytes::from_static(&[0]));
+        wait(batch.step(first, count, one, None)).expect_err("there is no such run");
+    }
+    for mask in [vec![1; 24], vec![1; 26]] {
+        let some = Actions { indices: good.clone().into(), mask: mask.into() };
+        wait(batch.step(0, 0, some, None)).expect_err("the mask does not fit");
     }
     for mask in [vec![1; 24], vec![1; 26]] {
         wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None))
@@ -279,9 +284,10 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
     let actions = choices(&shown, 0, 0);
     wait(async {
         let held = batch.take(0..128).await.expect("it is idle");
-        let other = batch.step(128, 128, Bytes::copy_from_slice(&actions[128..]), None);
+        let other = batch.step(128, 128, Actions::of_all(Bytes::copy_from_slice(&actions[128..])), None);
         other.await.expect("nobody has these");
-        let mut same = Box::pin(batch.step(0, 128, Bytes::copy_from_slice(&actions[..128]), None));
+        let mut same =
+            Box::pin(batch.step(0, 128, Actions::of_all(Bytes::copy_from_slice(&actions[..128])), None));
         let early = tokio::select! { biased; _ = &mut same => true, () = std::future::ready(()) => false };
         assert!(!early, "it waits");
         drop(held);
@@ -311,7 +317,7 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
     let shown = reset(&batch);
     let key = SnapshotKey::derive(b"a secret");
     let before = wait(batch.save(&key, &[])).expect("it is saved");
-    let actions = Bytes::from(choices(&shown, 0, 0));
+    let actions = Actions::of_all(choices(&shown, 0, 0).into());
     wait(async {
         let mut step = Box::pin(batch.step(0, 0, actions.clone(), None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
@@ -327,7 +333,7 @@ fn a_caller_that_goes_away_while_bots_think_leaves_everything_as_it_was() {
 fn a_batch_that_ends_while_bots_think_tells_its_caller() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["learner", "greedy:1024"]), 200, 0, 1);
-    let actions = Bytes::from(choices(&reset(&batch), 0, 0));
+    let actions = Actions::of_all(choices(&reset(&batch), 0, 0).into());
     wait(async {
         let mut step = Box::pin(batch.step(0, 0, actions, None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");

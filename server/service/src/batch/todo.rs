@@ -1,18 +1,16 @@
 //! What a call does to the environments of a block, and how far it has come.
 
-use bytes::Bytes;
-
-use super::Begin;
 use super::columns::{Ends, Rows};
 use super::snapshot::Saved;
+use super::{Actions, Begin};
 
 /// What a call does to its environments. All actions have been checked.
 #[derive(Debug)]
 pub enum Todo {
     /// Deals the first episodes; shows nothing.
     Open,
-    /// Makes a decision in each environment, from the first of the call on.
-    Step(Bytes),
+    /// Makes decisions, by environment of the call.
+    Step(Actions),
     /// Begins the episodes that are named, by environment of the batch.
     Reset(Vec<Option<Begin>>),
     /// Puts saved environments, which have been checked, in the places of some, by environment of the batch.
@@ -20,13 +18,19 @@ pub enum Todo {
 }
 
 impl Todo {
-    /// Whether it changes an environment of the batch that the call is about.
-    pub(super) fn changes(&self, environment: usize) -> bool {
+    /// Whether it changes an environment that the call is about.
+    pub(super) fn changes(&self, span: Span, row: usize) -> bool {
         match self {
-            Self::Open | Self::Step(_) => true,
-            Self::Reset(hows) => hows[environment].is_some(),
-            Self::Load(saved) => saved[environment].is_some(),
+            Self::Open => true,
+            Self::Step(actions) => actions.at(span.row + row).is_some(),
+            Self::Reset(hows) => hows[span.environment + row].is_some(),
+            Self::Load(saved) => saved[span.environment + row].is_some(),
         }
+    }
+
+    /// Whether it makes a decision there, or begins the next episode after one.
+    pub(super) fn steps(&self, span: Span, row: usize) -> bool {
+        matches!(self, Self::Step(_)) && self.changes(span, row)
     }
 }
 

@@ -12,7 +12,7 @@ use super::columns::{Ends, Rows, Step};
 use super::ledger::Numbered;
 use super::snapshot::Saved;
 use super::todo::{Output, Span, Todo};
-use super::{Autoreset, Batch};
+use super::{Actions, Autoreset, Batch};
 use crate::arbiter::IllegalActions;
 use crate::error::ServiceError;
 use crate::play::Insight;
@@ -83,15 +83,15 @@ impl Taken {
     }
 
     /// Refuses actions that may not be chosen, naming the first environment.
-    pub(super) fn check(&self, actions: &[u8]) -> Result<(), ServiceError> {
+    pub(super) fn check(&self, actions: &Actions) -> Result<(), ServiceError> {
         let (batch, plan) = (&*self.batch, &*self.batch.plan);
         let space = &batch.table.rules.info().actions;
-        let mut actions = actions.iter();
         for piece in &self.pieces {
             let within = self.within(piece);
-            for (due, at) in piece.block.dues()[within.clone()].iter().zip(piece.first + within.start..) {
-                let Some(&action) = actions.next() else { return Ok(()) };
-                let environment = at;
+            for (due, environment) in
+                piece.block.dues()[within.clone()].iter().zip(piece.first + within.start..)
+            {
+                let Some(action) = actions.at(environment - self.range.start) else { continue };
                 match due.seat {
                     None if plan.autoreset == Autoreset::Disabled => {
                         return Err(ServiceError::EnvironmentOver { environment });

@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::answers::{self, Answer};
 use super::{caller, message_bytes, named, request_id, token};
 use crate::arbiter::Player;
-use crate::batch::{Adviser, Batch, LineUp, Opening, Plan, Reset, Step};
+use crate::batch::{Actions, Adviser, Batch, LineUp, Opening, Plan, Reset, Step};
 use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
 use crate::edge::{Caller, Origin, Room};
@@ -212,7 +212,8 @@ async fn step(
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
     let StepBatchRequest { first, count, sequence, .. } = *asked;
-    Ok((batch.step(first, count, asked.actions.clone(), sequence).await?, room))
+    let actions = Actions { indices: asked.actions.clone(), mask: asked.mask.clone() };
+    Ok((batch.step(first, count, actions, sequence).await?, room))
 }
 
 async fn reset(

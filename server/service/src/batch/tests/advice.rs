@@ -297,7 +297,7 @@ fn a_caller_that_goes_away_while_the_adviser_thinks_leaves_everything_as_it_was(
         .await;
     });
     assert_eq!(save(&batch), before);
-    let actions = Bytes::from(choices(&shown, 0, 0));
+    let actions = Actions::of_all(choices(&shown, 0, 0).into());
     wait(async {
         let mut step = Box::pin(batch.step(0, 0, actions.clone(), None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");

@@ -9,7 +9,8 @@ fn numbered(
     sequence: u64,
 ) -> Result<Step, ServiceError> {
     let (first, count) = (u32::try_from(run.start).expect("few"), u32::try_from(run.len()).expect("few"));
-    wait(batch.step(first, count, Bytes::copy_from_slice(&actions[run]), Some(sequence)))
+    let own = Actions::of_all(Bytes::copy_from_slice(&actions[run]));
+    wait(batch.step(first, count, own, Some(sequence)))
 }
 
 #[test]
@@ -80,7 +81,7 @@ async fn a_step_that_was_given_up_is_made_once() {
         let batch = Batch::open("b".to_owned(), Arc::clone(&table), opening(&plan, 40, 0), pool(2));
         let batch = batch.await.expect("it is opened");
         let shown = batch.reset(Reset::default(), None).await.expect("it is reset");
-        let actions = Bytes::from(choices(&shown, 0, 0));
+        let actions = Actions::of_all(choices(&shown, 0, 0).into());
         let step = || batch.step(0, 0, actions.clone(), Some(2));
         let _ = tokio::time::timeout(std::time::Duration::from_millis(patience), step()).await;
         ends.push(step().await.expect("made now, or answered again"));

@@ -1,0 +1,204 @@
+"""The agent's seat of one table at a time: of a match, or of a batch of one where policies are opponents."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from dataclasses import dataclass
+from typing import Protocol, SupportsIndex
+
+import gymnasium
+
+from .._opposed import Opposed
+from .._spec import GameSpec
+from .._sync import Client, Match, Seat
+from .._twins import GONE
+from .._types import BatchStep, IllegalActions, Observation, Outcome, Reward
+from ..errors import BoardwireError
+from ._players import Players
+from ._recovery import check_table
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What tables are dealt with."""
+
+    spec: GameSpec
+    agent_seat: int
+    players: Players
+    reward: Reward
+    illegal_actions: IllegalActions
+    skip_forced: bool
+
+
+class AgentSeat(Protocol):
+    """The seat, at a table that is there from the first deal to the close.
+
+    Every call but the close raises what the server refuses, and those of `GONE` when the table is gone.
+    """
+
+    def deal(self, seed: int) -> Observation:
+        """Begins an episode, at another table when the last one is gone."""
+
+    def act(self, action: SupportsIndex) -> Observation:
+        """Makes the agent's decision, and those of the others up to its next one."""
+
+    def text(self) -> str:
+        """The position as the seat may know it."""
+
+    def close(self) -> None:
+        """Closes the table. Another may be dealt at."""
+
+
+class MatchSeat:
+    """The seat of a match against bots."""
+
+    def __init__(self, client: Client, settings: Settings) -> None:
+        """Describes the match; the first deal creates it."""
+        self._client = client
+        self._settings = settings
+        self._match: Match | None = None
+        self._seat: Seat | None = None
+
+    def deal(self, seed: int) -> Observation:
+        """Begins an episode, in another match when the last one is gone."""
+        if self._seat is not None:
+            try:
+                return self._seat.reset(seed)
+            except GONE:
+                self.close()
+        try:
+            self._seat = self._begin(seed)
+            return self._seat.observe(wait=True)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, seed: int) -> Seat:
+        settings = self._settings
+        bots = settings.players.bots
+        self._match = self._client.create_match(
+            settings.spec.game.id,
+            players=[bots.get(seat, "remote") for seat in range(settings.spec.seats)],
+            options=settings.spec.options,
+            seed=seed,
+            reward=settings.reward,
+            skip_forced=settings.skip_forced,
+            seat_may_seed=True,
+            illegal_actions=settings.illegal_actions,
+        )
+        check_table(settings.spec, self._match.spec)
+        return self._match.join(settings.agent_seat).stream()
+
+    def act(self, action: SupportsIndex) -> Observation:
+        """Makes the agent's decision, and those of the others up to its next one."""
+        return self._there().act(action)
+
+    def text(self) -> str:
+        """The position as the seat may know it."""
+        return self._there().observe(text=True).text
+
+    def _there(self) -> Seat:
+        if self._seat is None:
+            raise gymnasium.error.ResetNeeded("reset the environment before its first step")
+        return self._seat
+
+    def close(self) -> None:
+        """Closes the match. Another may be dealt."""
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._seat is not None:
+                self._seat.close()
+            if self._match is not None:
+                self._match.close()
+        self._match = self._seat = None
+
+
+class BatchSeat:
+    """The seat of the one environment of a batch, where policies of this process are among the opponents."""
+
+    def __init__(self, client: Client, settings: Settings) -> None:
+        """Describes the batch; the first deal opens it."""
+        self._client = client
+        self._settings = settings
+        self._table: Opposed | None = None
+        self._seen: Observation | None = None
+
+    def deal(self, seed: int) -> Observation:
+        """Begins an episode, in another batch when the last one is gone."""
+        if self._table is not None:
+            try:
+                return self._show(self._table.reset(seeds=[seed]), None)
+            except GONE:
+                self.close()
+        settings = self._settings
+        batch = self._client.open_batch(
+            settings.spec.game.id,
+            environments=1,
+            seats=settings.spec.seats,
+            opponents=settings.players.bots,
+            options=settings.spec.options,
+            seed=seed,
+            reward=settings.reward,
+            autoreset="disabled",
+            illegal_actions=settings.illegal_actions,
+            skip_forced=settings.skip_forced,
+            scores=True,
+            final_views=True,
+            episodes=True,
+        )
+        self._table = Opposed(batch, settings.agent_seat, settings.players.policies)
+        try:
+            check_table(settings.spec, batch.spec)
+            return self._show(self._table.reset(seeds=[seed]), None)
+        except BaseException:
+            self.close()
+            raise
+
+    def act(self, action: SupportsIndex) -> Observation:
+        """Makes the agent's decision, and those of the others up to its next one."""
+        if self._table is None:
+            raise gymnasium.error.ResetNeeded("reset the environment before its first step")
+        return self._show(self._table.step([operator.index(action)]), self._seen)
+
+    def text(self) -> str:
+        """There is none."""
+        raise NotImplementedError("a batch shows no text")
+
+    def close(self) -> None:
+        """Closes the batch. Another may be dealt."""
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._table is not None:
+                self._table.batch.close()
+        self._table = self._seen = None
+
+    def _show(self, step: BatchStep, last: Observation | None) -> Observation:
+        truncated, forfeited = bool(step.truncated[0]), bool(step.forfeited[0])
+        outcome = None
+        assert step.episode is not None
+        if step.ended.size:
+            assert step.scores is not None
+            assert step.ranks is not None
+            outcome = Outcome(
+                scores=() if truncated or forfeited else tuple(step.scores[0].tolist()),
+                ranks=() if truncated else tuple(step.ranks[0].tolist()),
+                forfeits=(),
+                explanations=(),
+            )
+        self._seen = Observation(
+            episode=int(step.episode[0]),
+            ply=int(step.ply[0]),
+            decision=0 if last is None else last.decision + 1,
+            view=step.view[0],
+            mask=step.mask[0],
+            pending=(self._settings.agent_seat,) if outcome is None else (),
+            reward=float(step.reward[0, self._settings.agent_seat]),
+            terminated=bool(step.terminated[0]),
+            truncated=truncated,
+            substituted=bool(step.substituted[0]),
+            outcome=outcome,
+            text="",
+            actions=(),
+        )
+        return self._seen

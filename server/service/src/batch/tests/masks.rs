@@ -1,0 +1,92 @@
+//! Steps of some environments only.
+
+use super::*;
+
+const N: usize = 150;
+
+/// The mask of the environments that `chosen` likes.
+fn mask(chosen: impl Fn(usize) -> bool) -> Bytes {
+    let mut bits = vec![0; N.div_ceil(8)];
+    (0..N).filter(|&at| chosen(at)).for_each(|at| bits[at / 8] |= 1 << (at % 8));
+    bits.into()
+}
+
+fn masked(batch: &Arc<Batch>, indices: &[u8], mask: Bytes) -> Result<Step, ServiceError> {
+    wait(batch.step(0, 0, Actions { indices: Bytes::copy_from_slice(indices), mask }, None))
+}
+
+/// The episodes that ended, with their results.
+fn ends(step: &Step) -> Vec<(&[u8], &[u8], &[u8], &[u8])> {
+    let count = step.ended.len() / 4;
+    let part = |column: &'static str, at: usize| {
+        let bytes = match column {
+            "ended" => &step.ended,
+            "scores" => &step.scores,
+            "ranks" => &step.ranks,
+            _ => &step.final_view,
+        };
+        row(bytes, at, bytes.len() / count)
+    };
+    (0..count)
+        .map(|at| (part("ended", at), part("scores", at), part("ranks", at), part("views", at)))
+        .collect()
+}
+
+/// Two steps of half of the environments each are one of all, and leave the other half as it was.
+#[test]
+fn environments_that_are_masked_out_stay_as_they_are() {
+    for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
+        let table = table("faraway", 2);
+        let plan = Plan { autoreset, ..plan(&["learner", "learner"]) };
+        let (whole, parted) = (open(&table, &plan, N, 0, 2), open(&table, &plan, N, 0, 2));
+        let mut before = reset(&whole);
+        assert_eq!(before, reset(&parted));
+        let mut ended = 0;
+        for salt in 0..120 {
+            let live = |at: usize| autoreset != Autoreset::Disabled || before.seat[at] != NOBODY;
+            let one = |at: usize| live(at) && RngStream::new(salt, at as u64).seed() % 2 == 0;
+            let actions = choices(&before, 0, salt);
+            let Ok(both) = masked(&whole, &actions, mask(live)) else { panic!("they are legal") };
+            let first = masked(&parted, &actions, mask(one)).expect("legal");
+            let kept = shown(&parted);
+            let second = masked(&parted, &actions, mask(|at| live(at) && !one(at))).expect("legal");
+            for at in 0..N {
+                let half = if one(at) { &first } else { &second };
+                assert_eq!(row_digest(half, at), row_digest(&both, at), "{autoreset:?}");
+                if !one(at) {
+                    assert_eq!(row_digest(&first, at), row_digest(&kept, at), "as a reset of none shows it");
+                    let bytes = before.view.len() / N;
+                    assert_eq!(row(&first.view, at, bytes), row(&before.view, at, bytes));
+                }
+            }
+            let mut parts = [ends(&first), ends(&second)].concat();
+            parts.sort_unstable_by_key(|(environment, ..)| {
+                u32::from_le_bytes((*environment).try_into().expect("four"))
+            });
+            assert_eq!(parts, ends(&both));
+            ended += parts.len();
+            before = both;
+        }
+        assert!(ended >= N, "{ended} episodes");
+    }
+}
+
+#[test]
+fn actions_that_are_masked_out_are_not_looked_at() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
+    let mut actions = choices(&reset(&batch), 0, 0);
+    actions[70] = 255;
+    let refused = masked(&batch, &actions, mask(|at| at == 70)).expect_err("there is no such action");
+    assert!(matches!(refused, ServiceError::BatchActionOutOfRange { environment: 70, .. }), "{refused}");
+    masked(&batch, &actions, mask(|at| at != 70)).expect("the others are legal");
+}
+
+#[test]
+fn a_repetition_has_the_same_mask() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
+    let indices = Bytes::from(choices(&reset(&batch), 0, 0));
+    let step = |mask| wait(batch.step(0, 0, Actions { indices: indices.clone(), mask }, Some(2)));
+    let first = step(mask(|at| at < 9)).expect("it is due");
+    assert_eq!(step(mask(|at| at < 9)), Ok(first));
+    assert_eq!(step(mask(|at| at < 8)), Err(ServiceError::SequenceStale { expected: 3, sequence: 2 }));
+}
