@@ -341,6 +341,7 @@ def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -
                 second = stepped.step(actions[stepped.rows], mask=~chosen)
                 np.testing.assert_array_equal(first.reward + second.reward, shown.part(stepped.rows).reward)
                 np.testing.assert_array_equal(second.view, shown.part(stepped.rows).view)
-        for wrong in (np.ones(20, np.bool_), np.ones(21, np.int8), np.zeros(21, np.bool_)):
+        wrongs: list[Any] = [np.ones(20, np.bool_), np.ones(21, np.int8), np.zeros(21, np.bool_)]
+        for wrong in wrongs:
             with pytest.raises(ValueError, match="mask"):
                 masked.step(lowest(shown.mask), mask=wrong)

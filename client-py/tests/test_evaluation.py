@@ -10,7 +10,7 @@ from tables import GAMES, first_legal, last_legal
 
 import boardwire
 from boardwire import errors
-from boardwire._evaluation import bootstrap
+from boardwire._evaluation import bootstrap, controlled
 
 
 @pytest.mark.parametrize("game", [game.id for game in GAMES])
@@ -55,6 +55,58 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
         low, high = bootstrap((random.random((80, 2)) < 0.6).mean(axis=1))
         held += low <= 0.6 <= high
     assert 180 <= held <= 199
+
+
+def test_a_control_takes_its_own_luck_out(client: boardwire.Client) -> None:
+    given: Any = {"opponents": "random", "seed": 4, "client": client}
+    control = boardwire.evaluate(first_legal, "faraway", deals=60, **given)
+    found = boardwire.evaluate(first_legal, "faraway", deals=20, control=control, control_weight=1, **given)
+    np.testing.assert_array_equal(found.rewards, control.rewards[:20])
+    # A policy that is as lucky as the control has all of its luck taken out.
+    assert found.mean == pytest.approx(control.mean)
+    alone = boardwire.evaluate(first_legal, "faraway", deals=20, **given)
+    assert found.interval[1] - found.interval[0] < alone.interval[1] - alone.interval[0]
+    unmoved = boardwire.evaluate(first_legal, "faraway", deals=20, control=control, control_weight=0, **given)
+    assert unmoved.mean == pytest.approx(alone.mean)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_intervals_with_a_control_hold_the_truth_as_often_as_they_say(weight: float) -> None:
+    random = np.random.default_rng(2)
+    held, wide = 0, 0.0
+    for _ in range(200):
+        luck = random.normal(size=300)
+        means = 0.6 + luck[:80] + random.normal(size=80) / 2
+        mean, (low, high) = controlled(means, luck + random.normal(size=300) / 2, weight)
+        held += low <= 0.6 <= high
+        wide += (high - low) / 200
+        assert low < mean < high
+    assert 180 <= held <= 199
+    # What is left: 1.25 without; with, the rest of these deals and the luck of all 300.
+    share = 220 / 300
+    variance = ((1 - weight * share) ** 2 + 0.25 + (weight * share) ** 2 / 4) / 80 + (
+        weight * share
+    ) ** 2 * 1.25 / 220
+    assert wide == pytest.approx(2 * 1.96 * variance**0.5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seed": 5}, "seed 4, not 5"),
+        ({"seats": 3}, "seats 2, not 3"),
+        ({"reward": "rank"}, "reward 'win', not 'rank'"),
+        ({"options": {"variant": "advanced"}}, "options"),
+        ({"deals": 9}, "9 deals: it takes more than the 9"),
+    ],
+)
+def test_a_control_is_of_the_same_deals_and_more(
+    client: boardwire.Client, changed: dict[str, Any], message: str
+) -> None:
+    given: dict[str, Any] = {"opponents": "random", "seed": 4, "client": client}
+    control = boardwire.evaluate(first_legal, "faraway", deals=9, **given)
+    with pytest.raises(ValueError, match=message):
+        boardwire.evaluate(first_legal, "faraway", control=control, **{"deals": 3, **given, **changed})
 
 
 def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:

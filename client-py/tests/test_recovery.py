@@ -188,6 +188,7 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
         env._seat._seat.match_id = "forgotten"
         lost: type[boardwire.BoardwireError] = boardwire.errors.UnknownMatch
     elif isinstance(env, boardwire.envs.BoardwireVectorEnv):
+        assert env._table is not None
         env._table.batch.close()
         lost = boardwire.errors.UnknownBatch
     else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,20 @@ class Evaluation:
     """How a policy fared.
 
     Attributes:
-        mean: Its mean reward; the share of matches won, where the reward is the win.
+        mean: Its mean reward; the share of matches won, where the reward is the win. With a control it is
+            corrected by how much kinder than usual the deals were to that.
         interval: Between which the mean lies as a rule, in 95 of 100 evaluations: by the bootstrap over
             deals, since the matches of one deal depend on each other.
         rewards: `float32[deals, seats]`, its reward in each match: of each deal at each seat.
         fair: What every policy would get that is no better or worse than the others; not known for scores.
+        deals: What deals they are of: game, seats, options, seed and reward.
     """
 
     mean: float
     interval: tuple[float, float]
     rewards: NDArray[np.float32]
     fair: float | None
+    deals: Mapping[str, Any]
 
     def __str__(self) -> str:
         """The mean with its interval."""
@@ -54,13 +58,21 @@ def evaluate(
     options: Mapping[str, str] | None = None,
     seed: int = 0,
     reward: Reward = "win",
+    control: Evaluation | None = None,
+    control_weight: float = 0.5,
     client: Client | None = None,
 ) -> Evaluation:
     """Plays a policy against opponents at all other seats: each deal once from every seat.
 
     All seats get the same luck of the deal so, which makes the interval narrower than by as many single
-    matches.
-    The same arguments and policies that choose alike give the same figures.
+    matches. The same arguments and policies that choose alike give the same figures.
+
+    A control narrows it further: an evaluation over the same deals and many more, of a policy that is helped
+    by the same deals, such as an older checkpoint. By as much as that one did better in the deals of both
+    than in all of its own, times the weight, the mean is lowered. Control and weight are to be chosen before
+    the result is seen: who chooses among several by the result gets an interval that is too narrow, and a
+    mean that leans to what was hoped for. A control over hardly more deals, or of a policy that is helped by
+    other deals, makes the interval wider; the interval says so.
 
     Args:
         policy: What is evaluated: a function of `Decisions` that gives the action of each row. It may be a
@@ -72,10 +84,13 @@ def evaluate(
         options: Options by name; those left out have their defaults.
         seed: The seed from which all deals follow.
         reward: What counts.
+        control: An evaluation of another policy by which chance is taken out.
+        control_weight: How much of the control's luck is taken out; best is the covariance of the two by
+            deals over the variance of the control's.
         client: A client of a running server; a private one is started when left out.
 
     Raises:
-        ValueError: There is not one deal.
+        ValueError: There is not one deal, or the control is of other deals or no more.
         UnknownGame: The game is not served.
         InvalidRequest: It has no such table, or there is no such bot.
         IllegalAction: A policy has chosen an action that is not legal.
@@ -83,7 +98,11 @@ def evaluate(
     if deals < 1:
         raise ValueError(f"an evaluation takes at least one deal, not {deals}")
     with connect() if client is None else nullcontext(client) as served:
-        count = served.game(game, seats=seats, options=options).seats
+        spec = served.game(game, seats=seats, options=options)
+        count = spec.seats
+        of = {"game": game, "seats": count, "options": dict(spec.options), "seed": seed, "reward": reward}
+        if control is not None:
+            _check_control(control, of, deals)
         others = opponents if isinstance(opponents, str) else LEARNER
         line_ups = [[LEARNER if seat == own else others for seat in range(count)] for own in range(count)]
         bounds = [*range(0, deals, max(_AT_ONCE // count, 1)), deals]
@@ -101,12 +120,24 @@ def evaluate(
             ) as batch:
                 rewards[first:end] = _play(batch, policy, None if isinstance(opponents, str) else opponents)
     fair = {"win": 1 / count, "rank": 0.0}.get(reward)
-    return Evaluation(
-        mean=float(rewards.mean(dtype=np.float64)),
-        interval=bootstrap(rewards.mean(axis=1, dtype=np.float64)),
-        rewards=rewards,
-        fair=fair,
-    )
+    means = rewards.mean(axis=1, dtype=np.float64)
+    if control is None:
+        mean, interval = float(means.mean()), bootstrap(means)
+    else:
+        mean, interval = controlled(means, control.rewards.mean(axis=1, dtype=np.float64), control_weight)
+    return Evaluation(mean=mean, interval=interval, rewards=rewards, fair=fair, deals=of)
+
+
+def _check_control(control: Evaluation, of: Mapping[str, Any], deals: int) -> None:
+    differing = [
+        f"{name} {control.deals[name]!r}, not {of[name]!r}" for name in of if control.deals[name] != of[name]
+    ]
+    if differing:
+        raise ValueError(f"the control is of other deals: {', '.join(differing)}")
+    if len(control.rewards) <= deals:
+        raise ValueError(
+            f"the control is of {len(control.rewards)} deals: it takes more than the {deals} played"
+        )
 
 
 def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.float32]:
@@ -142,7 +173,35 @@ def bootstrap(means: NDArray[np.float64]) -> tuple[float, float]:
     Args:
         means: `float64[deals]`, the mean of each deal.
     """
+    return _between(_resampled(means, np.random.default_rng(0)))
+
+
+def controlled(
+    means: NDArray[np.float64], control: NDArray[np.float64], weight: float
+) -> tuple[float, tuple[float, float]]:
+    """The mean corrected by a control, and between which it lies in 95 of 100 samples of as many deals.
+
+    Args:
+        means: `float64[deals]`, the mean of each deal.
+        control: `float64[more]`, that of the control, of the same deals first.
+        weight: How much of the control's luck is taken out.
+    """
+    both, others = control[: len(means)], control[len(means) :]
     random = np.random.default_rng(0)
-    drawn = [means[random.integers(0, len(means), len(means))].mean() for _ in range(_SAMPLES)]
+    # What the control says of all its deals is a mean of these deals and of the others.
+    share = len(others) / len(control)
+    apart = _resampled(means - weight * share * both, random)
+    drawn = apart + weight * share * _resampled(others, random)
+    mean = means.mean() - weight * (both.mean() - control.mean())
+    return float(mean), _between(drawn)
+
+
+def _resampled(means: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+    """The means of samples of as many deals."""
+    n = len(means)
+    return np.array([means[random.integers(0, n, n)].mean() for _ in range(_SAMPLES)])
+
+
+def _between(drawn: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.quantile(drawn, [0.025, 0.975])
     return float(low), float(high)
