@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use borsh::BorshDeserialize;
 
-use crate::{Chance, Digest, Estimate, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply};
+use crate::{Chance, Digest, Estimate, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply, game};
 
 /// A game in progress: its rules, its state, its chance, and how many plies have been played.
 #[derive(Debug)]
@@ -100,12 +100,23 @@ impl<G: Game> Episode<G> {
     /// # Errors
     /// As [`apply`]; nothing has changed then.
     pub fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
-        if self.is_truncated() {
-            return Err(Rejection::Over);
-        }
+        self.check_length()?;
         apply(&*self.game, &mut self.state, seat, action, &mut self.chance)?;
         self.ply += 1;
         Ok(())
+    }
+
+    /// Looks whether `seat` may choose the action with index `action` now.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn check(&self, seat: Seat, action: u32) -> Result<(), Rejection> {
+        self.check_length()?;
+        game::check(&*self.game, &self.state, seat, action).map(drop)
+    }
+
+    fn check_length(&self) -> Result<(), Rejection> {
+        if self.is_truncated() { Err(Rejection::Over) } else { Ok(()) }
     }
 
     /// The one legal action of `seat`, if it owes a choice and has no other.

@@ -259,12 +259,24 @@ pub fn apply<G: Game>(
     action: u32,
     chance: &mut Chance,
 ) -> Result<(), Rejection> {
+    let legal = check(game, state, seat, action)?;
+    game.advance(state, legal, chance);
+    Ok(())
+}
+
+/// The action with index `action`, which `seat` may choose now.
+///
+/// # Errors
+/// As [`apply`].
+pub(crate) fn check<G: Game>(
+    game: &G,
+    state: &G::State,
+    seat: Seat,
+    action: u32,
+) -> Result<Legal<G::Action>, Rejection> {
     let known = u8::try_from(action).ok().and_then(|index| game.decode(index));
     match known {
-        Some(action) if game.is_legal(state, seat, action) => {
-            game.advance(state, Legal { seat, action }, chance);
-            Ok(())
-        }
+        Some(action) if game.is_legal(state, seat, action) => Ok(Legal { seat, action }),
         Some(_) | None => Err(rejection(game, state, seat, action, known.is_some())),
     }
 }

@@ -1,12 +1,18 @@
 //! The arbiter of one match: its episode, its seats, and what each of them is told.
 //!
+//! A match is a fold over events: `decide` tells what follows upon what somebody asks for, or refuses it, and
+//! changes nothing; `standing` takes what has happened and draws nothing, asks no clock and no bot. The arbiter
+//! stands between the two and the world.
+//!
 //! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
 //! in the pool, from a copy of what their seat knows. Whoever waits is woken after every change and looks again.
 
 mod closing;
-mod episode;
+mod decide;
+mod event;
 mod observation;
 mod settings;
+mod standing;
 mod summary;
 mod thinking;
 mod tickets;
@@ -16,24 +22,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use boardwire_kernel::{Seat, SeatSet};
+use boardwire_kernel::Seat;
 use tokio::sync::Notify;
 
 pub use closing::CloseReason;
-pub use episode::{Forfeit, Forfeited};
+pub use event::{Forfeit, Forfeited};
 pub use observation::{Ending, Extras, Observation};
 pub use settings::{Ended, IllegalActions, Player, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;
 
 use crate::error::{ServiceError, list};
-use crate::play::Insight;
+use crate::play::{Insight, Round};
 use crate::pool::Owner;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;
 use boardwire_bots::BotFault;
-use episode::Standing;
+use decide::Next;
+use event::{Event, What};
+use standing::{Impossible, Standing};
 use thinking::Thinking;
 use tickets::Ticket;
 
@@ -68,12 +76,15 @@ pub struct Arbiter {
 struct Inner {
     standing: Standing,
     tickets: Vec<Ticket>,
-    votes: SeatSet,
-    closed: Option<CloseReason>,
     /// How many rounds of bots have begun.
     rounds: u64,
     /// When the match was last used.
     used: Instant,
+    /// What the first episode followed from, and all that has happened since.
+    #[cfg(test)]
+    first: (Opened, secret::Seeds),
+    #[cfg(test)]
+    events: Vec<Event>,
 }
 
 impl Arbiter {
@@ -82,13 +93,18 @@ impl Arbiter {
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
         let created = SystemTime::now();
+        let (opened, seeds) = decide::first(&settings);
+        #[cfg(test)]
+        let first = (opened, seeds.clone());
         let inner = Inner {
-            standing: Standing::new(&table, &settings),
+            standing: Standing::new(&table, &settings, opened, seeds, created),
             tickets: settings.players.iter().map(Ticket::of).collect(),
-            votes: SeatSet::EMPTY,
-            closed: None,
             rounds: 0,
             used: Instant::now(),
+            #[cfg(test)]
+            first,
+            #[cfg(test)]
+            events: Vec::new(),
         };
         Self {
             id: secret::word(),
@@ -172,7 +188,8 @@ impl Arbiter {
             if self.bots_think() {
                 return Ok(None);
             }
-            inner.standing.act(&self.table, &self.settings, seat, decision)?;
+            let decided = inner.standing.act(&self.table, &self.settings, seat, decision)?;
+            self.happened(inner, decided)?;
             Ok(Some(self.settle(inner)))
         });
         self.carry_on(round.await?);
@@ -194,7 +211,7 @@ impl Arbiter {
         let left = {
             let mut inner = self.lock();
             self.refuse_closed(&inner)?;
-            let present = inner.standing.episode();
+            let present = inner.standing.episode;
             if let Some(episode) = leave {
                 inner.standing.not_to_come(episode)?;
                 if episode < present {
@@ -202,8 +219,8 @@ impl Arbiter {
                 }
             }
             if self.may_begin(&mut inner, role, seed)? {
-                inner.votes = SeatSet::EMPTY;
-                inner.standing.begin(&self.table, &self.settings, seed);
+                let dealt = inner.standing.deal(seed);
+                self.happened(&mut inner, [dealt])?;
                 let round = self.settle(&mut inner);
                 drop(inner);
                 self.carry_on(round);
@@ -211,7 +228,7 @@ impl Arbiter {
             }
             present
         };
-        self.until(role, |inner| Ok((inner.standing.episode() > left).then_some(()))).await
+        self.until(role, |inner| Ok((inner.standing.episode > left).then_some(()))).await
     }
 
     /// Counts the vote of `role` for the next episode; whether it may begin now.
@@ -227,10 +244,11 @@ impl Arbiter {
             return Ok(true);
         }
         if !inner.standing.is_over() {
-            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.episode() });
+            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.episode });
         }
-        inner.votes.insert(seat);
-        Ok(inner.votes == remote)
+        let is_new = !inner.standing.votes.contains(seat);
+        self.happened(inner, is_new.then_some(What::Voted { seat }))?;
+        Ok(inner.standing.votes == remote)
     }
 
     /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it.
@@ -249,7 +267,8 @@ impl Arbiter {
             if self.bots_think() {
                 return Ok(None);
             }
-            inner.standing.forfeit(episode.unwrap_or(inner.standing.episode()), forfeited)?;
+            let decided = inner.standing.forfeit(episode.unwrap_or(inner.standing.episode), forfeited)?;
+            self.happened(inner, decided)?;
             Ok(Some(self.settle(inner)))
         });
         self.carry_on(round.await?);
@@ -278,8 +297,7 @@ impl Arbiter {
 
     /// Plays what follows upon a change without an agent; gives the bots that have to think.
     fn settle(self: &Arc<Self>, inner: &mut Inner) -> Option<Thinking> {
-        let settled = inner.standing.settle(&self.settings);
-        let round = settled.unwrap_or_else(|fault| {
+        let round = self.play_on(inner).unwrap_or_else(|fault| {
             self.bot_failed(inner, fault);
             None
         });
@@ -293,6 +311,45 @@ impl Arbiter {
         let number = if round.is_some() { inner.rounds } else { 0 };
         self.round.store(number, Ordering::Relaxed);
         Some(Thinking::new(self, number, round?))
+    }
+
+    /// Lets everything happen that needs no agent and next to no time; gives the round of bots that have to think.
+    fn play_on(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
+        loop {
+            match inner.standing.next(&self.settings)? {
+                Next::Nothing => return Ok(None),
+                Next::Think(round) => return Ok(Some(round)),
+                Next::Events(played) => self.bots_played(inner, played)?,
+            }
+        }
+    }
+
+    /// Lets what was decided happen, now.
+    fn happened(
+        &self,
+        inner: &mut Inner,
+        decided: impl IntoIterator<Item = What>,
+    ) -> Result<(), ServiceError> {
+        let place = || self.table.rules.info().id.to_owned();
+        let impossible = |Impossible(what)| ServiceError::Internal { place: place(), what };
+        decided.into_iter().try_for_each(|what| self.happen(inner, what).map_err(impossible))
+    }
+
+    /// Lets happen what bots have chosen.
+    fn bots_played(&self, inner: &mut Inner, played: Vec<What>) -> Result<(), BotFault> {
+        for what in played {
+            let seat = if let What::Played { seat, .. } = what { seat } else { Seat::new(0) };
+            self.happen(inner, what).map_err(|Impossible(what)| BotFault { seat, what })?;
+        }
+        Ok(())
+    }
+
+    fn happen(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
+        let event = Event { at: SystemTime::now(), what };
+        inner.standing.apply(&self.table, &event)?;
+        #[cfg(test)]
+        inner.events.push(event);
+        Ok(())
     }
 
     /// Lets bots think, and wakes whoever waits. The lock is free, since work may be dropped in between.
@@ -316,7 +373,7 @@ impl Arbiter {
     /// Ends the match for good, since nobody can play for the bot.
     fn bot_failed(&self, inner: &mut Inner, fault: BotFault) {
         tracing::error!(match_id = self.id, seat = fault.seat.number(), what = fault.what, "a bot failed");
-        inner.closed.get_or_insert(CloseReason::BotFailed(fault));
+        self.end(inner, CloseReason::BotFailed(fault));
     }
 }
 

@@ -310,7 +310,7 @@ impl Matches {
             inner.invitations.remove(&invitation);
         }
         for token in tokens {
-            inner.tokens.remove(&secret::digest(&token));
+            inner.tokens.remove(&token);
         }
         inner.vacate(origin);
         inner.closed.push_back(arbiter);

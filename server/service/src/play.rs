@@ -104,6 +104,11 @@ pub trait Play: Send + Sync {
     fn explain(&self, seat: Seat) -> Vec<ScoreLine>;
     /// The one legal action of `seat`, if it owes a decision and has no other choice.
     fn forced(&self, seat: Seat) -> Option<u8>;
+    /// Looks whether an action may be played.
+    ///
+    /// # Errors
+    /// As [`Episode::check`].
+    fn check(&self, seat: Seat, action: u32) -> Result<(), Rejection>;
     /// Plays an action.
     ///
     /// # Errors
@@ -161,6 +166,10 @@ impl<G: Estimate> Play for Episode<G> {
 
     fn forced(&self, seat: Seat) -> Option<u8> {
         Self::forced(self, seat)
+    }
+
+    fn check(&self, seat: Seat, action: u32) -> Result<(), Rejection> {
+        Self::check(self, seat, action)
     }
 
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {

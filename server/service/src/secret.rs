@@ -51,7 +51,7 @@ pub enum SeedSource {
 }
 
 /// Where the seeds of a match's episodes come from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Seeds {
     /// The operating system, afresh for every episode: 256 bits, too many to search.
     Drawn,

@@ -97,7 +97,14 @@ impl Owned {
 
     fn stepping(&self, first: u32, count: u32, actions: &[u8]) -> StepBatchRequest {
         let actions = actions.to_vec().into();
-        StepBatchRequest { batch_id: self.id.clone(), actions, first, count, sequence: None }
+        StepBatchRequest {
+            batch_id: self.id.clone(),
+            actions,
+            first,
+            count,
+            sequence: None,
+            ..StepBatchRequest::default()
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::arbiter::Player;
-use boardwire_server::batch::{Autoreset, Batch, LineUp, Opening, Plan, Reset};
+use boardwire_server::batch::{Actions, Autoreset, Batch, LineUp, Opening, Plan, Reset};
 use boardwire_server::pool::Pool;
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 use boardwire_server::tables::{Table, Tables};
@@ -54,7 +54,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();
-            shown = runtime.block_on(batch.step(0, 0, actions.into(), None))?;
+            shown = runtime.block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))?;
             stepping += start.elapsed();
         }
         Ok(f64::from(decisions) / stepping.as_secs_f64())

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use boardwire_bots::BotFault;
 
+use super::event::What;
 use super::{Arbiter, Inner};
 use crate::error::ServiceError;
 
@@ -27,16 +28,22 @@ pub enum CloseReason {
 impl Arbiter {
     /// Ends the match for good, unless it has ended already; whoever waits is told.
     pub fn close(&self, reason: CloseReason) {
-        self.lock().closed.get_or_insert(reason);
+        self.end(&mut self.lock(), reason);
         self.round.store(0, Ordering::Relaxed);
         self.owner.cancel();
         self.changed.notify_waiters();
     }
 
+    pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
+        if inner.standing.closed.is_none() {
+            self.happen(inner, What::Closed(reason)).expect("any open match can be closed");
+        }
+    }
+
     /// Refuses when the match has ended for good.
     pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
         let id = || self.id.clone();
-        Err(match &inner.closed {
+        Err(match &inner.standing.closed {
             None => return Ok(()),
             Some(CloseReason::Host) => ServiceError::MatchClosed { id: id() },
             Some(CloseReason::Idle { limit }) => {

@@ -4,7 +4,8 @@ use boardwire_kernel::{ActionSet, GameInfo, ScoreLine, Seat, SeatSet};
 use bytes::Bytes;
 
 use super::Settings;
-use super::episode::{Forfeited, Standing};
+use super::event::Forfeited;
+use super::standing::Standing;
 use crate::reward::{RewardKind, forfeit_ranks};
 use crate::tables::Table;
 

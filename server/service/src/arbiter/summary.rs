@@ -2,9 +2,9 @@
 
 use std::time::SystemTime;
 
-use boardwire_kernel::{Digest, Seat, SeatSet};
+use boardwire_kernel::{Digest, SeatSet};
 
-use super::{Arbiter, CloseReason, Inner, Opened, SeedSource, Ticket};
+use super::{Arbiter, CloseReason, Inner, Opened, SeedSource};
 
 /// How a match stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Arbiter {
     #[must_use]
     pub fn position(&self) -> Position {
         let Inner { standing, .. } = &*self.lock();
-        Position { episode: standing.episode(), ply: standing.ply(), digest: standing.play.digest() }
+        Position { episode: standing.episode, ply: standing.play.ply(), digest: standing.play.digest() }
     }
 
     /// What may be known of the match.
@@ -72,25 +72,26 @@ impl Arbiter {
     pub fn summary(&self) -> Summary {
         let inner = self.lock();
         let phase = inner.phase();
-        let joined = |(seat, ticket): (Seat, &Ticket)| ticket.is_taken().then_some(seat);
         let standing = &inner.standing;
-        let (opened, episode) = (standing.opened(), standing.episode());
+        let (opened, episode) = (standing.opened, standing.episode);
+        let bots = self.settings.seats().filter(|seat| !self.settings.remote().contains(*seat));
+        let agents = self.settings.seats().filter(|seat| standing.holders[seat.index()].is_some());
         Summary {
-            joined: self.settings.seats().zip(&inner.tickets).filter_map(joined).collect(),
+            joined: bots.chain(agents).collect(),
             waiting_for: match &phase {
                 Phase::Playing => standing.pending(),
                 Phase::Over => {
-                    self.settings.remote().iter().filter(|seat| !inner.votes.contains(*seat)).collect()
+                    self.settings.remote().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
                 }
                 Phase::Closed(_) => SeatSet::EMPTY,
             },
             episode,
-            ply: standing.ply(),
+            ply: standing.play.ply(),
             created: self.created,
-            last_action: standing.acted(),
+            last_action: standing.acted,
             commitment: opened.commitment(&self.id, episode, &self.table.digest),
             source: opened.source,
-            revealed: standing.revealed(matches!(phase, Phase::Closed(_))),
+            revealed: standing.revealed(),
             phase,
         }
     }
@@ -98,7 +99,7 @@ impl Arbiter {
 
 impl Inner {
     fn phase(&self) -> Phase {
-        match &self.closed {
+        match &self.standing.closed {
             Some(reason) => Phase::Closed(reason.clone()),
             None if self.standing.is_over() => Phase::Over,
             None => Phase::Playing,

@@ -1,4 +1,5 @@
 mod bots;
+mod events;
 mod resigning;
 mod secrecy;
 
@@ -7,7 +8,7 @@ use std::sync::LazyLock;
 
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
-use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM};
+use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
 
 use super::*;

@@ -7,6 +7,7 @@ use boardwire_bots::{BotFault, Choice};
 use boardwire_kernel::Seat;
 
 use super::Arbiter;
+use super::decide::chosen;
 use crate::play::Round;
 use crate::pool::{Flow, Slice, Work};
 
@@ -71,10 +72,10 @@ impl Arbiter {
     /// Plays what bots have chosen, unless the episode they thought about has been left.
     fn play_round(self: &Arc<Self>, number: u64, choices: Vec<Choice>) {
         let mut inner = self.lock();
-        if self.round.load(Ordering::Relaxed) != number || inner.closed.is_some() {
+        if self.round.load(Ordering::Relaxed) != number || inner.standing.closed.is_some() {
             return;
         }
-        if let Err(fault) = inner.standing.play_round(choices) {
+        if let Err(fault) = self.bots_played(&mut inner, chosen(choices)) {
             drop(inner);
             return self.lose_round(number, fault);
         }
@@ -86,7 +87,7 @@ impl Arbiter {
     /// Ends the match: the bots of this round will not choose.
     fn lose_round(&self, number: u64, fault: BotFault) {
         let mut inner = self.lock();
-        if self.round.load(Ordering::Relaxed) != number || inner.closed.is_some() {
+        if self.round.load(Ordering::Relaxed) != number || inner.standing.closed.is_some() {
             return;
         }
         self.bot_failed(&mut inner, fault);

@@ -5,6 +5,8 @@ use std::time::Instant;
 use boardwire_kernel::Seat;
 use uuid::Uuid;
 
+use super::event::What;
+use super::standing::Holder;
 use super::{Arbiter, Player};
 use crate::error::ServiceError;
 use crate::secret;
@@ -18,12 +20,12 @@ pub enum Role {
     Seat(Seat),
 }
 
-/// How a seat is taken.
+/// What a seat is taken with.
 #[derive(Debug, Default)]
 pub(super) struct Ticket {
     invitation: String,
+    /// The token of who has taken it.
     token: Option<String>,
-    request: Option<Uuid>,
     /// Calls of the seat that wait.
     pub(super) waiting: usize,
 }
@@ -36,11 +38,6 @@ impl Ticket {
             Player::Bot(_) => Self::default(),
         }
     }
-
-    /// Whether the seat has somebody who plays: a bot, or an agent that has joined.
-    pub(super) fn is_taken(&self) -> bool {
-        self.invitation.is_empty() || self.token.is_some()
-    }
 }
 
 impl Arbiter {
@@ -50,11 +47,11 @@ impl Arbiter {
         &self.host
     }
 
-    /// The tokens of the host and of every seat that has been joined.
-    pub(crate) fn tokens(&self) -> Vec<String> {
+    /// What the tokens of the host and of every seat that has been joined are found by.
+    pub(crate) fn tokens(&self) -> Vec<[u8; 32]> {
         let inner = self.lock();
-        let seats = inner.tickets.iter().filter_map(|ticket| ticket.token.clone());
-        seats.chain([self.host.clone()]).collect()
+        let seats = inner.standing.holders.iter().flatten().map(|holder| holder.token);
+        seats.chain([secret::digest(&self.host)]).collect()
     }
 
     /// The invitation of every remote seat.
@@ -76,15 +73,16 @@ impl Arbiter {
         let mut inner = self.lock();
         self.refuse_closed(&inner)?;
         inner.used = Instant::now();
-        let ticket = &mut inner.tickets[seat.index()];
-        match &ticket.token {
-            Some(token) if request.is_some() && ticket.request == request => Ok(token.clone()),
-            Some(_) => Err(ServiceError::InvitationUsed { id: self.id.clone(), seat }),
-            None => {
-                ticket.request = request;
-                Ok(ticket.token.insert(secret::word()).clone())
-            }
+        if let Some(holder) = &inner.standing.holders[seat.index()] {
+            let known = inner.tickets[seat.index()].token.clone();
+            let again = request.is_some() && holder.request == request;
+            let refused = || ServiceError::InvitationUsed { id: self.id.clone(), seat };
+            return known.filter(|_| again).ok_or_else(refused);
         }
+        let token = secret::word();
+        self.happened(&mut inner, [What::Joined { seat, token: secret::digest(&token), request }])?;
+        inner.tickets[seat.index()].token = Some(token.clone());
+        Ok(token)
     }
 
     /// Who the holder of `token` is.
@@ -97,10 +95,10 @@ impl Arbiter {
         let role = if secret::same(token, &self.host) {
             Some(Role::Host)
         } else {
-            let own =
-                |ticket: &Ticket| ticket.token.as_deref().is_some_and(|secret| secret::same(token, secret));
-            let mut seats = self.settings.seats().zip(&inner.tickets);
-            seats.find(|(_, ticket)| own(ticket)).map(|(seat, _)| Role::Seat(seat))
+            let digest = secret::digest(token);
+            let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == digest);
+            let mut seats = self.settings.seats().zip(&inner.standing.holders);
+            seats.find(|(_, holder)| own(holder)).map(|(seat, _)| Role::Seat(seat))
         };
         let role = role.ok_or_else(|| ServiceError::WrongToken { id: self.id.clone() })?;
         inner.used = Instant::now();

@@ -134,6 +134,10 @@ impl Play for Faulty {
         Box::new(Failing(self.1, due.into_iter().map(|(seat, _, rng)| (seat, rng)).collect()))
     }
 
+    fn check(&self, seat: Seat, action: u32) -> Result<(), Rejection> {
+        self.0.check(seat, action)
+    }
+
     fn apply(&mut self, seat: Seat, action: u32) -> Result<(), Rejection> {
         self.0.apply(seat, action)
     }

@@ -9,7 +9,7 @@ impl Arbiter {
     /// Draws everything anew that `seat` cannot know; gives what was true.
     pub(crate) fn determinize(&self, seat: Seat, rng: &mut boardwire_kernel::RngStream) -> Truth {
         let mut inner = self.lock();
-        let other = inner.standing.determinized(&self.settings, seat, rng);
+        let other = inner.standing.determinized(seat, rng);
         Truth(std::mem::replace(&mut inner.standing, other))
     }
 
@@ -23,7 +23,7 @@ impl Arbiter {
 pub(crate) struct Truth(Standing);
 
 /// Every answer the wire could give `seat` in this position, as bytes.
-fn every_answer(standing: &mut Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
+fn every_answer(standing: &Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
     let extras = Extras { text: true, explanation: true, actions: true };
     let seen = standing.observe(table, settings, seat, extras);
@@ -51,22 +51,26 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
         for seats in [2, 3] {
             let table = table(game, seats);
             let settings = settings(&vec![REMOTE; seats as usize]);
-            let mut truth = Standing::new(&table, &settings);
+            let (opened, seeds) = decide::first(&settings);
+            let at = SystemTime::UNIX_EPOCH;
+            let mut truth = Standing::new(&table, &settings, opened, seeds, at);
             let mut rng = RngStream::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
                 for seat in settings.seats() {
-                    let mut other = truth.determinized(&settings, seat, &mut rng);
+                    let other = truth.determinized(seat, &mut rng);
                     assert!(
-                        every_answer(&mut truth, &table, &settings, seat)
-                            == every_answer(&mut other, &table, &settings, seat),
+                        every_answer(&truth, &table, &settings, seat)
+                            == every_answer(&other, &table, &settings, seat),
                         "{game}: an answer to {seat} at ply {} tells a secret",
-                        truth.ply()
+                        truth.play.ply()
                     );
                 }
                 let seen = truth.observe(&table, &settings, next, Extras::default());
                 let choices = legal(&seen);
                 let pick = rng.below(u32::try_from(choices.len()).expect("few")) as usize;
-                truth.act(&table, &settings, next, answer(&seen, choices[pick])).expect("it is legal");
+                let decided = truth.act(&table, &settings, next, answer(&seen, choices[pick]));
+                let what = decided.expect("it is legal").expect("it is due");
+                truth.apply(&table, &Event { at, what }).expect("it was decided");
             }
         }
     }

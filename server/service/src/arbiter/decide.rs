@@ -1,0 +1,192 @@
+//! What follows upon what somebody asks for, and upon nothing at all: events, or a refusal.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use boardwire_bots::{Bot, BotFault, Choice};
+use boardwire_kernel::{Rejection, Seat};
+
+use super::event::{Cause, Forfeit, Forfeited, What};
+use super::standing::Standing;
+use super::{Decision, IllegalActions, Opened, Player, Settings};
+use crate::error::ServiceError;
+use crate::play::{Insight, Round};
+use crate::secret::Seeds;
+use crate::tables::Table;
+
+/// What comes next without an agent.
+pub(super) enum Next {
+    /// Nothing.
+    Nothing,
+    /// Something that takes next to no time.
+    Events(Vec<What>),
+    /// Bots have to think first.
+    Think(Box<dyn Round>),
+}
+
+/// What the first episode of a match follows from, and what the next one does.
+pub(super) fn first(settings: &Settings) -> (Opened, Seeds) {
+    let skip = settings.series.as_ref().map_or(0, |series| series.skip);
+    let (seeds, key, source) = Seeds::begin_at(settings.seed, skip);
+    (Opened::new(key, source), seeds)
+}
+
+impl Standing {
+    /// The decision of `seat`; nothing, if it has been made already.
+    pub(super) fn act(
+        &self,
+        table: &Table,
+        settings: &Settings,
+        seat: Seat,
+        given: Decision,
+    ) -> Result<Option<What>, ServiceError> {
+        let place = &self.places[seat.index()];
+        if place.last == Some(given) {
+            return Ok(None);
+        }
+        if (given.episode, given.number) != (self.episode, place.decision) {
+            return Err(ServiceError::StaleDecision {
+                expected_episode: self.episode,
+                expected_decision: place.decision,
+                episode: given.episode,
+                decision: given.number,
+            });
+        }
+        if self.is_over() {
+            return Err(ServiceError::EpisodeOver { episode: self.episode });
+        }
+        self.treat(table, settings, seat, given.action).map(Some)
+    }
+
+    /// An action as the match treats it.
+    fn treat(
+        &self,
+        table: &Table,
+        settings: &Settings,
+        seat: Seat,
+        given: u32,
+    ) -> Result<What, ServiceError> {
+        let Err(rejection) = self.play.check(seat, given) else {
+            let action = u8::try_from(given).expect("it was checked");
+            return Ok(What::Played { seat, action, cause: Cause::Agent });
+        };
+        let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
+        let action = match (rejection, settings.illegal_actions) {
+            (Rejection::Illegal { .. }, IllegalActions::FirstLegal) => legal.lowest(),
+            (Rejection::Illegal { .. }, IllegalActions::SeededLegal) => Some(rng.draw(&mut legal)),
+            (Rejection::Illegal { .. }, IllegalActions::Forfeit) => {
+                let forfeited = Forfeited { seat, why: Forfeit::IllegalAction };
+                return Ok(What::Forfeited { forfeited, given: Some(given) });
+            }
+            _ => None,
+        };
+        let Some(action) = action else {
+            let label = u8::try_from(given).ok().and_then(|index| table.rules.info().actions.label(index));
+            let label = label.unwrap_or_default();
+            return Err(ServiceError::rejected(rejection, self.episode, self.pending(), label));
+        };
+        Ok(What::Played { seat, action, cause: Cause::Substituted { given, words: rng.words() } })
+    }
+
+    /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
+    pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<What>, ServiceError> {
+        self.not_to_come(episode)?;
+        if episode == self.episode && self.forfeited.is_some_and(|known| known.seat == forfeited.seat) {
+            return Ok(None);
+        }
+        if episode < self.episode || self.is_over() {
+            return Err(ServiceError::EpisodeOver { episode });
+        }
+        Ok(Some(What::Forfeited { forfeited, given: None }))
+    }
+
+    /// Refuses an episode that has not come yet.
+    pub(super) fn not_to_come(&self, episode: u32) -> Result<(), ServiceError> {
+        if episode <= self.episode {
+            return Ok(());
+        }
+        let (expected, value) = (format!("{} or less", self.episode), episode.to_string());
+        Err(ServiceError::BadField { field: "episode", value, expected })
+    }
+
+    /// The next episode, from `given` or the next seed there is.
+    pub(super) fn deal(&self, given: Option<u64>) -> What {
+        let (seeds, key, source) = match given {
+            Some(_) => Seeds::begin(given),
+            None => {
+                let mut seeds = self.seeds.clone();
+                let (key, source) = seeds.next();
+                (seeds, key, source)
+            }
+        };
+        What::Dealt { opened: Opened::new(key, source), seeds }
+    }
+
+    /// What a seat knows that owes a decision.
+    pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, ServiceError> {
+        let pending = self.pending();
+        if pending.contains(seat) {
+            return Ok(self.play.insight(seat));
+        }
+        Err(if self.is_over() {
+            ServiceError::EpisodeOver { episode: self.episode }
+        } else {
+            ServiceError::NotYourTurn { seat, pending }
+        })
+    }
+
+    /// What comes next without an agent: what bots choose, and forced choices if they are skipped.
+    ///
+    /// Bots go first, in rounds: the match takes no decision of an agent before they have chosen, so that what they
+    /// know does not depend on when it comes.
+    pub(super) fn next(&self, settings: &Settings) -> Result<Next, BotFault> {
+        let bots = self.due(settings);
+        let Some(&(first, _)) = bots.first() else {
+            let forced = self.forced(settings);
+            let played = |(seat, action)| vec![What::Played { seat, action, cause: Cause::Forced }];
+            return Ok(forced.map_or(Next::Nothing, |forced| Next::Events(played(forced))));
+        };
+        let quick = bots.iter().all(|(_, bot)| bot.is_quick());
+        let due = bots.into_iter().map(|(seat, bot)| (seat, bot, self.bot_rng(seat))).collect();
+        let mut round = self.play.round(due);
+        if !quick {
+            return Ok(Next::Think(round));
+        }
+        let thought = catch_unwind(AssertUnwindSafe(|| {
+            while !round.advance()? {}
+            Ok(())
+        }));
+        thought.unwrap_or_else(|_| {
+            let seat = round.seat().unwrap_or(first);
+            Err(BotFault { seat, what: "it panicked".to_owned() })
+        })?;
+        Ok(Next::Events(chosen(round.choices())))
+    }
+
+    /// The pending seats of bots.
+    fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
+        let bot = |seat: Seat| match &settings.players[seat.index()] {
+            Player::Bot(bot) => Some((seat, bot.clone())),
+            Player::Remote => None,
+        };
+        self.pending().iter().filter_map(bot).collect()
+    }
+
+    /// A forced choice that is to be skipped. Nobody but the one agent is there to draw conclusions from it.
+    fn forced(&self, settings: &Settings) -> Option<(Seat, u8)> {
+        if !settings.skip_forced || self.is_over() {
+            return None;
+        }
+        settings.remote().iter().find_map(|seat| Some((seat, self.play.forced(seat)?)))
+    }
+}
+
+/// What the bots of a round have chosen, in the order of their seats.
+pub(super) fn chosen(mut choices: Vec<Choice>) -> Vec<What> {
+    choices.sort_unstable_by_key(|choice| choice.seat);
+    let played = |Choice { seat, action, rng }| What::Played {
+        seat,
+        action,
+        cause: Cause::Bot { words: rng.words() },
+    };
+    choices.into_iter().map(played).collect()
+}

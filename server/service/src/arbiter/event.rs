@@ -1,0 +1,106 @@
+//! What happens in a match.
+
+use std::time::SystemTime;
+
+use boardwire_kernel::Seat;
+use uuid::Uuid;
+
+use super::{CloseReason, Opened};
+use crate::secret::Seeds;
+
+/// What has happened in a match, and when.
+///
+/// How a match stands follows from its id, its settings and its events in their order, and from nothing else:
+/// whatever was drawn, whatever a bot chose and whatever the time was stands in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    /// When.
+    pub(super) at: SystemTime,
+    /// What.
+    pub(super) what: What,
+}
+
+/// What has happened in a match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// A seat was taken, or its token given anew to who had taken it.
+    Joined {
+        /// The seat.
+        seat: Seat,
+        /// What its token is found by.
+        token: [u8; 32],
+        /// What the request was named by that took it.
+        request: Option<Uuid>,
+    },
+    /// An episode was dealt.
+    Dealt {
+        /// What it follows from.
+        opened: Opened,
+        /// What the next one follows from.
+        seeds: Seeds,
+    },
+    /// An action was played.
+    Played {
+        /// Whose.
+        seat: Seat,
+        /// Its index.
+        action: u8,
+        /// How it came about.
+        cause: Cause,
+    },
+    /// An episode was forfeited.
+    Forfeited {
+        /// Who lost it, and why.
+        forfeited: Forfeited,
+        /// The illegal action that was chosen, if that is why.
+        given: Option<u32>,
+    },
+    /// A seat has asked for the next episode.
+    Voted {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The match has ended for good.
+    Closed(CloseReason),
+}
+
+/// How an action came to be played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The seat's agent chose it.
+    Agent,
+    /// It was played for an illegal action.
+    Substituted {
+        /// The action that the seat's agent chose.
+        given: u32,
+        /// The words of the stream of substitutes that have been used now.
+        words: u64,
+    },
+    /// The seat's bot chose it.
+    Bot {
+        /// The words of its stream that it has used now.
+        words: u64,
+    },
+    /// There was no other choice.
+    Forced,
+}
+
+/// How an episode was forfeited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forfeited {
+    /// Who lost it.
+    pub seat: Seat,
+    /// Why.
+    pub why: Forfeit,
+}
+
+/// Why a seat forfeited an episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forfeit {
+    /// It chose an illegal action.
+    IllegalAction,
+    /// It resigned.
+    Resigned,
+    /// The host ended the episode against it.
+    Host,
+}

@@ -1,0 +1,107 @@
+//! How a match stands follows from its events alone.
+
+use super::*;
+use crate::arbiter::event::{Cause, Forfeited};
+
+/// Everything a match knows: what seats are told, what follows, and what is hidden.
+fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
+    let extras = Extras { text: true, explanation: true, actions: true };
+    let Standing { play, episode, places, forfeited, opened, seeds, holders, votes, closed, acted } =
+        standing;
+    let seats = || arbiter.settings.seats();
+    let seen = seats().map(|seat| standing.observe(&arbiter.table, &arbiter.settings, seat, extras));
+    let rngs = seats().map(|seat| (standing.bot_rng(seat).seed(), standing.substitute_rng(seat).seed()));
+    let (seen, rngs): (Vec<_>, Vec<_>) = (seen.collect(), rngs.collect());
+    let digest = play.digest();
+    format!(
+        "{:?}",
+        (episode, places, forfeited, opened, seeds, holders, votes, closed, acted, seen, rngs, digest)
+    )
+}
+
+/// Folds a match anew from its events, and compares.
+fn same_again(arbiter: &Arbiter) {
+    let inner = arbiter.lock();
+    let (opened, seeds) = inner.first.clone();
+    let mut again = Standing::new(&arbiter.table, &arbiter.settings, opened, seeds, arbiter.created);
+    for event in &inner.events {
+        again.apply(&arbiter.table, event).expect("it has happened");
+    }
+    assert!(all_of(arbiter, &again) == all_of(arbiter, &inner.standing), "after {:?}", inner.events.last());
+}
+
+/// The first illegal action of every third decision, else the lowest legal one.
+fn choice(seen: &Observation) -> u32 {
+    if seen.decision % 3 == 1 { illegal(seen) } else { legal(seen)[0] }
+}
+
+#[tokio::test]
+async fn a_match_is_a_fold_over_its_events() {
+    let greedy = || Player::Bot(Bot::Greedy { worlds: 1 });
+    for game in Registry::IDS {
+        for (players, illegal_actions, skip_forced) in [
+            (vec![REMOTE, RANDOM, greedy()], IllegalActions::SeededLegal, true),
+            (vec![greedy(), REMOTE, REMOTE], IllegalActions::FirstLegal, false),
+            (vec![REMOTE, greedy(), REMOTE], IllegalActions::Forfeit, false),
+        ] {
+            let seats = u32::try_from(players.len()).expect("few");
+            let settings = Settings { illegal_actions, skip_forced, seed: None, ..settings(&players) };
+            let arbiter = arbiter(table(game, seats), settings);
+            let remote = arbiter.settings.remote();
+            for seat in remote.iter() {
+                arbiter.join(seat, Some(Uuid::new_v4())).expect("it is free");
+            }
+            for _ in 0..2 {
+                while arbiter.phase() == Phase::Playing {
+                    for seat in remote.iter() {
+                        let seen = arbiter.observe(seat, false, Extras::default()).await.expect("open");
+                        if seen.pending.contains(seat) {
+                            arbiter.act(seat, answer(&seen, choice(&seen))).await.expect("it is treated");
+                        }
+                    }
+                    same_again(&arbiter);
+                }
+                let resets = remote.iter().map(|seat| arbiter.reset(Role::Seat(seat), None, None));
+                futures_util::future::try_join_all(resets).await.expect("the episode is over");
+                same_again(&arbiter);
+            }
+            arbiter
+                .resign(Role::Host, Some(remote.lowest().expect("one").number().into()), None)
+                .await
+                .expect("on");
+            arbiter.close(CloseReason::Host);
+            same_again(&arbiter);
+            let happened = arbiter.lock().events.clone();
+            let any = |wanted: fn(&What) -> bool| happened.iter().any(|event| wanted(&event.what));
+            assert!(any(|what| matches!(what, What::Played { cause: Cause::Agent, .. })));
+            assert!(any(|what| matches!(what, What::Played { cause: Cause::Bot { .. }, .. })));
+            assert!(any(|what| matches!(what, What::Dealt { .. })));
+            assert!(any(|what| matches!(what, What::Closed(CloseReason::Host))));
+            let treated = match illegal_actions {
+                IllegalActions::Forfeit => any(|what| matches!(what, What::Forfeited { given: Some(_), .. })),
+                _ => any(|what| matches!(what, What::Played { cause: Cause::Substituted { .. }, .. })),
+            };
+            assert!(treated, "{game}");
+            assert!(any(|what| matches!(what, What::Voted { .. })) == (remote.len() > 1));
+        }
+    }
+}
+
+/// An event that does not fit is refused, and leaves the match as it was.
+#[test]
+fn what_cannot_have_happened_is_refused() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let mut inner = arbiter.lock();
+    let before = all_of(&arbiter, &inner.standing);
+    for (seat, action) in [(0, 255), (0, 112), (1, 255)] {
+        let what = What::Played { seat: Seat::new(seat), action, cause: Cause::Agent };
+        let event = Event { at: SystemTime::now(), what };
+        let Impossible(why) = inner.standing.apply(&arbiter.table, &event).expect_err("it is not legal");
+        assert!(why.starts_with(&format!("action {action}: ")), "{why}");
+        assert_eq!(all_of(&arbiter, &inner.standing), before);
+    }
+    let what =
+        What::Forfeited { forfeited: Forfeited { seat: Seat::new(1), why: Forfeit::Host }, given: None };
+    inner.standing.apply(&arbiter.table, &Event { at: SystemTime::now(), what }).expect("it can be");
+    assert!(inner.standing.is_over());
+}
