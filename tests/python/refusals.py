@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -13,6 +15,7 @@ from boardwire._channel import Stubs, bearer
 from boardwire._stream import PlayStream
 from boardwire._twins import run
 from boardwire.v1 import match_service_pb2 as pb
+from journals import served
 
 #: What provokes an error, by its name in the table.
 PROVOKED: dict[str, Callable[[boardwire.Client], object]] = {}
@@ -235,6 +238,17 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     request = pb.ObserveRequest(match_id=begun(client)[0].id)
     run(PlayStream(client._connection, "guessed", advice="").ask(request, 10))
+
+
+@provokes("JournalFailed")
+def _(client: boardwire.Client) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder), file_bytes=200_000),
+        boardwire.connect(f"unix:{folder}/socket") as full,
+    ):
+        while True:
+            begun(full)
 
 
 @provokes("ShuttingDown")

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 600.0
 #: What a lost connection means for who plays a match or holds it.
 MATCH_GOES_ON = (
-    "as long as the server runs, the match goes on: repeat the call, or take the seat again with "
+    "as long as the server runs, or is started again with its journal, the match goes on: repeat the call, "
+    "or take the seat again with "
     "client.seat(match_id, token)"
 )
 

@@ -40,4 +40,5 @@ def tree(root: type[BoardwireError] = BoardwireError) -> Iterator[type[Boardwire
 
 
 _BY_REASON = {kind.REASON: kind for kind in tree() if kind.REASON}
-_BY_CODE = {code: kind for kind in BoardwireError.__subclasses__() for code in kind.CODES}
+# The first class of a code stands for it where there is no reason.
+_BY_CODE = {code: kind for kind in reversed(BoardwireError.__subclasses__()) for code in kind.CODES}

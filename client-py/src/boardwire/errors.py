@@ -4,6 +4,7 @@ BoardwireError                      .code, .reason, .metadata
 ├── StartError                      the private server was not found or did not start
 ├── ConnectionLost                  UNAVAILABLE: nobody answers, or no longer
 │   └── ServerShuttingDown            SHUTTING_DOWN
+├── JournalFailed                   UNAVAILABLE: JOURNAL_FAILED
 ├── CallTimeout                     DEADLINE_EXCEEDED: TIMED_OUT
 ├── InvalidRequest                  INVALID_ARGUMENT
 │   ├── SeatsOutOfRange               SEATS_OUT_OF_RANGE
@@ -135,6 +136,10 @@ class ConnectionLost(BoardwireError, codes=("UNAVAILABLE",)):
 
 class ServerShuttingDown(ConnectionLost, reason="SHUTTING_DOWN"):
     """The server is going down and takes nothing new."""
+
+
+class JournalFailed(BoardwireError, reason="JOURNAL_FAILED", codes=("UNAVAILABLE",)):
+    """The server cannot keep what happens, so that nothing happens. Every call may be repeated later."""
 
 
 class CallTimeout(BoardwireError, reason="TIMED_OUT", codes=("DEADLINE_EXCEEDED",)):

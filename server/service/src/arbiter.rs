@@ -10,6 +10,8 @@
 mod closing;
 mod decide;
 mod event;
+mod happen;
+mod log;
 mod observation;
 mod settings;
 mod standing;
@@ -33,15 +35,16 @@ pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;
 
 use crate::error::{ServiceError, list};
-use crate::play::{Insight, Round};
+use crate::play::Insight;
 use crate::pool::Owner;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;
-use boardwire_bots::BotFault;
-use decide::Next;
-use event::{Event, What};
-use standing::{Impossible, Standing};
+#[cfg(test)]
+use event::Event;
+use event::What;
+use log::Log;
+use standing::Standing;
 use thinking::Thinking;
 use tickets::Ticket;
 
@@ -61,7 +64,7 @@ pub struct Arbiter {
     id: String,
     table: Arc<Table>,
     settings: Settings,
-    host: String,
+    host: secret::Found,
     inner: Mutex<Inner>,
     changed: Notify,
     /// On whose behalf bots think.
@@ -76,6 +79,8 @@ pub struct Arbiter {
 struct Inner {
     standing: Standing,
     tickets: Vec<Ticket>,
+    /// Where what happens is written, if it is kept.
+    log: Option<Log>,
     /// How many rounds of bots have begun.
     rounds: u64,
     /// When the match was last used.
@@ -87,30 +92,53 @@ struct Inner {
     events: Vec<Event>,
 }
 
-impl Arbiter {
-    /// Deals the first episode of a match, in which bots think on behalf of `owner` and each seat may have so many
-    /// calls waiting. [`begin`](Self::begin) lets it begin.
-    #[must_use]
-    pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
-        let created = SystemTime::now();
-        let (opened, seeds) = decide::first(&settings);
+impl Inner {
+    fn new(standing: Standing, tickets: Vec<Ticket>) -> Self {
         #[cfg(test)]
-        let first = (opened, seeds.clone());
-        let inner = Inner {
-            standing: Standing::new(&table, &settings, opened, seeds, created),
-            tickets: settings.players.iter().map(Ticket::of).collect(),
+        let first = (standing.opened, standing.seeds.clone());
+        Self {
+            standing,
+            tickets,
+            log: None,
             rounds: 0,
             used: Instant::now(),
             #[cfg(test)]
             first,
             #[cfg(test)]
             events: Vec::new(),
-        };
+        }
+    }
+}
+
+impl Arbiter {
+    /// Deals the first episode of a match, in which bots think on behalf of `owner` and each seat may have so many
+    /// calls waiting. [`begin`](Self::begin) lets it begin.
+    #[must_use]
+    pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
+        let created = log::now();
+        let (opened, seeds) = decide::first(&settings);
+        let standing = Standing::new(&table, &settings, opened, seeds, created);
+        let inner = Inner::new(standing, settings.players.iter().map(Ticket::of).collect());
+        let host = secret::Found::fresh();
+        Self::over(secret::word(), table, settings, host, inner, owner, most_waiting, created)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are what a match consists of")]
+    fn over(
+        id: String,
+        table: Arc<Table>,
+        settings: Settings,
+        host: secret::Found,
+        inner: Inner,
+        owner: Owner,
+        most_waiting: usize,
+        created: SystemTime,
+    ) -> Self {
         Self {
-            id: secret::word(),
+            id,
             table,
             settings,
-            host: secret::word(),
+            host,
             inner: Mutex::new(inner),
             changed: Notify::new(),
             owner,
@@ -208,7 +236,7 @@ impl Arbiter {
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), ServiceError> {
-        let left = {
+        let (present, round) = {
             let mut inner = self.lock();
             self.refuse_closed(&inner)?;
             let present = inner.standing.episode;
@@ -218,17 +246,17 @@ impl Arbiter {
                     return Ok(());
                 }
             }
-            if self.may_begin(&mut inner, role, seed)? {
+            let begins = self.may_begin(&mut inner, role, seed)?;
+            if begins {
                 let dealt = inner.standing.deal(seed);
                 self.happened(&mut inner, [dealt])?;
-                let round = self.settle(&mut inner);
-                drop(inner);
-                self.carry_on(round);
-                return Ok(());
             }
-            present
+            (present, begins.then(|| self.settle(&mut inner)))
         };
-        self.until(role, |inner| Ok((inner.standing.episode > left).then_some(()))).await
+        if let Some(round) = round {
+            self.carry_on(round);
+        }
+        self.until(role, |inner| Ok((inner.standing.episode > present).then_some(()))).await
     }
 
     /// Counts the vote of `role` for the next episode; whether it may begin now.
@@ -295,63 +323,6 @@ impl Arbiter {
         }
     }
 
-    /// Plays what follows upon a change without an agent; gives the bots that have to think.
-    fn settle(self: &Arc<Self>, inner: &mut Inner) -> Option<Thinking> {
-        let round = self.play_on(inner).unwrap_or_else(|fault| {
-            self.bot_failed(inner, fault);
-            None
-        });
-        if let Some(series) = &self.settings.series
-            && let Some(ended) = inner.standing.ended(series)
-        {
-            // Whoever does not count any more does not want it.
-            let _ = series.ends.send(ended);
-        }
-        inner.rounds += u64::from(round.is_some());
-        let number = if round.is_some() { inner.rounds } else { 0 };
-        self.round.store(number, Ordering::Relaxed);
-        Some(Thinking::new(self, number, round?))
-    }
-
-    /// Lets everything happen that needs no agent and next to no time; gives the round of bots that have to think.
-    fn play_on(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
-        loop {
-            match inner.standing.next(&self.settings)? {
-                Next::Nothing => return Ok(None),
-                Next::Think(round) => return Ok(Some(round)),
-                Next::Events(played) => self.bots_played(inner, played)?,
-            }
-        }
-    }
-
-    /// Lets what was decided happen, now.
-    fn happened(
-        &self,
-        inner: &mut Inner,
-        decided: impl IntoIterator<Item = What>,
-    ) -> Result<(), ServiceError> {
-        let place = || self.table.rules.info().id.to_owned();
-        let impossible = |Impossible(what)| ServiceError::Internal { place: place(), what };
-        decided.into_iter().try_for_each(|what| self.happen(inner, what).map_err(impossible))
-    }
-
-    /// Lets happen what bots have chosen.
-    fn bots_played(&self, inner: &mut Inner, played: Vec<What>) -> Result<(), BotFault> {
-        for what in played {
-            let seat = if let What::Played { seat, .. } = what { seat } else { Seat::new(0) };
-            self.happen(inner, what).map_err(|Impossible(what)| BotFault { seat, what })?;
-        }
-        Ok(())
-    }
-
-    fn happen(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
-        let event = Event { at: SystemTime::now(), what };
-        inner.standing.apply(&self.table, &event)?;
-        #[cfg(test)]
-        inner.events.push(event);
-        Ok(())
-    }
-
     /// Lets bots think, and wakes whoever waits. The lock is free, since work may be dropped in between.
     fn carry_on(&self, round: Option<Thinking>) {
         if let Some(thinking) = round {
@@ -368,12 +339,6 @@ impl Arbiter {
 
     fn bots_think(&self) -> bool {
         self.round.load(Ordering::Relaxed) != 0
-    }
-
-    /// Ends the match for good, since nobody can play for the bot.
-    fn bot_failed(&self, inner: &mut Inner, fault: BotFault) {
-        tracing::error!(match_id = self.id, seat = fault.seat.number(), what = fault.what, "a bot failed");
-        self.end(inner, CloseReason::BotFailed(fault));
     }
 }
 

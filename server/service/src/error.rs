@@ -199,6 +199,9 @@ pub enum ServiceError {
         /// After how long the next is accepted.
         wait: Duration,
     },
+    /// The journal cannot be written.
+    #[error("the journal cannot be written: {problem}; nothing that was answered is lost, try again later")]
+    JournalFailed { problem: String },
     /// The server stops.
     #[error("the server is shutting down")]
     ShuttingDown,

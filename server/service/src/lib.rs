@@ -14,6 +14,7 @@ pub mod cli;
 mod convert;
 pub mod edge;
 pub mod error;
+pub mod journal;
 pub mod matches;
 pub mod play;
 pub mod pool;

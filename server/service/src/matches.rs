@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::arbiter::{Arbiter, CloseReason, Role, Settings};
 use crate::edge::Origin;
 use crate::error::ServiceError;
+use crate::journal::{Journal, Kept};
 use crate::pool::Pool;
 use crate::requests::{RequestId, Requests};
 use crate::secret;
@@ -60,13 +61,15 @@ pub struct Matches {
     requests: Requests<Arc<Arbiter>>,
     inner: Mutex<Inner>,
     stopped: watch::Sender<bool>,
+    journal: Option<Arc<Journal>>,
 }
 
 #[derive(Default)]
 struct Inner {
     open: BTreeMap<String, Open>,
     closed: VecDeque<Arc<Arbiter>>,
-    invitations: HashMap<String, (Arc<Arbiter>, Seat)>,
+    /// Who may take a seat, by the digest of the invitation.
+    invitations: HashMap<[u8; 32], (Arc<Arbiter>, Seat)>,
     /// Who holds each token, by its digest.
     tokens: HashMap<[u8; 32], (Arc<Arbiter>, Role)>,
     /// Matches that are open or about to be.
@@ -98,6 +101,25 @@ impl Drop for Place<'_> {
 }
 
 impl Inner {
+    /// Puts a match among the open ones.
+    fn enter(&mut self, open: Open) {
+        let arbiter = &open.arbiter;
+        for (seat, invitation) in arbiter.invited() {
+            self.invitations.insert(invitation, (Arc::clone(arbiter), seat));
+        }
+        for (token, role) in arbiter.holders() {
+            self.tokens.insert(token, (Arc::clone(arbiter), role));
+        }
+        self.open.insert(arbiter.id().to_owned(), open);
+    }
+
+    /// Lets the holder of a token find the seat that it is for, as long as the match is open.
+    fn admit(&mut self, arbiter: &Arc<Arbiter>, seat: Seat, token: &str) {
+        if self.open.contains_key(arbiter.id()) {
+            self.tokens.insert(secret::digest(token), (Arc::clone(arbiter), Role::Seat(seat)));
+        }
+    }
+
     fn vacate(&mut self, origin: Origin) {
         self.count -= 1;
         if let Some(own) = self.by_origin.get_mut(&origin) {
@@ -114,7 +136,14 @@ impl Matches {
     #[must_use]
     pub fn new(tables: Tables, limits: Limits, pool: Arc<Pool>) -> Self {
         let stopped = watch::Sender::new(false);
-        Self { tables, limits, pool, requests: Requests::default(), inner: Mutex::default(), stopped }
+        let (requests, inner) = (Requests::default(), Mutex::default());
+        Self { tables, limits, pool, requests, inner, stopped, journal: None }
+    }
+
+    /// The same, all that happens in its matches kept in a journal.
+    #[must_use]
+    pub fn kept_in(self, journal: Arc<Journal>) -> Self {
+        Self { journal: Some(journal), ..self }
     }
 
     /// The games served.
@@ -147,7 +176,11 @@ impl Matches {
     ) -> Result<Arc<Arbiter>, ServiceError> {
         settings.check()?;
         let id = request.as_ref().map(|request| request.id);
-        let deal = async { self.deal(id, origin, table, settings) };
+        let deal = async {
+            let arbiter = self.deal(id, origin, table, settings)?;
+            arbiter.kept().await?;
+            Ok(arbiter)
+        };
         match request {
             Some(request) => self.requests.once(request, deal).await,
             None => deal.await,
@@ -162,22 +195,60 @@ impl Matches {
         settings: Settings,
     ) -> Result<Arc<Arbiter>, ServiceError> {
         let mut place = self.reserve(origin)?;
-        let arbiter = Arc::new(Arbiter::new(table, settings, self.pool.owner(), self.limits.waiting));
+        let mut arbiter = Arbiter::new(table, settings, self.pool.owner(), self.limits.waiting);
+        if let Some(journal) = &self.journal {
+            journal.check()?;
+            arbiter = arbiter.kept_in(journal);
+        }
+        let arbiter = Arc::new(arbiter);
         let mut inner = self.lock();
         if *self.stopped.borrow() {
             drop(inner);
             return Err(ServiceError::ShuttingDown);
         }
-        for (seat, invitation) in arbiter.invitations() {
-            inner.invitations.insert(invitation, (Arc::clone(&arbiter), seat));
-        }
-        inner.tokens.insert(secret::digest(arbiter.host_token()), (Arc::clone(&arbiter), Role::Host));
-        let open = Open { arbiter: Arc::clone(&arbiter), origin, request };
-        inner.open.insert(arbiter.id().to_owned(), open);
+        inner.enter(Open { arbiter: Arc::clone(&arbiter), origin, request });
         place.taken = true;
         drop(inner);
         arbiter.begin();
         Ok(arbiter)
+    }
+
+    /// Looks whether a match that a journal has kept can go on here.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why it cannot be played on here.
+    pub fn check(&self, kept: &Kept) -> Result<(), String> {
+        let waiting = self.limits.waiting;
+        Arbiter::restored(kept, &self.tables, self.pool.owner(), waiting, None).map(drop)
+    }
+
+    /// Lets a match go on that the journal has kept.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why it cannot be played on here.
+    pub fn restore(&self, kept: &Kept) -> Result<(), String> {
+        let journal = self.journal.as_ref().ok_or("there is no journal")?;
+        let waiting = self.limits.waiting;
+        let arbiter = Arbiter::restored(kept, &self.tables, self.pool.owner(), waiting, Some(journal))?;
+        let arbiter = Arc::new(arbiter);
+        let mut inner = self.lock();
+        inner.count += 1;
+        *inner.by_origin.entry(Origin::Unknown).or_default() += 1;
+        inner.enter(Open { arbiter: Arc::clone(&arbiter), origin: Origin::Unknown, request: None });
+        drop(inner);
+        arbiter.begin();
+        Ok(())
+    }
+
+    /// Waits until all is written that has happened in any match.
+    ///
+    /// # Errors
+    /// A journal that cannot be written.
+    pub async fn kept(&self) -> Result<(), ServiceError> {
+        match &self.journal {
+            Some(journal) => journal.written(journal.submitted()).await,
+            None => Ok(()),
+        }
     }
 
     /// Makes room for a match, if there is any.
@@ -256,20 +327,17 @@ impl Matches {
     /// Turns an invitation into a seat and its token.
     ///
     /// # Errors
-    /// An invitation that is unknown or has been used.
-    pub fn join(
+    /// An invitation that is unknown or has been used; a journal that cannot be written.
+    pub async fn join(
         &self,
         invitation: &str,
         request: Option<Uuid>,
     ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
-        let found = self.lock().invitations.get(invitation).cloned();
+        let found = self.lock().invitations.get(&secret::digest(invitation)).cloned();
         let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
         let token = arbiter.join(seat, request)?;
-        let mut inner = self.lock();
-        if inner.open.contains_key(arbiter.id()) {
-            inner.tokens.insert(secret::digest(&token), (Arc::clone(&arbiter), Role::Seat(seat)));
-        }
-        drop(inner);
+        self.lock().admit(&arbiter, seat, &token);
+        arbiter.kept().await?;
         Ok((arbiter, seat, token))
     }
 
@@ -303,13 +371,13 @@ impl Matches {
 
     /// Puts an ended match among the closed ones, and forgets what lets anybody in.
     fn put_away(&self, arbiter: &Arc<Arbiter>) {
-        let tokens = arbiter.tokens();
+        let tokens = arbiter.holders();
         let mut inner = self.lock();
         let Some(Open { origin, request, arbiter }) = inner.open.remove(arbiter.id()) else { return };
-        for (_, invitation) in arbiter.invitations() {
+        for (_, invitation) in arbiter.invited() {
             inner.invitations.remove(&invitation);
         }
-        for token in tokens {
+        for (token, _) in tokens {
             inner.tokens.remove(&token);
         }
         inner.vacate(origin);

@@ -1,9 +1,11 @@
 //! Rewards: what an adapter makes of an outcome. They are not rules.
 
 use boardwire_kernel::{GameInfo, MAX_SEATS, Seat};
+use serde::{Deserialize, Serialize};
 
 /// What a seat is rewarded for at the end of an episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RewardKind {
     /// From +1 for the first place to -1 for the last, in equal steps; ties share the mean.
     #[default]

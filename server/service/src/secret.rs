@@ -1,6 +1,9 @@
 //! Secrets the server draws from the operating system: seeds, salts, tokens.
 
 use boardwire_kernel::{Digest, Key, RngStream};
+use serde::{Deserialize, Serialize};
+
+use crate::journal::forms;
 
 /// The stream of a given seed from which the seeds of later episodes come.
 const EPISODE_STREAM: u64 = 4 << 32;
@@ -41,8 +44,31 @@ pub(crate) fn same(given: &str, secret: &str) -> bool {
     blake3::hash(given.as_bytes()) == blake3::hash(secret.as_bytes())
 }
 
+/// A secret of somebody else, and what it is found by. After a restart nothing but that is known of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// The secret; empty when it is not known.
+    pub(crate) secret: String,
+    /// What it is found by.
+    pub(crate) digest: [u8; 32],
+}
+
+impl Found {
+    /// A fresh secret.
+    pub(crate) fn fresh() -> Self {
+        let secret = word();
+        Self { digest: digest(&secret), secret }
+    }
+
+    /// One of which nothing else is known.
+    pub(crate) fn by(digest: [u8; 32]) -> Self {
+        Self { secret: String::new(), digest }
+    }
+}
+
 /// Where the seed of an episode comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SeedSource {
     /// The operating system.
     Drawn,
@@ -51,7 +77,8 @@ pub enum SeedSource {
 }
 
 /// Where the seeds of a match's episodes come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Seeds {
     /// The operating system, afresh for every episode: 256 bits, too many to search.
     Drawn,
@@ -103,13 +130,15 @@ impl Seeds {
 }
 
 /// A key with the salt that keeps its commitment from being guessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     /// Where the key comes from.
     pub source: SeedSource,
     /// The key.
+    #[serde(with = "forms::key")]
     pub key: Key,
     /// The salt.
+    #[serde(with = "forms::hex")]
     pub salt: [u8; 16],
 }
 

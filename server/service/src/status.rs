@@ -271,6 +271,9 @@ impl ServiceError {
             Self::RateExceeded { limit, .. } => {
                 (Code::ResourceExhausted, "RATE_EXCEEDED", vec![("limit", text(limit))])
             }
+            Self::JournalFailed { problem } => {
+                (Code::Unavailable, "JOURNAL_FAILED", vec![("problem", problem.clone())])
+            }
             Self::ShuttingDown => (Code::Unavailable, "SHUTTING_DOWN", vec![]),
             Self::Internal { place, .. } => (Code::Internal, "INTERNAL", vec![("match", place.clone())]),
         }

@@ -4,13 +4,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use boardwire_bots::BotFault;
+use boardwire_kernel::Seat;
+use serde::{Deserialize, Serialize};
 
 use super::event::What;
 use super::{Arbiter, Inner};
 use crate::error::ServiceError;
+use crate::journal::forms;
 
 /// Why a match has been closed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CloseReason {
     /// Its host closed it.
     Host,
@@ -20,9 +24,18 @@ pub enum CloseReason {
         limit: Duration,
     },
     /// A bot of it failed.
-    BotFailed(BotFault),
+    BotFailed(#[serde(with = "Fault")] BotFault),
     /// The server stops.
     ShuttingDown,
+}
+
+/// A bot's failure as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "BotFault")]
+struct Fault {
+    #[serde(with = "forms::seat")]
+    seat: Seat,
+    what: String,
 }
 
 impl Arbiter {

@@ -110,13 +110,12 @@ impl Standing {
 
     /// The next episode, from `given` or the next seed there is.
     pub(super) fn deal(&self, given: Option<u64>) -> What {
-        let (seeds, key, source) = match given {
-            Some(_) => Seeds::begin(given),
-            None => {
-                let mut seeds = self.seeds.clone();
-                let (key, source) = seeds.next();
-                (seeds, key, source)
-            }
+        let (seeds, key, source) = if given.is_some() {
+            Seeds::begin(given)
+        } else {
+            let mut seeds = self.seeds.clone();
+            let (key, source) = seeds.next();
+            (seeds, key, source)
         };
         What::Dealt { opened: Opened::new(key, source), seeds }
     }

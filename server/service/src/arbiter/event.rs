@@ -3,31 +3,37 @@
 use std::time::SystemTime;
 
 use boardwire_kernel::Seat;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{CloseReason, Opened};
+use crate::journal::forms;
 use crate::secret::Seeds;
 
 /// What has happened in a match, and when.
 ///
 /// How a match stands follows from its id, its settings and its events in their order, and from nothing else:
 /// whatever was drawn, whatever a bot chose and whatever the time was stands in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Event {
     /// When.
+    #[serde(with = "forms::time")]
     pub(super) at: SystemTime,
     /// What.
     pub(super) what: What,
 }
 
 /// What has happened in a match.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum What {
     /// A seat was taken, or its token given anew to who had taken it.
     Joined {
         /// The seat.
+        #[serde(with = "forms::seat")]
         seat: Seat,
         /// What its token is found by.
+        #[serde(with = "forms::hex")]
         token: [u8; 32],
         /// What the request was named by that took it.
         request: Option<Uuid>,
@@ -42,6 +48,7 @@ pub(super) enum What {
     /// An action was played.
     Played {
         /// Whose.
+        #[serde(with = "forms::seat")]
         seat: Seat,
         /// Its index.
         action: u8,
@@ -58,14 +65,27 @@ pub(super) enum What {
     /// A seat has asked for the next episode.
     Voted {
         /// The seat.
+        #[serde(with = "forms::seat")]
         seat: Seat,
     },
     /// The match has ended for good.
     Closed(CloseReason),
 }
 
+impl What {
+    /// The seat that it is about.
+    pub(super) fn seat(&self) -> Option<Seat> {
+        match self {
+            Self::Joined { seat, .. } | Self::Played { seat, .. } | Self::Voted { seat } => Some(*seat),
+            Self::Forfeited { forfeited, .. } => Some(forfeited.seat),
+            Self::Dealt { .. } | Self::Closed(_) => None,
+        }
+    }
+}
+
 /// How an action came to be played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Cause {
     /// The seat's agent chose it.
     Agent,
@@ -86,16 +106,18 @@ pub(super) enum Cause {
 }
 
 /// How an episode was forfeited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forfeited {
     /// Who lost it.
+    #[serde(with = "forms::seat")]
     pub seat: Seat,
     /// Why.
     pub why: Forfeit,
 }
 
 /// Why a seat forfeited an episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Forfeit {
     /// It chose an illegal action.
     IllegalAction,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use boardwire_bots::Bot;
 use boardwire_kernel::{Outcome, Seat, SeatSet};
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Forfeited;
@@ -29,7 +30,8 @@ impl std::fmt::Display for Player {
 }
 
 /// What happens to an action that exists but is illegal now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IllegalActions {
     /// It is refused.
     #[default]

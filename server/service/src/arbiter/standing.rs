@@ -89,6 +89,11 @@ impl Standing {
     /// # Errors
     /// An event that cannot follow upon those before it; then everything is as it was.
     pub(super) fn apply(&mut self, table: &Table, event: &Event) -> Result<(), Impossible> {
+        if let Some(seat) = event.what.seat()
+            && seat.index() >= self.places.len()
+        {
+            return Err(Impossible(format!("there is no seat {}", seat.number())));
+        }
         match &event.what {
             What::Joined { seat, token, request } => {
                 self.holders[seat.index()] = Some(Holder { token: *token, request: *request });

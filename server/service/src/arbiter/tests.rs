@@ -1,5 +1,6 @@
 mod bots;
 mod events;
+mod kept;
 mod resigning;
 mod secrecy;
 

@@ -9,7 +9,7 @@ use super::event::What;
 use super::standing::Holder;
 use super::{Arbiter, Player};
 use crate::error::ServiceError;
-use crate::secret;
+use crate::secret::{self, Found};
 
 /// Who a token belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,8 @@ pub enum Role {
 /// What a seat is taken with.
 #[derive(Debug, Default)]
 pub(super) struct Ticket {
-    invitation: String,
+    /// The invitation; none for a bot.
+    invitation: Option<Found>,
     /// The token of who has taken it.
     token: Option<String>,
     /// Calls of the seat that wait.
@@ -34,50 +35,76 @@ impl Ticket {
     /// A ticket for whoever plays at the seat: an invitation, unless it is a bot.
     pub(super) fn of(player: &Player) -> Self {
         match player {
-            Player::Remote => Self { invitation: secret::word(), ..Self::default() },
+            Player::Remote => Self { invitation: Some(Found::fresh()), ..Self::default() },
             Player::Bot(_) => Self::default(),
         }
+    }
+
+    /// A ticket of which no more is known than what its invitation is found by.
+    pub(super) fn restored(invitation: [u8; 32]) -> Self {
+        Self { invitation: Some(Found::by(invitation)), ..Self::default() }
+    }
+
+    /// What the invitation is found by.
+    pub(super) fn invited(&self) -> Option<[u8; 32]> {
+        self.invitation.as_ref().map(|invitation| invitation.digest)
     }
 }
 
 impl Arbiter {
-    /// The host's token.
+    /// The host's token; empty after a restart.
     #[must_use]
     pub fn host_token(&self) -> &str {
-        &self.host
+        &self.host.secret
     }
 
-    /// What the tokens of the host and of every seat that has been joined are found by.
-    pub(crate) fn tokens(&self) -> Vec<[u8; 32]> {
-        let inner = self.lock();
-        let seats = inner.standing.holders.iter().flatten().map(|holder| holder.token);
-        seats.chain([secret::digest(&self.host)]).collect()
-    }
-
-    /// The invitation of every remote seat.
+    /// The invitation of every remote seat; empty after a restart.
     #[must_use]
     pub fn invitations(&self) -> Vec<(Seat, String)> {
+        self.each_ticket(|ticket| ticket.invitation.as_ref().map(|invitation| invitation.secret.clone()))
+    }
+
+    /// What the invitations are found by.
+    pub(crate) fn invited(&self) -> Vec<(Seat, [u8; 32])> {
+        self.each_ticket(Ticket::invited)
+    }
+
+    fn each_ticket<T>(&self, of: impl Fn(&Ticket) -> Option<T>) -> Vec<(Seat, T)> {
         let inner = self.lock();
         self.settings
-            .remote()
-            .iter()
-            .map(|seat| (seat, inner.tickets[seat.index()].invitation.clone()))
+            .seats()
+            .zip(&inner.tickets)
+            .filter_map(|(seat, ticket)| Some((seat, of(ticket)?)))
             .collect()
+    }
+
+    /// Who takes part, by what their tokens are found by.
+    pub(crate) fn holders(&self) -> Vec<([u8; 32], Role)> {
+        let inner = self.lock();
+        let seats = self.settings.seats().zip(&inner.standing.holders);
+        let seats = seats.filter_map(|(seat, holder)| Some((holder.as_ref()?.token, Role::Seat(seat))));
+        [(self.host.digest, Role::Host)].into_iter().chain(seats).collect()
     }
 
     /// Gives the token of `seat` to whoever holds its invitation.
     ///
+    /// A repeated request is given the same token again, or another one for it after a restart, when it is not known
+    /// any more.
+    ///
     /// # Errors
-    /// A seat that has been joined already, unless by the same `request`; a match that has ended for good.
+    /// A seat that has been joined already, unless by the same `request`; a match that has ended for good; a journal that
+    /// cannot be written.
     pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, ServiceError> {
         let mut inner = self.lock();
         self.refuse_closed(&inner)?;
         inner.used = Instant::now();
         if let Some(holder) = &inner.standing.holders[seat.index()] {
-            let known = inner.tickets[seat.index()].token.clone();
-            let again = request.is_some() && holder.request == request;
-            let refused = || ServiceError::InvitationUsed { id: self.id.clone(), seat };
-            return known.filter(|_| again).ok_or_else(refused);
+            if request.is_none() || holder.request != request {
+                return Err(ServiceError::InvitationUsed { id: self.id.clone(), seat });
+            }
+            if let Some(token) = &inner.tickets[seat.index()].token {
+                return Ok(token.clone());
+            }
         }
         let token = secret::word();
         self.happened(&mut inner, [What::Joined { seat, token: secret::digest(&token), request }])?;
@@ -92,10 +119,10 @@ impl Arbiter {
     pub fn role(&self, token: Option<&str>) -> Result<Role, ServiceError> {
         let token = token.ok_or(ServiceError::MissingToken)?;
         let mut inner = self.lock();
-        let role = if secret::same(token, &self.host) {
+        let digest = secret::digest(token);
+        let role = if digest == self.host.digest {
             Some(Role::Host)
         } else {
-            let digest = secret::digest(token);
             let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == digest);
             let mut seats = self.settings.seats().zip(&inner.standing.holders);
             seats.find(|(_, holder)| own(holder)).map(|(seat, _)| Role::Seat(seat))

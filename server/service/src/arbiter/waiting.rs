@@ -1,5 +1,6 @@
 //! Calls that wait for a match to change.
 
+use super::log::written;
 use super::{Arbiter, Inner, Role};
 use crate::error::ServiceError;
 
@@ -18,7 +19,8 @@ impl Drop for Waiter<'_> {
 }
 
 impl Arbiter {
-    /// Waits until `ready` gives an answer or refuses, or the match has ended for good.
+    /// Waits until `ready` gives an answer or refuses, or the match has ended for good; then until all is written that
+    /// the answer may show.
     pub(super) async fn until<T>(
         &self,
         role: Role,
@@ -28,16 +30,18 @@ impl Arbiter {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            {
+            let answered = {
                 let mut inner = self.lock();
                 self.refuse_closed(&inner)?;
-                if let Some(answer) = ready(&mut inner)? {
-                    drop(inner);
-                    return Ok(answer);
-                }
-                if waiter.is_none() {
+                let answer = ready(&mut inner)?;
+                if answer.is_none() && waiter.is_none() {
                     waiter = Some(self.wait(&mut inner, role)?);
                 }
+                answer.map(|answer| (answer, inner.mark()))
+            };
+            if let Some((answer, mark)) = answered {
+                written(mark).await?;
+                return Ok(answer);
             }
             changed.await;
         }

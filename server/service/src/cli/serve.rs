@@ -1,5 +1,6 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
+mod journal;
 mod settings;
 
 use std::io::IsTerminal as _;
@@ -79,7 +80,8 @@ impl Serve {
         log(settings.log.unwrap_or(LogFormat::Text), level)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
-        let matches = Arc::new(settings.matches(&pool)?);
+        let (matches, journal) = settings.matches(&pool)?;
+        let matches = Arc::new(matches);
         let bounds = settings.bounds();
         let runtime = runtime()?;
         runtime.block_on(async {
@@ -92,6 +94,9 @@ impl Serve {
             }
             run_within(bounds, listeners, matches, batches, stopped(self.exit_with_stdin)).await
         })?;
+        if let Some(journal) = journal {
+            journal.close();
+        }
         // A call that would not end must not keep the process.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)

@@ -74,6 +74,7 @@ impl MatchService for MatchPlane {
         if belongs {
             arbiter.role(token)?;
         }
+        arbiter.kept().await?;
         Ok(Response::new(GetMatchResponse { r#match: Some(convert::match_(&arbiter, belongs)) }))
     }
 
@@ -87,6 +88,7 @@ impl MatchService for MatchPlane {
             return Err(ServiceError::BadField { field: "states", value, expected }.into());
         }
         let room = room(caller.as_ref(), paging.size * MATCH_BYTES).await?;
+        self.0.kept().await?;
         let page = self.0.list(&paging.after, paging.size, |arbiter| is_wanted(arbiter, &asked));
         let matches = page.matches.iter().map(|arbiter| convert::match_(arbiter, false)).collect();
         Ok(holding(ListMatchesResponse { matches, next_page_token: paging.next(page.last) }, room))
@@ -95,7 +97,7 @@ impl MatchService for MatchPlane {
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
         let JoinMatchRequest { code, request_id } = request.into_inner();
         let request = RequestId::parse(&request_id)?;
-        let (arbiter, seat, token) = self.0.join(&code, request)?;
+        let (arbiter, seat, token) = self.0.join(&code, request).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         Ok(Response::new(JoinMatchResponse {
             r#match: Some(convert::match_(&arbiter, true)),
@@ -134,6 +136,7 @@ impl MatchService for MatchPlane {
 
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
         let arbiter = self.0.close(&request.get_ref().match_id, token(&request))?;
+        arbiter.kept().await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
         Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter, true)) }))
     }

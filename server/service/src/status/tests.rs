@@ -6,6 +6,7 @@ use super::*;
 fn every_error() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let last = [
+        ("JournalFailed", ServiceError::JournalFailed { problem: word() }),
         ("ShuttingDown", ServiceError::ShuttingDown),
         ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
     ];

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::arbiter::event::{Cause, Forfeited};
+use crate::arbiter::standing::Impossible;
 
 /// Everything a match knows: what seats are told, what follows, and what is hidden.
-fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
+pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
     let extras = Extras { text: true, explanation: true, actions: true };
     let Standing { play, episode, places, forfeited, opened, seeds, holders, votes, closed, acted } =
         standing;

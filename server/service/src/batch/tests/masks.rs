@@ -16,20 +16,10 @@ fn masked(batch: &Arc<Batch>, indices: &[u8], mask: Bytes) -> Result<Step, Servi
 }
 
 /// The episodes that ended, with their results.
-fn ends(step: &Step) -> Vec<(&[u8], &[u8], &[u8], &[u8])> {
+fn ends(step: &Step) -> Vec<[&[u8]; 4]> {
     let count = step.ended.len() / 4;
-    let part = |column: &'static str, at: usize| {
-        let bytes = match column {
-            "ended" => &step.ended,
-            "scores" => &step.scores,
-            "ranks" => &step.ranks,
-            _ => &step.final_view,
-        };
-        row(bytes, at, bytes.len() / count)
-    };
-    (0..count)
-        .map(|at| (part("ended", at), part("scores", at), part("ranks", at), part("views", at)))
-        .collect()
+    let columns = [&step.ended, &step.scores, &step.ranks, &step.final_view];
+    (0..count).map(|at| columns.map(|column| row(column, at, column.len() / count))).collect()
 }
 
 /// Two steps of half of the environments each are one of all, and leave the other half as it was.
@@ -44,7 +34,7 @@ fn environments_that_are_masked_out_stay_as_they_are() {
         let mut ended = 0;
         for salt in 0..120 {
             let live = |at: usize| autoreset != Autoreset::Disabled || before.seat[at] != NOBODY;
-            let one = |at: usize| live(at) && RngStream::new(salt, at as u64).seed() % 2 == 0;
+            let one = |at: usize| live(at) && RngStream::new(salt, at as u64).seed().is_multiple_of(2);
             let actions = choices(&before, 0, salt);
             let Ok(both) = masked(&whole, &actions, mask(live)) else { panic!("they are legal") };
             let first = masked(&parted, &actions, mask(one)).expect("legal");
@@ -60,7 +50,7 @@ fn environments_that_are_masked_out_stay_as_they_are() {
                 }
             }
             let mut parts = [ends(&first), ends(&second)].concat();
-            parts.sort_unstable_by_key(|(environment, ..)| {
+            parts.sort_unstable_by_key(|[environment, ..]| {
                 u32::from_le_bytes((*environment).try_into().expect("four"))
             });
             assert_eq!(parts, ends(&both));

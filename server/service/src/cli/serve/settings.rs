@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::{Address, LogFormat};
+use super::{Address, LogFormat, journal};
 use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
 use crate::cli::{Catalogues, PolicyFiles, pair};
 use crate::edge::Bounds;
+use crate::journal::{Journal, Sync};
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
 use crate::tables::Tables;
@@ -54,6 +55,16 @@ pub(super) struct Settings {
     /// A secret file: servers with the same one accept each other's snapshots. [default: drawn at the start]
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_SNAPSHOT_KEY")]
     snapshot_key: Option<PathBuf>,
+    /// Keeps matches in this file: they go on when the server is started again with it.
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_JOURNAL")]
+    journal: Option<PathBuf>,
+    /// When what is answered is safe: `always` from a loss of power, before it is answered; `interval` from a crash of the
+    /// server before it is answered, from a loss of power within a second. [default: always]
+    #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC")]
+    journal_sync: Option<JournalSync>,
+    /// Goes on without the matches of the journal that are damaged or cannot be played here.
+    #[arg(long)]
+    journal_give_up: bool,
     /// The most connections that may be open at once. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -101,6 +112,23 @@ pub(super) struct Settings {
     policy_timeout: Option<u64>,
 }
 
+/// When what is answered is safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum JournalSync {
+    Always,
+    Interval,
+}
+
+impl From<JournalSync> for Sync {
+    fn from(sync: JournalSync) -> Self {
+        match sync {
+            JournalSync::Always => Self::Always,
+            JournalSync::Interval => Self::Interval,
+        }
+    }
+}
+
 /// Checks that a name is given with its value; a file cannot, so it is split later.
 fn paired(text: &str) -> Result<String, String> {
     pair(text).map(|_| text.to_owned())
@@ -135,6 +163,9 @@ impl Settings {
             idle_timeout: self.idle_timeout.or(file.idle_timeout),
             threads: self.threads.or(file.threads),
             snapshot_key: self.snapshot_key.or(file.snapshot_key),
+            journal: self.journal.or(file.journal),
+            journal_sync: self.journal_sync.or(file.journal_sync),
+            journal_give_up: self.journal_give_up || file.journal_give_up,
             max_connections: self.max_connections.or(file.max_connections),
             max_connections_per_caller: self.max_connections_per_caller.or(file.max_connections_per_caller),
             max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
@@ -166,12 +197,17 @@ impl Settings {
         Pool::new(self.threads.unwrap_or_default())
     }
 
-    /// The matches of a server with these settings, whose bots think in `pool`.
-    pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<Matches> {
+    /// The matches of a server with these settings, whose bots think in `pool`, and the journal that keeps them, if one
+    /// does.
+    pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<(Matches, Option<Arc<Journal>>)> {
         let catalogues = Catalogues { catalogues: pairs(&self.catalogue)? };
         let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
         let tables = Tables::new(catalogues.load()?).with_policies(policies.load()?);
-        Ok(Matches::new(tables, self.match_limits(), Arc::clone(pool)))
+        let matches = Matches::new(tables, self.match_limits(), Arc::clone(pool));
+        let Some(path) = &self.journal else { return Ok((matches, None)) };
+        let sync = self.journal_sync.map_or(Sync::default(), Sync::from);
+        let (matches, journal) = journal::keep(matches, path, sync, self.journal_give_up)?;
+        Ok((matches, Some(journal)))
     }
 
     fn match_limits(&self) -> matches::Limits {

@@ -1,0 +1,87 @@
+//! What happens: decided by somebody who plays, or by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use boardwire_bots::BotFault;
+use boardwire_kernel::Seat;
+
+use super::decide::Next;
+use super::event::{Event, What};
+use super::standing::Impossible;
+use super::thinking::Thinking;
+use super::{Arbiter, CloseReason, Inner, log};
+use crate::error::ServiceError;
+use crate::play::Round;
+
+impl Arbiter {
+    /// Plays what follows upon a change without an agent; gives the bots that have to think.
+    pub(super) fn settle(self: &Arc<Self>, inner: &mut Inner) -> Option<Thinking> {
+        let round = self.play_on(inner).unwrap_or_else(|fault| {
+            self.bot_failed(inner, fault);
+            None
+        });
+        if let Some(series) = &self.settings.series
+            && let Some(ended) = inner.standing.ended(series)
+        {
+            // Whoever does not count any more does not want it.
+            let _ = series.ends.send(ended);
+        }
+        inner.rounds += u64::from(round.is_some());
+        let number = if round.is_some() { inner.rounds } else { 0 };
+        self.round.store(number, Ordering::Relaxed);
+        Some(Thinking::new(self, number, round?))
+    }
+
+    /// Lets everything happen that needs no agent and next to no time; gives the round of bots that have to think.
+    fn play_on(&self, inner: &mut Inner) -> Result<Option<Box<dyn Round>>, BotFault> {
+        loop {
+            match inner.standing.next(&self.settings)? {
+                Next::Nothing => return Ok(None),
+                Next::Think(round) => return Ok(Some(round)),
+                Next::Events(played) => self.bots_played(inner, played)?,
+            }
+        }
+    }
+
+    /// Lets what was decided happen, now.
+    ///
+    /// # Errors
+    /// A journal that cannot be written: nothing happens then.
+    pub(super) fn happened(
+        &self,
+        inner: &mut Inner,
+        decided: impl IntoIterator<Item = What>,
+    ) -> Result<(), ServiceError> {
+        let place = || self.table.rules.info().id.to_owned();
+        let impossible = |Impossible(what)| ServiceError::Internal { place: place(), what };
+        decided.into_iter().try_for_each(|what| {
+            inner.check_journal()?;
+            self.happen(inner, what).map_err(impossible)
+        })
+    }
+
+    /// Lets happen what bots have chosen.
+    pub(super) fn bots_played(&self, inner: &mut Inner, played: Vec<What>) -> Result<(), BotFault> {
+        for what in played {
+            let seat = what.seat().unwrap_or(Seat::new(0));
+            self.happen(inner, what).map_err(|Impossible(what)| BotFault { seat, what })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn happen(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
+        let event = Event { at: log::now(), what };
+        inner.standing.apply(&self.table, &event)?;
+        inner.note(&event);
+        #[cfg(test)]
+        inner.events.push(event);
+        Ok(())
+    }
+
+    /// Ends the match for good, since nobody can play for the bot.
+    pub(super) fn bot_failed(&self, inner: &mut Inner, fault: BotFault) {
+        tracing::error!(match_id = self.id, seat = fault.seat.number(), what = fault.what, "a bot failed");
+        self.end(inner, CloseReason::BotFailed(fault));
+    }
+}

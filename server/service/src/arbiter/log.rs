@@ -1,0 +1,264 @@
+//! A match in the journal: what it was created with, a line for each event, and the way back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{Event, What};
+use super::standing::{Impossible, Standing};
+use super::{Arbiter, CloseReason, IllegalActions, Inner, Opened, Player, Settings, Ticket};
+use crate::error::ServiceError;
+use crate::journal::{Entry, Journal, Kept, chained, forms};
+use crate::pool::Owner;
+use crate::reward::RewardKind;
+use crate::secret::{self, Seeds};
+use crate::tables::{Table, Tables};
+
+/// What a match was created with.
+#[derive(Debug, Serialize, Deserialize)]
+struct Created {
+    #[serde(with = "forms::time")]
+    at: SystemTime,
+    game: String,
+    options: BTreeMap<String, String>,
+    /// The digest of the table's facts.
+    #[serde(with = "forms::hex")]
+    spec: [u8; 32],
+    players: Vec<String>,
+    reward: RewardKind,
+    skip_forced: bool,
+    illegal_actions: IllegalActions,
+    seat_may_seed: bool,
+    private: bool,
+    labels: BTreeMap<String, String>,
+    /// What the host's token is found by.
+    #[serde(with = "forms::hex")]
+    host: [u8; 32],
+    /// The same of the invitation to each remote seat, ascending.
+    invitations: Vec<Invited>,
+    opened: Opened,
+    seeds: Seeds,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Invited(#[serde(with = "forms::hex")] [u8; 32]);
+
+/// An event as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    event: Event,
+    /// The digest of the position after it, if it has changed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+}
+
+impl Line {
+    fn of(event: &Event, standing: &Standing) -> Self {
+        let moved = matches!(event.what, What::Dealt { .. } | What::Played { .. });
+        Self { event: event.clone(), digest: moved.then(|| standing.play.digest().to_string()) }
+    }
+}
+
+/// Where the events of a match are written.
+pub(super) struct Log {
+    journal: Arc<Journal>,
+    id: Arc<str>,
+    /// How many lines there are.
+    lines: u32,
+    head: [u8; 32],
+    /// How many lines the journal had been given with the last of them.
+    mark: u64,
+}
+
+/// What has to be written before somebody is told how the match stands.
+pub(super) type Mark = Option<(Arc<Journal>, u64)>;
+
+impl Log {
+    fn new(journal: &Arc<Journal>, id: &str) -> Self {
+        Self { journal: Arc::clone(journal), id: id.into(), lines: 0, head: [0; 32], mark: 0 }
+    }
+
+    /// Goes on after the lines that have been written.
+    fn after(journal: &Arc<Journal>, kept: &Kept) -> Self {
+        let head = kept.lines.iter().fold([0; 32], |head, line| chained(&head, line));
+        let lines = u32::try_from(kept.lines.len()).expect("they were counted so");
+        Self { lines, head, ..Self::new(journal, &kept.id) }
+    }
+
+    /// Hands a line over.
+    fn write(&mut self, line: &impl Serialize, open: bool) {
+        let line = serde_json::to_string(line).expect("what happens can be written");
+        self.head = chained(&self.head, &line);
+        let entry = Entry { id: Arc::clone(&self.id), number: self.lines, line, head: self.head, open };
+        self.lines += 1;
+        self.mark = self.journal.submit(entry);
+    }
+}
+
+impl Inner {
+    /// Hands an event over that has been applied. That the server stops is none: the match goes on after it.
+    pub(super) fn note(&mut self, event: &Event) {
+        let Some(log) = &mut self.log else { return };
+        match &event.what {
+            What::Closed(CloseReason::ShuttingDown) => {}
+            what => log.write(&Line::of(event, &self.standing), !matches!(what, What::Closed(_))),
+        }
+    }
+
+    /// Refuses while nothing that happens could be kept.
+    pub(super) fn check_journal(&self) -> Result<(), ServiceError> {
+        self.log.as_ref().map_or(Ok(()), |log| log.journal.check())
+    }
+
+    /// What has to be written before somebody is told how the match stands now.
+    pub(super) fn mark(&self) -> Mark {
+        self.log.as_ref().map(|log| (Arc::clone(&log.journal), log.mark))
+    }
+}
+
+/// Waits until what somebody is told has been written.
+pub(super) async fn written(mark: Mark) -> Result<(), ServiceError> {
+    match mark {
+        Some((journal, mark)) => journal.written(mark).await,
+        None => Ok(()),
+    }
+}
+
+/// Now, as exactly as it is written.
+pub(super) fn now() -> SystemTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UNIX_EPOCH + Duration::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
+impl Arbiter {
+    /// The same match, kept in a journal from its beginning.
+    #[must_use]
+    pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
+        let mut log = Log::new(journal, &self.id);
+        log.write(&self.created(), true);
+        self.lock().log = Some(log);
+        self
+    }
+
+    fn created(&self) -> Created {
+        let (inner, settings, info) = (self.lock(), &self.settings, self.table.rules.info());
+        let standing = &inner.standing;
+        let options = info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Created {
+            at: self.created,
+            game: info.id.to_owned(),
+            options: options.collect(),
+            spec: *self.table.digest.as_bytes(),
+            players: settings.players.iter().map(ToString::to_string).collect(),
+            reward: settings.reward,
+            skip_forced: settings.skip_forced,
+            illegal_actions: settings.illegal_actions,
+            seat_may_seed: settings.seat_may_seed,
+            private: settings.private,
+            labels: settings.labels.clone(),
+            host: self.host.digest,
+            invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
+            opened: standing.opened,
+            seeds: standing.seeds.clone(),
+        }
+    }
+
+    /// The match that a journal has kept, as it stood; [`begin`](Self::begin) lets it go on. Without the journal it is
+    /// only there to be looked at.
+    ///
+    /// # Errors
+    /// What is wrong with its lines, or why it cannot be played on here.
+    pub fn restored(
+        kept: &Kept,
+        tables: &Tables,
+        owner: Owner,
+        most_waiting: usize,
+        journal: Option<&Arc<Journal>>,
+    ) -> Result<Self, String> {
+        let mut lines = kept.lines.iter().zip(0..);
+        let created = lines.next().ok_or("it has no line")?.0;
+        let created: Created = serde_json::from_str(created).map_err(|error| format!("line 0: {error}"))?;
+        let (table, settings) = created.set_up(tables)?;
+        let Created { at, host, invitations, opened, seeds, .. } = created;
+        let mut standing = Standing::new(&table, &settings, opened, seeds, at);
+        for (line, number) in lines {
+            standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
+        }
+        let mut invited = invitations.into_iter();
+        let ticket = |player: &Player| match player {
+            Player::Remote => invited
+                .next()
+                .map(|Invited(digest)| Ticket::restored(digest))
+                .ok_or("an invitation is missing"),
+            Player::Bot(_) => Ok(Ticket::default()),
+        };
+        let tickets = settings.players.iter().map(ticket).collect::<Result<_, _>>()?;
+        let log = journal.map(|journal| Log::after(journal, kept));
+        let inner = Inner { log, ..Inner::new(standing, tickets) };
+        Ok(Self::over(
+            kept.id.clone(),
+            table,
+            settings,
+            secret::Found::by(host),
+            inner,
+            owner,
+            most_waiting,
+            at,
+        ))
+    }
+
+    /// Waits until all is written of how the match stands now.
+    ///
+    /// # Errors
+    /// A journal that cannot be written.
+    pub async fn kept(&self) -> Result<(), ServiceError> {
+        let mark = self.lock().mark();
+        written(mark).await
+    }
+}
+
+impl Created {
+    /// The table and the settings.
+    fn set_up(&self, tables: &Tables) -> Result<(Arc<Table>, Settings), String> {
+        let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let seats = u32::try_from(self.players.len()).unwrap_or(u32::MAX);
+        let table = tables.table(&self.game, seats, options).map_err(|error| error.to_string())?;
+        if *table.digest.as_bytes() != self.spec {
+            let spec = secret::hex(&self.spec);
+            return Err(format!("it is played by other rules or components: {spec}, not {}", table.digest));
+        }
+        let player = |name: &String| match name.as_str() {
+            "remote" => Ok(Player::Remote),
+            name => tables.bot(&table, name).map(Player::Bot).map_err(|error| error.to_string()),
+        };
+        let settings = Settings {
+            players: self.players.iter().map(player).collect::<Result<_, _>>()?,
+            seed: None,
+            reward: self.reward,
+            skip_forced: self.skip_forced,
+            illegal_actions: self.illegal_actions,
+            seat_may_seed: self.seat_may_seed,
+            private: self.private,
+            labels: self.labels.clone(),
+            series: None,
+        };
+        Ok((table, settings))
+    }
+}
+
+impl Standing {
+    /// Applies an event that has been written, and looks whether it has led where it did.
+    fn follow(&mut self, table: &Table, line: &str) -> Result<(), String> {
+        let Line { event, digest } = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        self.apply(table, &event).map_err(|Impossible(problem)| problem)?;
+        match digest {
+            Some(digest) if digest != self.play.digest().to_string() => {
+                Err("the position is another than it was".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}

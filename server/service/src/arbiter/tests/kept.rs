@@ -1,0 +1,131 @@
+//! Matches in a journal stand, and go on, as they would have.
+
+use super::events::all_of;
+use super::*;
+use crate::journal::{Journal, Kept, Reading, Sync};
+
+/// The journal in a folder, with what it has kept.
+fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<Kept>) {
+    let reading = Reading::open(&folder.path().join("journal"), Sync::Always).expect("it opens");
+    let (kept, damaged) = reading.read().expect("it is read");
+    assert_eq!(damaged, []);
+    (reading.write(&[]).expect("it is written"), kept)
+}
+
+/// Waits until no bot thinks.
+async fn bots_are_done(arbiter: &Arbiter) {
+    let done = arbiter.until(Role::Host, |_| Ok((!arbiter.bots_think()).then_some(()))).await;
+    assert_eq!(done, Ok(()));
+}
+
+/// Makes one decision, if any seat owes one: the highest legal action, or an illegal one now and then.
+async fn one_decision(arbiter: &Arc<Arbiter>) -> bool {
+    bots_are_done(arbiter).await;
+    for seat in arbiter.settings.remote().iter() {
+        let seen = look(arbiter, seat).await;
+        if seen.pending.contains(seat) {
+            let action =
+                if seen.decision % 5 == 3 { illegal(&seen) } else { *legal(&seen).last().expect("one") };
+            arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
+            return true;
+        }
+    }
+    false
+}
+
+async fn rest(arbiter: &Arc<Arbiter>) -> String {
+    while one_decision(arbiter).await {}
+    let extras = Extras { text: true, explanation: true, actions: true };
+    let seats = arbiter.settings.seats();
+    let ends =
+        seats.map(|seat| async move { arbiter.observe(seat, true, extras).await.expect("it is over") });
+    format!("{:?} {:?}", futures_util::future::join_all(ends).await, arbiter.position())
+}
+
+#[tokio::test]
+async fn a_match_goes_on_after_a_restart_as_it_would_have() {
+    let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
+    for game in Registry::IDS {
+        let players = [REMOTE, greedy.clone(), REMOTE];
+        let played = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
+        let undisturbed = rest(&arbiter(table(game, 3), played.clone())).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (first, kept) = journal(&folder);
+        assert_eq!(kept, []);
+        let fresh = Arbiter::new(table(game, 3), played, pool().owner(), 3).kept_in(&first);
+        let (mut arbiter, mut writing) = (Arc::new(fresh), first);
+        arbiter.begin();
+        let request = Some(Uuid::from_u128(5));
+        let token = arbiter.join(Seat::new(2), request).expect("it is free");
+        let host = arbiter.host_token().to_owned();
+        let mut restarts = 0;
+        while one_decision(&arbiter).await {
+            if arbiter.position().ply % 7 != 0 {
+                continue;
+            }
+            // Written is what has happened, so the bots have to be done.
+            bots_are_done(&arbiter).await;
+            writing.close();
+            let (next, kept) = journal(&folder);
+            let [kept] = &kept[..] else { panic!("one match: {kept:?}") };
+            let again =
+                Arbiter::restored(kept, &tables(), pool().owner(), 3, Some(&next)).expect("it goes on");
+            let same = {
+                let (before, after) = (arbiter.lock(), again.lock());
+                all_of(&arbiter, &before.standing) == all_of(&again, &after.standing)
+            };
+            assert!(same, "{game}");
+            assert_eq!(again.id(), arbiter.id());
+            assert_eq!(again.role(Some(&token)), Ok(Role::Seat(Seat::new(2))));
+            assert_eq!(again.role(Some(&host)), Ok(Role::Host));
+            arbiter.close(CloseReason::ShuttingDown);
+            (arbiter, writing) = (Arc::new(again), next);
+            arbiter.begin();
+            restarts += 1;
+        }
+        assert!(restarts > 2, "{restarts} restarts");
+        assert!(rest(&arbiter).await == undisturbed, "{game}");
+        // The token is not known any more: whoever asked for it is given another.
+        let another = arbiter.join(Seat::new(2), request).expect("the same request");
+        assert_ne!(another, token);
+        assert_eq!(arbiter.role(Some(&another)), Ok(Role::Seat(Seat::new(2))));
+        assert!(arbiter.role(Some(&token)).is_err());
+        let refused = arbiter.join(Seat::new(2), Some(Uuid::from_u128(6)));
+        assert!(matches!(refused, Err(ServiceError::InvitationUsed { .. })));
+        arbiter.close(CloseReason::Host);
+        arbiter.kept().await.expect("it is written");
+        writing.close();
+        assert_eq!(journal(&folder).1, [], "it has ended");
+    }
+}
+
+/// Other rules, or a line that does not follow, are told by their line.
+#[tokio::test]
+async fn a_match_that_cannot_go_on_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (writing, _) = journal(&folder);
+    let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&[REMOTE, RANDOM]) };
+    let fresh = Arbiter::new(table("faraway", 2), settings, pool().owner(), 3);
+    let arbiter = Arc::new(fresh.kept_in(&writing));
+    arbiter.begin();
+    for _ in 0..5 {
+        one_decision(&arbiter).await;
+    }
+    arbiter.kept().await.expect("it is written");
+    writing.close();
+    let (_, kept) = journal(&folder);
+    let why = |line: usize, from: &str, to: &str| {
+        let mut kept = kept[0].clone();
+        assert!(kept.lines[line].contains(from), "{}", kept.lines[line]);
+        kept.lines[line] = kept.lines[line].replacen(from, to, 1);
+        Arbiter::restored(&kept, &tables(), pool().owner(), 3, None).err().expect("it cannot go on")
+    };
+    let spec = crate::secret::hex(table("faraway", 2).digest.as_bytes());
+    assert!(why(0, &spec, &"0".repeat(64)).starts_with("it is played by other rules or components"));
+    assert!(why(0, "\"faraway\"", "\"chess\"").contains("chess"));
+    assert!(why(0, "random", "policy:mine").contains("mine"));
+    assert!(why(1, "\"action\":", "\"action\":2").starts_with("line 1: action 2"));
+    assert!(why(1, "\"seat\":", "\"seat\":7").starts_with("line 1: there is no seat 7"));
+    assert!(why(2, "\"digest\":\"", "\"digest\":\"x").contains("another than it was"));
+    assert!(why(3, "{", "[").starts_with("line 3: "));
+}

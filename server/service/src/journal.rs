@@ -1,0 +1,264 @@
+//! What keeps matches through crashes: everything that happens in them, written before anybody is told of it.
+//!
+//! A match hands over a line for each of its events, in their order, as it happens, and goes on. One thread writes
+//! whatever has come since it wrote last, all at once, so that many matches share one wait for the disk. Whoever is to
+//! be told how a match stands waits until all is written that it shows. When the disk fails, whoever waits is told so,
+//! nobody gets any further, and the thread tries again until it succeeds.
+
+pub(crate) mod forms;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::watch;
+
+use crate::error::ServiceError;
+use store::Store;
+
+/// How often what was written is made safe from a loss of power, and a write that failed is tried again.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// When what is written is safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sync {
+    /// From a loss of power, before anybody is told of it.
+    #[default]
+    Always,
+    /// From a crash of the server before anybody is told of it, from a loss of power within a second.
+    Interval,
+}
+
+/// Why there is no journal.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum JournalError {
+    /// The file cannot be used.
+    #[error("journal {}: {problem}", .path.display())]
+    Unusable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+}
+
+/// A match that has not ended, with all that has happened in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its id.
+    pub id: String,
+    /// What it was created with, then its events.
+    pub lines: Vec<String>,
+}
+
+/// What is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Of which match; empty where that is not known.
+    pub id: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.id.is_empty() {
+            f.write_str(&self.problem)
+        } else {
+            write!(f, "match {}: {}", self.id, self.problem)
+        }
+    }
+}
+
+/// A line on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// Of which match.
+    pub(crate) id: Arc<str>,
+    /// Which of its lines, from 0.
+    pub(crate) number: u32,
+    /// The line.
+    pub(crate) line: String,
+    /// The hash that the lines chain up to.
+    pub(crate) head: [u8; 32],
+    /// Whether the match goes on.
+    pub(crate) open: bool,
+}
+
+/// The hash that a line chains up to, from that of those before it; 32 zero bytes before the first.
+pub(crate) fn chained(head: &[u8; 32], line: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(head).update(line.as_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    shared: Arc<Shared>,
+    written: watch::Receiver<Written>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    queue: Mutex<Queue>,
+    more: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    entries: Vec<Entry>,
+    /// How many there have been.
+    submitted: u64,
+    closing: bool,
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, Default)]
+struct Written {
+    /// How many entries have been written.
+    entries: u64,
+    /// Why no more are, if the disk has failed.
+    problem: Option<String>,
+}
+
+/// A journal that is read before anything is written.
+#[derive(Debug)]
+pub struct Reading {
+    store: Store,
+}
+
+impl Reading {
+    /// Opens the journal in a file, which is made if there is none.
+    ///
+    /// # Errors
+    /// A file that cannot be read and written, or is no journal; another server that has it open.
+    pub fn open(path: &Path, sync: Sync) -> Result<Self, JournalError> {
+        Ok(Self { store: Store::open(path, sync)? })
+    }
+
+    /// The matches that have not ended, and what is lost.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn read(&self) -> Result<(Vec<Kept>, Vec<Damage>), String> {
+        self.store.read().map_err(|error| error.to_string())
+    }
+
+    /// Begins to write, when the damage has been given up that was found.
+    ///
+    /// # Errors
+    /// A file that cannot be written, a thread that does not start.
+    pub fn write(mut self, damaged: &[Damage]) -> Result<Arc<Journal>, String> {
+        if !damaged.is_empty() {
+            self.store.give_up(damaged).map_err(|error| error.to_string())?;
+        }
+        let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
+        let (tell, written) = watch::channel(Written::default());
+        let writing = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("journal".to_owned());
+        let writer =
+            thread.spawn(move || writing.write(self.store, &tell)).map_err(|error| error.to_string())?;
+        Ok(Arc::new(Journal { shared, written, writer: Mutex::new(Some(writer)) }))
+    }
+}
+
+impl Journal {
+    /// Takes a line to be written; gives its number among all of them.
+    pub(crate) fn submit(&self, entry: Entry) -> u64 {
+        let mut queue = self.shared.lock();
+        queue.entries.push(entry);
+        queue.submitted += 1;
+        self.shared.more.notify_one();
+        queue.submitted
+    }
+
+    /// How many lines there have been.
+    pub(crate) fn submitted(&self) -> u64 {
+        self.shared.lock().submitted
+    }
+
+    /// Refuses while the disk fails: whatever would happen could not be kept.
+    pub(crate) fn check(&self) -> Result<(), ServiceError> {
+        refused(&self.written.borrow())
+    }
+
+    /// Waits until so many lines have been written.
+    ///
+    /// # Errors
+    /// A disk that fails, a journal that is closed.
+    pub(crate) async fn written(&self, lines: u64) -> Result<(), ServiceError> {
+        let mut written = self.written.clone();
+        let ready = written.wait_for(|written| written.entries >= lines || written.problem.is_some()).await;
+        let Ok(ready) = ready else { return Err(ServiceError::ShuttingDown) };
+        if ready.entries >= lines { Ok(()) } else { refused(&ready) }
+    }
+
+    /// Writes what has been submitted, and ends.
+    pub fn close(&self) {
+        self.shared.lock().closing = true;
+        self.shared.more.notify_one();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer
+            && writer.join().is_err()
+        {
+            tracing::error!("the journal's thread panicked");
+        }
+    }
+}
+
+fn refused(written: &Written) -> Result<(), ServiceError> {
+    match &written.problem {
+        None => Ok(()),
+        Some(problem) => Err(ServiceError::JournalFailed { problem: problem.clone() }),
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for lines, but no longer than a while; gives them with their number, and whether these are the last.
+    fn next(&self) -> (Vec<Entry>, u64, bool) {
+        let queue = self.lock();
+        let idle = |queue: &mut Queue| queue.entries.is_empty() && !queue.closing;
+        let (mut queue, _) =
+            self.more.wait_timeout_while(queue, EVERY, idle).unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut queue.entries), queue.submitted, queue.closing)
+    }
+
+    /// Waits for a while; whether the journal has been closed.
+    fn is_closed_within(&self, time: Duration) -> bool {
+        let goes_on = |queue: &mut Queue| !queue.closing;
+        let waited = self.more.wait_timeout_while(self.lock(), time, goes_on);
+        waited.unwrap_or_else(PoisonError::into_inner).0.closing
+    }
+
+    /// Writes until the journal is closed.
+    fn write(&self, mut store: Store, tell: &watch::Sender<Written>) {
+        loop {
+            let (entries, submitted, last) = self.next();
+            let keep =
+                |store: &mut Store| if entries.is_empty() { store.sync() } else { store.write(&entries) };
+            while let Err(error) = keep(&mut store) {
+                let problem = error.to_string();
+                tracing::error!(problem, lines = entries.len(), "the journal cannot be written");
+                tell.send_modify(|written| written.problem = Some(problem));
+                if self.is_closed_within(EVERY) {
+                    return;
+                }
+            }
+            tell.send_modify(|written| *written = Written { entries: submitted, problem: None });
+            if last && self.lock().entries.is_empty() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! How values that know no text of their own are written in the journal.
+
+use serde::{Deserialize, Deserializer, Serializer};
+
+use crate::secret;
+
+/// Bytes as hexadecimal digits.
+pub(crate) mod hex {
+    use super::{Deserialize, Deserializer, Serializer, secret};
+    use serde::de::Error as _;
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&secret::hex(bytes.as_ref()))
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>, const N: usize>(from: D) -> Result<[u8; N], D::Error> {
+        let text = String::deserialize(from)?;
+        read(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is not {} hexadecimal digits", 2 * N)))
+    }
+
+    pub(in crate::journal) fn read<const N: usize>(text: &str) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        if text.len() != 2 * N || !text.is_ascii() {
+            return None;
+        }
+        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+        }
+        Some(bytes)
+    }
+}
+
+/// A key as hexadecimal digits.
+pub(crate) mod key {
+    use super::{Deserializer, Serializer, hex};
+    use boardwire_kernel::Key;
+
+    pub(crate) fn serialize<S: Serializer>(key: &Key, to: S) -> Result<S::Ok, S::Error> {
+        hex::serialize(key.as_bytes(), to)
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Key, D::Error> {
+        hex::deserialize::<D, 32>(from).map(Key::from)
+    }
+}
+
+/// A seat as its number.
+pub(crate) mod seat {
+    use super::{Deserialize, Deserializer, Serializer};
+    use boardwire_kernel::{MAX_SEATS, Seat};
+    use serde::de::Error as _;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    pub(crate) fn serialize<S: Serializer>(seat: &Seat, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u8(seat.number())
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Seat, D::Error> {
+        let number = u8::deserialize(from)?;
+        if usize::from(number) < MAX_SEATS {
+            return Ok(Seat::new(number));
+        }
+        Err(D::Error::custom(format!("there is no seat {number}")))
+    }
+}
+
+/// A time as microseconds since 1970.
+pub(crate) mod time {
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use super::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(at: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+        let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        to.serialize_u64(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<SystemTime, D::Error> {
+        Ok(UNIX_EPOCH + Duration::from_micros(u64::deserialize(from)?))
+    }
+}

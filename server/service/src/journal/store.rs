@@ -1,0 +1,204 @@
+//! The journal's file: an `SQLite` database that anybody can open.
+//!
+//! `events` has the lines of every match, `matches` how many there are and the hash that they chain up to, `about` how
+//! many matches there are. A line that is missing, changed or torn is found by that.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction, params};
+
+use super::{Damage, Entry, JournalError, Kept, Sync, chained};
+
+/// What the file is told to be by: `BWjl`.
+const APPLICATION: i32 = 0x4257_6a6c;
+/// The version of the tables.
+const FORMAT: i32 = 1;
+
+const TABLES: &str = "
+    CREATE TABLE about (matches INTEGER NOT NULL);
+    INSERT INTO about VALUES (0);
+    CREATE TABLE matches (
+        id TEXT PRIMARY KEY, events INTEGER NOT NULL, head BLOB NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'lost'))
+    ) WITHOUT ROWID;
+    CREATE INDEX by_state ON matches (state);
+    CREATE TABLE events (
+        match TEXT NOT NULL, number INTEGER NOT NULL, line TEXT NOT NULL, PRIMARY KEY (match, number)
+    ) WITHOUT ROWID;
+";
+
+/// The open file.
+#[derive(Debug)]
+pub(super) struct Store {
+    connection: Connection,
+    sync: Sync,
+}
+
+impl Store {
+    /// Opens a file, which is made if there is none; nobody else may have it open.
+    pub(super) fn open(path: &Path, sync: Sync) -> Result<Self, JournalError> {
+        let failed = |problem: String| JournalError::Unusable { path: path.to_owned(), problem };
+        // Keys of matches that go on are in it: nobody but its owner may read them.
+        let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+        made.map_err(|error| failed(error.to_string()))?;
+        Self::set_up(path, sync).map_err(|error| match error {
+            Problem::Sqlite(error) => failed(error.to_string()),
+            Problem::Other(problem) => failed(problem),
+        })
+    }
+
+    fn set_up(path: &Path, sync: Sync) -> Result<Self, Problem> {
+        let mut connection = Connection::open(path)?;
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        let synchronous = match sync {
+            Sync::Always => "FULL",
+            Sync::Interval => "NORMAL",
+        };
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)?;
+        let number = |pragma| transaction.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+        let tables: i64 =
+            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        match (tables, number("application_id")?, number("user_version")?) {
+            (0, ..) => {
+                transaction.execute_batch(TABLES)?;
+                transaction.pragma_update(None, "application_id", APPLICATION)?;
+                transaction.pragma_update(None, "user_version", FORMAT)?;
+            }
+            (_, APPLICATION, FORMAT) => {}
+            (_, APPLICATION, version) => {
+                return Err(Problem::Other(format!("it is a journal of version {version}, not {FORMAT}")));
+            }
+            _ => return Err(Problem::Other("it is a database, but no journal".to_owned())),
+        }
+        transaction.commit()?;
+        let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if sound != "ok" {
+            return Err(Problem::Other(format!("it is damaged: {sound}")));
+        }
+        Ok(Self { connection, sync })
+    }
+
+    /// All matches that have not ended, and what is wrong with those whose lines do not hold together.
+    pub(super) fn read(&self) -> rusqlite::Result<(Vec<Kept>, Vec<Damage>)> {
+        let (mut kept, mut damaged) = (Vec::new(), Vec::new());
+        let mut matches =
+            self.connection.prepare("SELECT id, events, head, state FROM matches ORDER BY id")?;
+        let mut lines =
+            self.connection.prepare("SELECT number, line FROM events WHERE match = ? ORDER BY number")?;
+        let mut rows = matches.query([])?;
+        let (mut found, mut counted) = (0, 0);
+        while let Some(row) = rows.next()? {
+            found += 1;
+            let (id, events, head, state): (String, i64, Vec<u8>, String) =
+                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            let own = lines.query_map([&id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let own: Vec<(i64, String)> = own.collect::<Result<_, _>>()?;
+            counted += own.len();
+            let intact = check(&own, events, &head);
+            match (state.as_str(), intact) {
+                ("lost", _) | ("closed", Ok(())) => {}
+                (_, Err(problem)) => damaged.push(Damage { id, problem }),
+                (_, Ok(())) => {
+                    kept.push(Kept { id, lines: own.into_iter().map(|(_, line)| line).collect() });
+                }
+            }
+        }
+        let count = |sql| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let known = count("SELECT matches FROM about")?;
+        if known != found {
+            let problem = format!("{known} matches were kept, {found} are there");
+            damaged.push(Damage { id: String::new(), problem });
+        }
+        let all = count("SELECT count(*) FROM events")?;
+        if usize::try_from(all) != Ok(counted) {
+            let problem = format!("{} lines are of no match", all - i64::try_from(counted).unwrap_or(0));
+            damaged.push(Damage { id: String::new(), problem });
+        }
+        Ok((kept, damaged))
+    }
+
+    /// Gives up what is damaged: it is not looked at again.
+    pub(super) fn give_up(&mut self, damaged: &[Damage]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for Damage { id, .. } in damaged {
+            transaction.execute("UPDATE matches SET state = 'lost' WHERE id = ?", [id])?;
+        }
+        transaction.execute("UPDATE about SET matches = (SELECT count(*) FROM matches)", [])?;
+        transaction.execute("DELETE FROM events WHERE match NOT IN (SELECT id FROM matches)", [])?;
+        transaction.commit()
+    }
+
+    /// Writes entries, all or none.
+    pub(super) fn write(&mut self, entries: &[Entry]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        enter(&transaction, entries)?;
+        transaction.commit()
+    }
+
+    /// Lets the file have so many pages at most, as if the disk were full then.
+    #[cfg(test)]
+    pub(super) fn limit(&self, pages: u32) {
+        self.connection.pragma_update(None, "max_page_count", pages).expect("it is limited");
+    }
+
+    /// Makes what has been written safe from a loss of power, unless every write does so itself.
+    pub(super) fn sync(&self) -> rusqlite::Result<()> {
+        match self.sync {
+            Sync::Always => Ok(()),
+            Sync::Interval => self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())),
+        }
+    }
+}
+
+fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<()> {
+    let mut line = transaction.prepare_cached("INSERT INTO events VALUES (?, ?, ?)")?;
+    let mut last = BTreeMap::new();
+    for entry in entries {
+        line.execute(params![&*entry.id, entry.number, entry.line])?;
+        last.insert(&*entry.id, entry);
+    }
+    let mut state = transaction.prepare_cached(
+        "INSERT INTO matches VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
+         SET events = excluded.events, head = excluded.head, state = excluded.state",
+    )?;
+    for (id, entry) in last {
+        let word = if entry.open { "open" } else { "closed" };
+        state.execute(params![id, entry.number + 1, entry.head, word])?;
+    }
+    let new = i64::try_from(entries.iter().filter(|entry| entry.number == 0).count()).unwrap_or(i64::MAX);
+    transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
+    Ok(())
+}
+
+/// Looks whether the lines of a match are all there, and as they were written.
+fn check(lines: &[(i64, String)], events: i64, head: &[u8]) -> Result<(), String> {
+    let mut chain = [0; 32];
+    for ((number, line), due) in lines.iter().zip(0..) {
+        if *number != due {
+            return Err(format!("line {due} is missing"));
+        }
+        chain = chained(&chain, line);
+    }
+    match i64::try_from(lines.len()) {
+        Ok(found) if found < events => Err(format!("of {events} lines {found} are there")),
+        Ok(found) if found > events => Err(format!("there are {found} lines, {} too many", found - events)),
+        _ if chain != head => Err("a line was changed".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+enum Problem {
+    Sqlite(rusqlite::Error),
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}

@@ -1,0 +1,146 @@
+//! The file: what it keeps, what is found when it was damaged, and what is said of other files.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use rusqlite::Connection;
+
+use super::*;
+
+fn entry(id: &str, number: u32, lines: &[&str], open: bool) -> Entry {
+    let line = lines[number as usize].to_owned();
+    let head = lines[..=number as usize].iter().fold([0; 32], |head, line| chained(&head, line));
+    Entry { id: id.into(), number, line, head, open }
+}
+
+struct File(tempfile::TempDir);
+
+impl File {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("journal")
+    }
+
+    fn open(&self) -> Result<Reading, JournalError> {
+        Reading::open(&self.path(), Sync::Always)
+    }
+
+    /// What it has kept, and what is damaged.
+    fn read(&self) -> (Vec<Kept>, Vec<Damage>) {
+        self.open().expect("it opens").read().expect("it is read")
+    }
+
+    /// Changes it behind the server's back.
+    fn alter(&self, sql: &str) {
+        Connection::open(self.path()).expect("it opens").execute_batch(sql).expect("it is altered");
+    }
+}
+
+/// Two matches that go on and one that has ended.
+async fn three_matches() -> File {
+    let file = File::new();
+    let journal = file.open().expect("it opens").write(&[]).expect("it is written");
+    for (id, open) in [("a", true), ("b", true), ("c", false)] {
+        let lines = ["created", "one", "two"];
+        for number in 0..3 {
+            journal.submit(entry(id, number, &lines, open || number < 2));
+        }
+    }
+    journal.written(9).await.expect("it is written");
+    assert_eq!(journal.submitted(), 9);
+    journal.close();
+    file
+}
+
+fn kept(id: &str) -> Kept {
+    Kept { id: id.to_owned(), lines: ["created", "one", "two"].map(str::to_owned).to_vec() }
+}
+
+#[tokio::test]
+async fn what_is_written_is_there_again() {
+    let file = three_matches().await;
+    assert_eq!(file.read(), (vec![kept("a"), kept("b")], vec![]));
+    let mode = std::fs::metadata(file.path()).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it tells every hidden card");
+}
+
+#[tokio::test]
+async fn whatever_was_altered_is_found() {
+    for (sql, id, problem) in [
+        ("UPDATE events SET line = 'on' WHERE match = 'a' AND number = 1", "a", "a line was changed"),
+        ("UPDATE events SET line = 'on' WHERE match = 'c' AND number = 1", "c", "a line was changed"),
+        ("UPDATE matches SET head = x'00' WHERE id = 'a'", "a", "a line was changed"),
+        ("DELETE FROM events WHERE match = 'a' AND number = 1", "a", "line 1 is missing"),
+        ("DELETE FROM events WHERE match = 'a' AND number = 2", "a", "of 3 lines 2 are there"),
+        ("INSERT INTO events VALUES ('a', 3, 'three')", "a", "there are 4 lines, 1 too many"),
+        ("DELETE FROM events WHERE match = 'a'", "a", "of 3 lines 0 are there"),
+        ("INSERT INTO events VALUES ('d', 0, 'created')", "", "1 lines are of no match"),
+        (
+            "DELETE FROM events WHERE match = 'a'; DELETE FROM matches WHERE id = 'a'",
+            "",
+            "3 matches were kept, 2 are there",
+        ),
+    ] {
+        let file = three_matches().await;
+        file.alter(sql);
+        let (left, damaged) = file.read();
+        assert_eq!(damaged, [Damage { id: id.to_owned(), problem: problem.to_owned() }], "{sql}");
+        assert!(left.contains(&kept("b")), "{sql}");
+        // Given up, it is not spoken of again.
+        file.open().expect("it opens").write(&damaged).expect("it is written").close();
+        assert_eq!(file.read(), (left, vec![]), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_torn_or_no_journal_is_refused() {
+    let refused = |file: &File| file.open().err().map(|error| error.to_string()).unwrap_or_default();
+    let file = File::new();
+    std::fs::write(file.path(), "not a database, but long enough to be taken for one".repeat(90))
+        .expect("written");
+    assert!(refused(&file).ends_with("file is not a database"), "{}", refused(&file));
+    let file = File::new();
+    file.alter("CREATE TABLE mine (x)");
+    assert!(refused(&file).ends_with("it is a database, but no journal"));
+    let file = three_matches().await;
+    file.alter("PRAGMA user_version = 7");
+    assert!(refused(&file).ends_with("it is a journal of version 7, not 1"));
+    let missing =
+        Reading::open(Path::new("/nowhere/journal"), Sync::Always).expect_err("there is no such folder");
+    assert!(missing.to_string().starts_with("journal /nowhere/journal: No such file"), "{missing}");
+    let file = three_matches().await;
+    let mut bytes = std::fs::read(file.path()).expect("it is there");
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0xa5);
+    std::fs::write(file.path(), bytes).expect("it is torn");
+    let read = file.open().map_err(|error| error.to_string()).and_then(|reading| reading.read());
+    assert!(read.is_err() || read.is_ok_and(|(_, damaged)| !damaged.is_empty()));
+    let file = three_matches().await;
+    let _held = file.open().expect("it opens");
+    assert!(refused(&file).ends_with("database is locked"), "{}", refused(&file));
+}
+
+/// A disk that fails: whoever waits is told, nobody gets further, and all is written when there is room again.
+#[tokio::test]
+async fn a_disk_that_is_full_loses_nothing() {
+    let file = File::new();
+    let reading = file.open().expect("it opens");
+    reading.store.limit(12);
+    let journal = reading.write(&[]).expect("it is written");
+    let lines = ["created".to_owned(), "x".repeat(1 << 16)];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let first = journal.submit(entry("a", 0, &lines, true));
+    journal.written(first).await.expect("there is room");
+    journal.check().expect("it goes well");
+    let second = journal.submit(entry("a", 1, &lines, true));
+    let refused = journal.written(second).await.expect_err("there is no room");
+    assert_eq!(refused, ServiceError::JournalFailed { problem: "database or disk is full".to_owned() });
+    assert_eq!(journal.check(), Err(refused));
+    journal.written(first).await.expect("this was written before");
+    journal.close();
+    // What nobody was told of is not there.
+    let (left, damaged) = file.read();
+    assert_eq!((left[0].lines.len(), damaged), (1, vec![]));
+}

@@ -1,0 +1,202 @@
+"""Matches that outlive their server: killed at any moment, it goes on where it was when started again."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sqlite3
+import threading
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import boardwire
+from boardwire import errors
+from journals import kill, make_room, served, start
+
+#: An episode by ply: what the seat saw that decided, what it chose, and how it ended.
+Story = dict[int, tuple[bytes, int]]
+
+
+def choice(seen: boardwire.Observation) -> int:
+    """An action that follows from all that the seat sees, so that a difference soon shows."""
+    legal = np.flatnonzero(seen.mask)
+    return int(legal[zlib.crc32(seen.view.tobytes()) % len(legal)])
+
+
+def next_decision(seats: list[boardwire.Seat]) -> tuple[boardwire.Seat, boardwire.Observation]:
+    """The lowest seat that owes a decision, once bots have made theirs, with what it sees; any at the end."""
+    while True:
+        seen = seats[0].observe()
+        if seen.over:
+            return seats[0], seen
+        for seat in seats:
+            if seat.index in seen.pending:
+                return seat, seat.observe(wait=True, timeout=10)
+
+
+def play(seats: list[boardwire.Seat], story: Story, patience: float = 60) -> None:
+    """Plays an episode to its end, however often the server goes away."""
+    due = time.monotonic() + patience
+    while time.monotonic() < due:
+        try:
+            seat, seen = next_decision(seats)
+            action = -1 if seen.over else choice(seen)
+            shown = seen.view.tobytes(), action
+            # What is shown twice is shown alike.
+            assert story.setdefault(seen.ply, shown) == shown
+            if seen.over:
+                story[-1] = (repr((seen.scores, seen.ranks, seen.reward)).encode(), -1)
+                return
+            seat.act(action, wait=False, timeout=10)
+        except (errors.ConnectionLost, errors.CallTimeout):
+            for seat in seats:
+                seat.last = None
+            time.sleep(0.02)
+    raise AssertionError("the match did not end")
+
+
+def play_all(client: boardwire.Client, seeds: range, stories: dict[tuple[str, int], Story]) -> None:
+    """Plays a match of every game for each seed, all at once, each by a thread."""
+    threads = []
+    for seed in seeds:
+        for game in client.games():
+            players = ["remote", "greedy:2", "remote"]
+            match = client.create_match(game.id, players=players, seed=seed)
+            story = stories[game.id, seed] = {}
+            seats = [match.join(0), match.join(2)]
+            threads.append(threading.Thread(target=play, args=(seats, story)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("sync", ["always", "interval"])
+def test_a_server_that_is_killed_goes_on_where_it_was(
+    client: boardwire.Client, tmp_path: Path, sync: str
+) -> None:
+    undisturbed: dict[tuple[str, int], Story] = {}
+    play_all(client, range(4), undisturbed)
+    found: dict[tuple[str, int], Story] = {}
+    args = ("--journal-sync", sync)
+    server = start(tmp_path, *args)
+    chance, kills = random.Random(1), 0
+    with boardwire.connect(f"unix:{tmp_path / 'socket'}") as journaled:
+        playing = threading.Thread(target=play_all, args=(journaled, range(4), found))
+        playing.start()
+        while len(found) < len(undisturbed):
+            time.sleep(0.01)
+        while playing.is_alive():
+            playing.join(chance.uniform(0.05, 0.2))
+            kill(server)
+            server = start(tmp_path, *args)
+            kills += 1
+    kill(server)
+    assert kills > 2
+    assert found == undisturbed
+    # All that anybody was told of is in the file.
+    with sqlite3.connect(tmp_path / "journal") as journal:
+        states = [state for (state,) in journal.execute("SELECT state FROM matches")]
+        assert states == ["open"] * 12
+        (tokens,) = journal.execute("SELECT count(*) FROM events WHERE line LIKE '%joined%'").fetchone()
+        assert tokens == 24
+
+
+def test_an_interrupted_server_keeps_its_matches_too(tmp_path: Path) -> None:
+    server = start(tmp_path)
+    with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
+        match = client.create_match("rauha", players=["remote", "mc:40"], seed=3, labels={"run": "one"})
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        for _ in range(5):
+            seen = seat.act(choice(seen))
+        server.terminate()
+        server.communicate()
+        server = start(tmp_path)
+        again = seat.observe(wait=True)
+        assert (again.ply, again.view.tobytes()) == (seen.ply, seen.view.tobytes())
+        assert match.info().labels == {"run": "one"}
+        with pytest.raises(errors.InvitationUsed):
+            match.join(0)
+        match.close()
+        kill(server)
+        server = start(tmp_path)
+        with pytest.raises(errors.UnknownMatch):
+            match.info()
+    kill(server)
+
+
+def go_on(seat: boardwire.Seat) -> boardwire.Observation:
+    """One decision, or the next episode."""
+    seen = seat.observe(wait=True)
+    return seat.reset() if seen.over else seat.act(choice(seen))
+
+
+def until_full(seat: boardwire.Seat) -> None:
+    """Plays episode after episode."""
+    while True:
+        go_on(seat)
+
+
+def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> None:
+    with (
+        boardwire.connect(f"unix:{tmp_path / 'socket'}") as client,
+        served(tmp_path, file_bytes=200_000) as server,
+    ):
+        seat = client.create_match("faraway", players=["remote", "random"], seed=1).join(0)
+        with pytest.raises(errors.JournalFailed, match="nothing that was answered is lost"):
+            until_full(seat)
+        with pytest.raises(errors.JournalFailed):
+            client.create_match("faraway", players=["remote", "random"])
+        make_room(server)
+        due, seen = time.monotonic() + 20, None
+        while seen is None:
+            assert time.monotonic() < due
+            with contextlib.suppress(errors.JournalFailed):
+                seen = go_on(seat)
+        kill(server)
+        with served(tmp_path):
+            again = seat.observe(wait=True)
+            assert (again.episode, again.ply) == (seen.episode, seen.ply)
+            np.testing.assert_array_equal(again.view, seen.view)
+
+
+def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> None:
+    with served(tmp_path), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
+        seats = [client.create_match("faraway", players=["remote", "random"]).join(0) for _ in range(2)]
+        plies = [seat.act(choice(seat.observe(wait=True))).ply for seat in seats]
+    lost, kept = seats[0].match_id, seats[1].match_id
+    with sqlite3.connect(tmp_path / "journal") as journal:
+        journal.execute("UPDATE events SET line = replace(line, 'agent', 'forced') WHERE match = ?", [lost])
+    journal.close()
+    refused = start(tmp_path)
+    _, said = refused.communicate(timeout=10)
+    assert refused.returncode == 1
+    assert f"match {lost}: a line was changed" in said
+    assert "--journal-give-up; 1 others can go on" in said
+    assert kept not in said
+    with served(tmp_path, "--journal-give-up"), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
+        assert client.seat(kept, seats[1].token).observe(wait=True).ply == plies[1]
+        with pytest.raises(errors.UnknownMatch):
+            client.seat(lost, seats[0].token)
+    with served(tmp_path):
+        pass
+
+
+def test_two_servers_cannot_share_a_journal(tmp_path: Path) -> None:
+    with served(tmp_path):
+        (tmp_path / "other").mkdir()
+        other = start(tmp_path / "other", journal=tmp_path / "journal")
+        _, said = other.communicate(timeout=30)
+        assert (other.returncode, "database is locked" in said) == (1, True)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    refused = start(tmp_path, journal=Path("/proc/journal"))
+    _, said = refused.communicate(timeout=10)
+    assert refused.returncode == 1
+    assert "journal /proc/journal: " in said
