@@ -7,6 +7,7 @@ import random
 import sqlite3
 import threading
 import time
+import uuid
 import zlib
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import pytest
 
 import boardwire
 from boardwire import errors
+from boardwire._stream import PlayStream
+from boardwire._twins import run
+from boardwire.v1 import match_service_pb2 as pb
 from journals import kill, make_room, served, start
 
 #: An episode by ply: what the seat saw that decided, what it chose, and how it ended.
@@ -127,6 +131,43 @@ def test_an_interrupted_server_keeps_its_matches_too(tmp_path: Path) -> None:
         server = start(tmp_path)
         with pytest.raises(errors.UnknownMatch):
             match.info()
+    kill(server)
+
+
+def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> None:
+    """The answer was lost with the server: the same request is answered again, with a token that is known."""
+    server = start(tmp_path)
+    with boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
+        created = run(
+            client._connection.call(
+                lambda on: on.match.CreateMatch,
+                pb.CreateMatchRequest(game="faraway", players=["remote", "random"]),
+                timeout=10,
+            )
+        )
+        request = pb.JoinMatchRequest(code=created.invitations[0].code, request_id=str(uuid.uuid4()))
+
+        def join() -> str:
+            token: str = run(
+                client._connection.call(lambda on: on.match.JoinMatch, request, timeout=10)
+            ).token
+            return token
+
+        first = join()
+        assert join() == first
+        kill(server)
+        server = start(tmp_path)
+        second = join()
+        assert second != first
+        assert join() == second
+        match_id = created.match.id
+        assert client.seat(match_id, second).observe(wait=True).ply == 1
+        with pytest.raises(errors.WrongToken):
+            client.seat(match_id, first)
+        with pytest.raises(errors.UnknownToken):
+            run(
+                PlayStream(client._connection, first, advice="").ask(pb.ObserveRequest(match_id=match_id), 10)
+            )
     kill(server)
 
 

@@ -113,9 +113,13 @@ impl Inner {
         self.open.insert(arbiter.id().to_owned(), open);
     }
 
-    /// Lets the holder of a token find the seat that it is for, as long as the match is open.
-    fn admit(&mut self, arbiter: &Arc<Arbiter>, seat: Seat, token: &str) {
+    /// Lets the holder of a token find the seat that it is for, as long as the match is open; whoever had the seat before
+    /// does not find it any more.
+    fn admit(&mut self, arbiter: &Arc<Arbiter>, seat: Seat, token: &str, before: &[([u8; 32], Role)]) {
         if self.open.contains_key(arbiter.id()) {
+            for (former, _) in before.iter().filter(|(_, role)| *role == Role::Seat(seat)) {
+                self.tokens.remove(former);
+            }
             self.tokens.insert(secret::digest(token), (Arc::clone(arbiter), Role::Seat(seat)));
         }
     }
@@ -335,8 +339,9 @@ impl Matches {
     ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
         let found = self.lock().invitations.get(&secret::digest(invitation)).cloned();
         let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
+        let before = arbiter.holders();
         let token = arbiter.join(seat, request)?;
-        self.lock().admit(&arbiter, seat, &token);
+        self.lock().admit(&arbiter, seat, &token, &before);
         arbiter.kept().await?;
         Ok((arbiter, seat, token))
     }
