@@ -11,7 +11,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node test-train train opponents build lint fmt proto release-proto golden mutants bench soak abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-train train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -131,6 +131,10 @@ bench: $(BENCH_VENV)/.installed
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
 soak: build
 	$(PYTHON) bench/soak.py $(BINARY) $(DECISIONS)
+
+## kills: kills a server 100 times in the midst of some 200 matches that its journal keeps, and compares with undisturbed ones
+kills: build
+	cd tests/python && BOARDWIRE_KILLS=100 BOARDWIRE_KILL_SEEDS=67 ../../$(PYTHON) -m pytest -q test_journal.py -k killed
 
 ## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
 abuse: build

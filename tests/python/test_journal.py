@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import sqlite3
 import threading
 import time
 import uuid
 import zlib
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,11 @@ from boardwire._stream import PlayStream
 from boardwire._twins import run
 from boardwire.v1 import match_service_pb2 as pb
 from journals import kill, make_room, served, start
+
+#: How often the server is killed, and how many seeds of every game are played at once; `make kills` for more.
+KILLS, SEEDS = (
+    int(os.environ.get(name, few)) for name, few in (("BOARDWIRE_KILLS", "3"), ("BOARDWIRE_KILL_SEEDS", "4"))
+)
 
 #: An episode by ply: what the seat saw that decided, what it chose, and how it ended.
 Story = dict[int, tuple[bytes, int]]
@@ -42,7 +49,7 @@ def next_decision(seats: list[boardwire.Seat]) -> tuple[boardwire.Seat, boardwir
                 return seat, seat.observe(wait=True, timeout=10)
 
 
-def play(seats: list[boardwire.Seat], story: Story, patience: float = 60) -> None:
+def play(seats: list[boardwire.Seat], story: Story, patience: float = 600) -> None:
     """Plays an episode to its end, however often the server goes away."""
     due = time.monotonic() + patience
     while time.monotonic() < due:
@@ -83,31 +90,32 @@ def play_all(client: boardwire.Client, seeds: range, stories: dict[tuple[str, in
 def test_a_server_that_is_killed_goes_on_where_it_was(
     client: boardwire.Client, tmp_path: Path, sync: str
 ) -> None:
-    undisturbed: dict[tuple[str, int], Story] = {}
-    play_all(client, range(4), undisturbed)
-    found: dict[tuple[str, int], Story] = {}
-    args = ("--journal-sync", sync)
+    args, chance, kills = ("--journal-sync", sync), random.Random(1), 0
     server = start(tmp_path, *args)
-    chance, kills = random.Random(1), 0
     with boardwire.connect(f"unix:{tmp_path / 'socket'}") as journaled:
-        playing = threading.Thread(target=play_all, args=(journaled, range(4), found))
-        playing.start()
-        while len(found) < len(undisturbed):
-            time.sleep(0.01)
-        while playing.is_alive():
-            playing.join(chance.uniform(0.05, 0.2))
-            kill(server)
-            server = start(tmp_path, *args)
-            kills += 1
+        for first in count(0, SEEDS):
+            undisturbed: dict[tuple[str, int], Story] = {}
+            play_all(client, range(first, first + SEEDS), undisturbed)
+            found: dict[tuple[str, int], Story] = {}
+            playing = threading.Thread(target=play_all, args=(journaled, range(first, first + SEEDS), found))
+            playing.start()
+            while len(found) < len(undisturbed):
+                time.sleep(0.01)
+            while playing.is_alive():
+                playing.join(chance.uniform(0.05, 0.2))
+                kill(server)
+                server = start(tmp_path, *args)
+                kills += 1
+            assert found == undisturbed
+            if kills >= KILLS:
+                break
     kill(server)
-    assert kills > 2
-    assert found == undisturbed
     # All that anybody was told of is in the file.
     with sqlite3.connect(tmp_path / "journal") as journal:
         states = [state for (state,) in journal.execute("SELECT state FROM matches")]
-        assert states == ["open"] * 12
-        (tokens,) = journal.execute("SELECT count(*) FROM events WHERE line LIKE '%joined%'").fetchone()
-        assert tokens == 24
+        assert states == ["open"] * 3 * (first + SEEDS)
+        (joined,) = journal.execute("SELECT count(*) FROM events WHERE line LIKE '%joined%'").fetchone()
+        assert joined == 2 * len(states)
 
 
 def test_an_interrupted_server_keeps_its_matches_too(tmp_path: Path) -> None:

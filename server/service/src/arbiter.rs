@@ -61,10 +61,9 @@ pub struct Decision {
 
 /// One match.
 pub struct Arbiter {
-    id: String,
+    name: Name,
     table: Arc<Table>,
     settings: Settings,
-    host: secret::Found,
     inner: Mutex<Inner>,
     changed: Notify,
     /// On whose behalf bots think.
@@ -73,6 +72,12 @@ pub struct Arbiter {
     round: AtomicU64,
     /// The most calls a seat may have waiting.
     most_waiting: usize,
+}
+
+/// What a match is known by, from its beginning on.
+struct Name {
+    id: String,
+    host: secret::Found,
     created: SystemTime,
 }
 
@@ -119,39 +124,34 @@ impl Arbiter {
         let (opened, seeds) = decide::first(&settings);
         let standing = Standing::new(&table, &settings, opened, seeds, created);
         let inner = Inner::new(standing, settings.players.iter().map(Ticket::of).collect());
-        let host = secret::Found::fresh();
-        Self::over(secret::word(), table, settings, host, inner, owner, most_waiting, created)
+        let name = Name { id: secret::word(), host: secret::Found::fresh(), created };
+        Self::over(name, table, settings, inner, owner, most_waiting)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are what a match consists of")]
     fn over(
-        id: String,
+        name: Name,
         table: Arc<Table>,
         settings: Settings,
-        host: secret::Found,
         inner: Inner,
         owner: Owner,
         most_waiting: usize,
-        created: SystemTime,
     ) -> Self {
         Self {
-            id,
+            name,
             table,
             settings,
-            host,
             inner: Mutex::new(inner),
             changed: Notify::new(),
             owner,
             round: AtomicU64::new(0),
             most_waiting,
-            created,
         }
     }
 
     /// The match's id.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.id
+        &self.name.id
     }
 
     /// The table it is played at.
@@ -266,7 +266,7 @@ impl Arbiter {
         let alone = remote.len() == 1;
         // Whoever gives a seed knows every card.
         if seed.is_some() && !(alone && self.settings.seat_may_seed) {
-            return Err(ServiceError::HostOnly { id: self.id.clone() });
+            return Err(ServiceError::HostOnly { id: self.name.id.clone() });
         }
         if alone {
             return Ok(true);
@@ -311,7 +311,7 @@ impl Arbiter {
             (Role::Seat(seat), Some(_)) if named_seat == Some(seat) => {
                 Ok(Forfeited { seat, why: Forfeit::Resigned })
             }
-            (Role::Seat(_), Some(_)) => Err(ServiceError::HostOnly { id: self.id.clone() }),
+            (Role::Seat(_), Some(_)) => Err(ServiceError::HostOnly { id: self.name.id.clone() }),
             (Role::Host, _) => {
                 let seat = named_seat.ok_or_else(|| ServiceError::BadField {
                     field: "seat",

@@ -1,6 +1,8 @@
 //! All matches of a server: the one thing its calls share.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+mod register;
+
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,9 +19,7 @@ use crate::pool::Pool;
 use crate::requests::{RequestId, Requests};
 use crate::secret;
 use crate::tables::{Table, Tables};
-
-/// Closed matches that are still shown.
-const CLOSED_REMEMBERED: usize = 1_000;
+use register::{Open, Register};
 
 /// How many matches a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,30 +59,9 @@ pub struct Matches {
     limits: Limits,
     pool: Arc<Pool>,
     requests: Requests<Arc<Arbiter>>,
-    inner: Mutex<Inner>,
+    inner: Mutex<Register>,
     stopped: watch::Sender<bool>,
     journal: Option<Arc<Journal>>,
-}
-
-#[derive(Default)]
-struct Inner {
-    open: BTreeMap<String, Open>,
-    closed: VecDeque<Arc<Arbiter>>,
-    /// Who may take a seat, by the digest of the invitation.
-    invitations: HashMap<[u8; 32], (Arc<Arbiter>, Seat)>,
-    /// Who holds each token, by its digest.
-    tokens: HashMap<[u8; 32], (Arc<Arbiter>, Role)>,
-    /// Matches that are open or about to be.
-    count: usize,
-    /// The same by the origin of who created them.
-    by_origin: HashMap<Origin, usize>,
-}
-
-/// An open match.
-struct Open {
-    arbiter: Arc<Arbiter>,
-    origin: Origin,
-    request: Option<Uuid>,
 }
 
 /// Room for a match that is being dealt; it is given back unless the match takes it.
@@ -96,41 +75,6 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         if !self.taken {
             self.matches.lock().vacate(self.origin);
-        }
-    }
-}
-
-impl Inner {
-    /// Puts a match among the open ones.
-    fn enter(&mut self, open: Open) {
-        let arbiter = &open.arbiter;
-        for (seat, invitation) in arbiter.invited() {
-            self.invitations.insert(invitation, (Arc::clone(arbiter), seat));
-        }
-        for (token, role) in arbiter.holders() {
-            self.tokens.insert(token, (Arc::clone(arbiter), role));
-        }
-        self.open.insert(arbiter.id().to_owned(), open);
-    }
-
-    /// Lets the holder of a token find the seat that it is for, as long as the match is open; whoever had the seat before
-    /// does not find it any more.
-    fn admit(&mut self, arbiter: &Arc<Arbiter>, seat: Seat, token: &str, before: &[([u8; 32], Role)]) {
-        if self.open.contains_key(arbiter.id()) {
-            for (former, _) in before.iter().filter(|(_, role)| *role == Role::Seat(seat)) {
-                self.tokens.remove(former);
-            }
-            self.tokens.insert(secret::digest(token), (Arc::clone(arbiter), Role::Seat(seat)));
-        }
-    }
-
-    fn vacate(&mut self, origin: Origin) {
-        self.count -= 1;
-        if let Some(own) = self.by_origin.get_mut(&origin) {
-            *own -= 1;
-            if *own == 0 {
-                self.by_origin.remove(&origin);
-            }
         }
     }
 }
@@ -162,7 +106,7 @@ impl Matches {
         &self.limits
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, Register> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,8 +180,7 @@ impl Matches {
         let arbiter = Arbiter::restored(kept, &self.tables, self.pool.owner(), waiting, Some(journal))?;
         let arbiter = Arc::new(arbiter);
         let mut inner = self.lock();
-        inner.count += 1;
-        *inner.by_origin.entry(Origin::Unknown).or_default() += 1;
+        inner.occupy(Origin::Unknown);
         inner.enter(Open { arbiter: Arc::clone(&arbiter), origin: Origin::Unknown, request: None });
         drop(inner);
         arbiter.begin();
@@ -265,12 +208,10 @@ impl Matches {
         if inner.count >= limit {
             return Err(ServiceError::TableFull { limit });
         }
-        let own = inner.by_origin.entry(origin).or_default();
-        if *own >= per_caller {
+        if inner.by_origin.get(&origin).copied().unwrap_or(0) >= per_caller {
             return Err(ServiceError::CallerFull { what: "matches", limit: per_caller });
         }
-        *own += 1;
-        inner.count += 1;
+        inner.occupy(origin);
         Ok(Place { matches: self, origin, taken: false })
     }
 
@@ -375,22 +316,10 @@ impl Matches {
     }
 
     /// Puts an ended match among the closed ones, and forgets what lets anybody in.
-    fn put_away(&self, arbiter: &Arc<Arbiter>) {
-        let tokens = arbiter.holders();
-        let mut inner = self.lock();
-        let Some(Open { origin, request, arbiter }) = inner.open.remove(arbiter.id()) else { return };
-        for (_, invitation) in arbiter.invited() {
-            inner.invitations.remove(&invitation);
-        }
-        for (token, _) in tokens {
-            inner.tokens.remove(&token);
-        }
-        inner.vacate(origin);
-        inner.closed.push_back(arbiter);
-        let forgotten = if inner.closed.len() > CLOSED_REMEMBERED { inner.closed.pop_front() } else { None };
-        drop(inner);
-        drop(forgotten);
-        if let Some(request) = request {
+    fn put_away(&self, arbiter: &Arbiter) {
+        let put_away = self.lock().put_away(arbiter);
+        // What is forgotten is dropped while the list is free.
+        if let Some((Some(request), _forgotten)) = put_away {
             self.requests.forget(request);
         }
     }

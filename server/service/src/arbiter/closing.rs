@@ -55,7 +55,7 @@ impl Arbiter {
 
     /// Refuses when the match has ended for good.
     pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
-        let id = || self.id.clone();
+        let id = || self.name.id.clone();
         Err(match &inner.standing.closed {
             None => return Ok(()),
             Some(CloseReason::Host) => ServiceError::MatchClosed { id: id() },

@@ -81,7 +81,12 @@ impl Arbiter {
 
     /// Ends the match for good, since nobody can play for the bot.
     pub(super) fn bot_failed(&self, inner: &mut Inner, fault: BotFault) {
-        tracing::error!(match_id = self.id, seat = fault.seat.number(), what = fault.what, "a bot failed");
+        tracing::error!(
+            match_id = self.name.id,
+            seat = fault.seat.number(),
+            what = fault.what,
+            "a bot failed"
+        );
         self.end(inner, CloseReason::BotFailed(fault));
     }
 }

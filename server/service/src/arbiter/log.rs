@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Event, What};
 use super::standing::{Impossible, Standing};
-use super::{Arbiter, CloseReason, IllegalActions, Inner, Opened, Player, Settings, Ticket};
+use super::{Arbiter, CloseReason, IllegalActions, Inner, Name, Opened, Player, Settings, Ticket};
 use crate::error::ServiceError;
 use crate::journal::{Entry, Journal, Kept, chained, forms};
 use crate::pool::Owner;
@@ -137,7 +137,7 @@ impl Arbiter {
     /// The same match, kept in a journal from its beginning.
     #[must_use]
     pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
-        let mut log = Log::new(journal, &self.id);
+        let mut log = Log::new(journal, &self.name.id);
         log.write(&self.created(), true);
         self.lock().log = Some(log);
         self
@@ -148,7 +148,7 @@ impl Arbiter {
         let standing = &inner.standing;
         let options = info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         Created {
-            at: self.created,
+            at: self.name.created,
             game: info.id.to_owned(),
             options: options.collect(),
             spec: *self.table.digest.as_bytes(),
@@ -159,7 +159,7 @@ impl Arbiter {
             seat_may_seed: settings.seat_may_seed,
             private: settings.private,
             labels: settings.labels.clone(),
-            host: self.host.digest,
+            host: self.name.host.digest,
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
             opened: standing.opened,
             seeds: standing.seeds.clone(),
@@ -198,16 +198,8 @@ impl Arbiter {
         let tickets = settings.players.iter().map(ticket).collect::<Result<_, _>>()?;
         let log = journal.map(|journal| Log::after(journal, kept));
         let inner = Inner { log, ..Inner::new(standing, tickets) };
-        Ok(Self::over(
-            kept.id.clone(),
-            table,
-            settings,
-            secret::Found::by(host),
-            inner,
-            owner,
-            most_waiting,
-            at,
-        ))
+        let name = Name { id: kept.id.clone(), host: secret::Found::by(host), created: at };
+        Ok(Self::over(name, table, settings, inner, owner, most_waiting))
     }
 
     /// Waits until all is written of how the match stands now.

@@ -55,7 +55,7 @@ impl Arbiter {
     /// The host's token; empty after a restart.
     #[must_use]
     pub fn host_token(&self) -> &str {
-        &self.host.secret
+        &self.name.host.secret
     }
 
     /// The invitation of every remote seat; empty after a restart.
@@ -83,7 +83,7 @@ impl Arbiter {
         let inner = self.lock();
         let seats = self.settings.seats().zip(&inner.standing.holders);
         let seats = seats.filter_map(|(seat, holder)| Some((holder.as_ref()?.token, Role::Seat(seat))));
-        [(self.host.digest, Role::Host)].into_iter().chain(seats).collect()
+        [(self.name.host.digest, Role::Host)].into_iter().chain(seats).collect()
     }
 
     /// Gives the token of `seat` to whoever holds its invitation.
@@ -100,7 +100,7 @@ impl Arbiter {
         inner.used = Instant::now();
         if let Some(holder) = &inner.standing.holders[seat.index()] {
             if request.is_none() || holder.request != request {
-                return Err(ServiceError::InvitationUsed { id: self.id.clone(), seat });
+                return Err(ServiceError::InvitationUsed { id: self.name.id.clone(), seat });
             }
             if let Some(token) = &inner.tickets[seat.index()].token {
                 return Ok(token.clone());
@@ -120,14 +120,14 @@ impl Arbiter {
         let token = token.ok_or(ServiceError::MissingToken)?;
         let mut inner = self.lock();
         let digest = secret::digest(token);
-        let role = if digest == self.host.digest {
+        let role = if digest == self.name.host.digest {
             Some(Role::Host)
         } else {
             let own = |holder: &Option<Holder>| holder.as_ref().is_some_and(|holder| holder.token == digest);
             let mut seats = self.settings.seats().zip(&inner.standing.holders);
             seats.find(|(_, holder)| own(holder)).map(|(seat, _)| Role::Seat(seat))
         };
-        let role = role.ok_or_else(|| ServiceError::WrongToken { id: self.id.clone() })?;
+        let role = role.ok_or_else(|| ServiceError::WrongToken { id: self.name.id.clone() })?;
         inner.used = Instant::now();
         Ok(role)
     }
@@ -139,7 +139,7 @@ impl Arbiter {
     pub fn seat(&self, token: Option<&str>) -> Result<Seat, ServiceError> {
         match self.role(token)? {
             Role::Seat(seat) => Ok(seat),
-            Role::Host => Err(ServiceError::SeatOnly { id: self.id.clone() }),
+            Role::Host => Err(ServiceError::SeatOnly { id: self.name.id.clone() }),
         }
     }
 }

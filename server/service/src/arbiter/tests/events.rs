@@ -24,7 +24,7 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
 fn same_again(arbiter: &Arbiter) {
     let inner = arbiter.lock();
     let (opened, seeds) = inner.first.clone();
-    let mut again = Standing::new(&arbiter.table, &arbiter.settings, opened, seeds, arbiter.created);
+    let mut again = Standing::new(&arbiter.table, &arbiter.settings, opened, seeds, arbiter.name.created);
     for event in &inner.events {
         again.apply(&arbiter.table, event).expect("it has happened");
     }
