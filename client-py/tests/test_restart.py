@@ -204,7 +204,7 @@ from outages import kill_private
 env = boardwire.envs.BoardwireEnv("faraway")
 envs = boardwire.envs.BoardwireVectorEnv("faraway", 2)
 several = parallel_env("faraway")
-client = env._client
+client = _shared.shared_client(None)
 for _ in range(2):
     for one in (env, envs, several):
         one.reset(seed=1)
