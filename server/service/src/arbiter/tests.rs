@@ -299,7 +299,7 @@ async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     assert_eq!((opened.source, opened.key), (SeedSource::Given(7), 7.into()));
     let digest = given.table.digest;
     let bytes =
-        [given.id.as_bytes(), &[0; 4], digest.as_bytes(), opened.key.as_bytes(), &opened.salt].concat();
+        [given.id().as_bytes(), &[0; 4], digest.as_bytes(), opened.key.as_bytes(), &opened.salt].concat();
     assert_eq!(*blake3::hash(&bytes).as_bytes(), given.summary().commitment);
 
     let drawn = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
