@@ -25,6 +25,7 @@ from ._info import (
     ServerInfo,
 )
 from ._league import League
+from ._replay import ActionCause, Frame, PlayedAction, Replay
 from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
 from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
@@ -53,6 +54,7 @@ __all__ = [
     "CALL_SECONDS",
     "NOBODY",
     "WAIT_SECONDS",
+    "ActionCause",
     "ActionSpec",
     "Autoreset",
     "Axis",
@@ -71,6 +73,7 @@ __all__ = [
     "Evaluation",
     "FeatureLayout",
     "Forfeit",
+    "Frame",
     "Game",
     "GameOption",
     "GameSpec",
@@ -85,7 +88,9 @@ __all__ = [
     "MatchState",
     "Observation",
     "Outcome",
+    "PlayedAction",
     "Policy",
+    "Replay",
     "Reward",
     "Rollout",
     "RolloutPolicy",

@@ -35,6 +35,7 @@ class Seat(SeatCore[Search], AsyncClosing):
     resign = awaiting(SeatCore[Search]._resign)
     search = awaiting(SeatCore[Search]._search)
     info = awaiting(SeatCore[Search]._info)
+    replay = awaiting(SeatCore[Search]._replay)
     close = awaiting(SeatCore[Search]._close)
 
 
@@ -45,6 +46,7 @@ class Match(MatchCore[Seat], AsyncClosing):
     info = awaiting(MatchCore[Seat]._info)
     reset = awaiting(MatchCore[Seat]._reset)
     resign = awaiting(MatchCore[Seat]._resign)
+    replay = awaiting(MatchCore[Seat]._replay)
     close = awaiting(MatchCore[Seat]._close)
 
 
@@ -82,6 +84,7 @@ class Client(ClientCore[Seat, Match, Batch], AsyncClosing):
     open_batch = awaiting(ClientCore[Seat, Match, Batch]._open_batch)
     join = awaiting(ClientCore[Seat, Match, Batch]._join)
     seat = awaiting(ClientCore[Seat, Match, Batch]._seat)
+    replay = awaiting(ClientCore[Seat, Match, Batch]._replay)
     matches = awaiting_each(ClientCore[Seat, Match, Batch]._matches)
     close = awaiting(ClientCore[Seat, Match, Batch]._close)
 

@@ -15,7 +15,8 @@ from ._info import Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
 from ._match import MatchCore
-from ._seat import WAIT_SECONDS, SeatCore, fetch_match
+from ._replay import Replay, fetch_replay
+from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._server import PrivateServer
 from ._types import Autoreset, IllegalActions, Reward
 from ._ways import Way
@@ -264,6 +265,21 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         timeout = self._timeout
         return self._seat_type(
             connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token
+        )
+
+    async def _replay(self, match_id: str, episode: int | None = None) -> Replay:
+        """An episode of a match that is not private, as the public may see it.
+
+        Args:
+            match_id: The match's id.
+            episode: The episode; the present one when left out. The four before it are kept too.
+
+        Raises:
+            MissingToken: The match is private: ask its `Match`, or a `Seat`.
+            InvalidField: The episode has not come, or is not kept any more.
+        """
+        return await fetch_replay(
+            self._connection, match_id, episode, token="", timeout=self._timeout, advice=MATCH_GOES_ON
         )
 
     def _matches(

@@ -76,7 +76,7 @@ def _field(message: catalog_pb2.ViewField) -> ViewField:
         name=message.name,
         offset=message.offset,
         axes=tuple(
-            Axis(axis.name, axis.size, cast(AxisOrder, _word(catalog_pb2.AxisOrder, axis.order)), axis.table)
+            Axis(axis.name, axis.size, cast(AxisOrder, word(catalog_pb2.AxisOrder, axis.order)), axis.table)
             for axis in message.axes
         ),
         max=message.max,
@@ -100,7 +100,7 @@ def _table(message: catalog_pb2.ComponentTable) -> ComponentTable:
 
 
 def _kind(value: catalog_pb2.ValueKind.ValueType) -> ValueKind:
-    return cast(ValueKind, _word(catalog_pb2.ValueKind, value))
+    return cast(ValueKind, word(catalog_pb2.ValueKind, value))
 
 
 def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observation:
@@ -117,18 +117,20 @@ def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observa
         terminated=message.terminated,
         truncated=message.truncated,
         substituted=message.substituted,
-        outcome=_outcome(message.outcome) if message.HasField("outcome") else None,
+        outcome=outcome(message.outcome) if message.HasField("outcome") else None,
         text=message.text,
         actions=tuple(LegalAction(action.index, action.label) for action in message.actions),
+        head=message.head,
     )
 
 
-def _outcome(message: observation_pb2.Outcome) -> Outcome:
+def outcome(message: observation_pb2.Outcome) -> Outcome:
+    """How an episode ended."""
     return Outcome(
         scores=tuple(message.scores),
         ranks=tuple(message.ranks),
         forfeits=tuple(
-            cast(Forfeit, _word(observation_pb2.Forfeit, why)) if why else None for why in message.forfeits
+            cast(Forfeit, word(observation_pb2.Forfeit, why)) if why else None for why in message.forfeits
         ),
         explanations=tuple(
             tuple(ScoreLine(line.source, line.points) for line in explanation.lines)
@@ -146,15 +148,15 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         game=message.game,
         players=tuple(message.players),
         options=dict(message.options),
-        reward=cast(Reward, _word(match_pb2.RewardKind, message.reward)),
+        reward=cast(Reward, word(match_pb2.RewardKind, message.reward)),
         skip_forced=message.skip_forced,
-        illegal_actions=cast(IllegalActions, _word(match_pb2.IllegalActionPolicy, message.illegal_actions)),
+        illegal_actions=cast(IllegalActions, word(match_pb2.IllegalActionPolicy, message.illegal_actions)),
         seat_may_seed=message.seat_may_seed,
         private=message.private,
         labels=dict(message.labels),
         spec_digest=message.spec_digest,
-        state=cast(MatchState, _word(match_pb2.MatchState, message.state)),
-        close_reason=cast(CloseReason, _word(match_pb2.CloseReason, closed)) if closed else None,
+        state=cast(MatchState, word(match_pb2.MatchState, message.state)),
+        close_reason=cast(CloseReason, word(match_pb2.CloseReason, closed)) if closed else None,
         joined=bits(message.joined),
         waiting_for=bits(message.waiting_for),
         episode=message.episode,
@@ -162,12 +164,13 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         create_time=message.create_time.ToDatetime(timezone.utc),
         last_action_time=message.last_action_time.ToDatetime(timezone.utc),
         seed_commitment=message.seed_commitment,
-        seed_source=cast(Literal["drawn", "given"], _word(match_pb2.SeedSource, message.seed_source)),
-        seed_opening=None if opening is None else _seed_opening(opening),
+        seed_source=cast(Literal["drawn", "given"], word(match_pb2.SeedSource, message.seed_source)),
+        seed_opening=None if opening is None else seed_opening(opening),
     )
 
 
-def _seed_opening(message: match_pb2.SeedOpening) -> SeedOpening:
+def seed_opening(message: match_pb2.SeedOpening) -> SeedOpening:
+    """What opens the commitment to an episode's key."""
     return SeedOpening(message.seed if message.HasField("seed") else None, message.salt, message.key)
 
 
@@ -220,7 +223,7 @@ def rollout(name: RolloutPolicy) -> search_pb2.RolloutPolicy.ValueType:
 
 def autoreset_of(message: batch_pb2.Batch) -> Autoreset:
     """What becomes of environments of a batch whose episodes have ended."""
-    return cast(Autoreset, _word(batch_pb2.AutoresetMode, message.autoreset))
+    return cast(Autoreset, word(batch_pb2.AutoresetMode, message.autoreset))
 
 
 def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:
@@ -229,7 +232,7 @@ def states(names: Iterable[MatchState]) -> list[match_pb2.MatchState.ValueType]:
     return [match_pb2.MatchState.Value(f"MATCH_STATE_{_one_of(name, known).upper()}") for name in names]
 
 
-def _word(enum: Any, value: int) -> str:
+def word(enum: Any, value: int) -> str:
     """The word of an enum's value: `VALUE_KIND_ID` is `id`."""
     prefix = enum.Name(0).removesuffix("UNSPECIFIED")
     return cast(str, enum.Name(value)).removeprefix(prefix).lower()

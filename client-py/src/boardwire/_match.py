@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
 from . import _convert
 from ._channel import Connection
 from ._info import Invitation, MatchInfo
+from ._replay import Replay, fetch_replay
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._spec import GameSpec
 from .v1 import match_service_pb2 as pb
@@ -90,6 +91,24 @@ class MatchCore(Generic[_Seat]):
             request,
             timeout=self._client._timeout,
             token=self.host_token,
+            advice=MATCH_GOES_ON,
+        )
+
+    async def _replay(self, episode: int | None = None) -> Replay:
+        """An episode from its deal on, as the public may see it; once it is over with every decision and the key.
+
+        Args:
+            episode: The episode; the present one when left out. The four before it are kept too.
+
+        Raises:
+            InvalidField: It has not come, or is not kept any more.
+        """
+        return await fetch_replay(
+            self._connection,
+            self.id,
+            episode,
+            token=self.host_token,
+            timeout=self._client._timeout,
             advice=MATCH_GOES_ON,
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
 from . import _convert
 from ._channel import Connection
 from ._info import MatchInfo
+from ._replay import Replay, fetch_replay
 from ._search import SEARCH_SECONDS, SearchCore
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
@@ -90,6 +91,7 @@ class SeatCore(Generic[_Search]):
         text: bool = False,
         explain: bool = False,
         actions: bool = False,
+        head: bool = False,
         timeout: float | None = None,
     ) -> Observation:
         """Shows what the seat may know.
@@ -99,9 +101,10 @@ class SeatCore(Generic[_Search]):
             text: Whether to add the position as text.
             explain: Whether to add where the points came from, once the episode is over.
             actions: Whether to add the legal actions with their labels.
+            head: Whether to add what all decisions so far chain up to, to compare with the replay at the end.
             timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
         """
-        extras = _extras(text, explain, actions)
+        extras = _extras(text, explain, actions, head)
         request = pb.ObserveRequest(match_id=self.match_id, wait=wait, extras=extras)
         return await self._ask(request, timeout, wait)
 
@@ -113,6 +116,7 @@ class SeatCore(Generic[_Search]):
         text: bool = False,
         explain: bool = False,
         actions: bool = False,
+        head: bool = False,
         timeout: float | None = None,
     ) -> Observation:
         """Makes the decision that the last observation asks for; observes first when there is none.
@@ -125,6 +129,7 @@ class SeatCore(Generic[_Search]):
             text: Whether to add the position as text.
             explain: Whether to add where the points came from, once the episode is over.
             actions: Whether to add the legal actions with their labels.
+            head: Whether to add what all decisions so far chain up to, to compare with the replay at the end.
             timeout: Seconds; the client's own when left out, `WAIT_SECONDS` for waiting calls.
 
         Raises:
@@ -143,7 +148,7 @@ class SeatCore(Generic[_Search]):
             decision=seen.decision,
             action=index,
             wait=wait,
-            extras=_extras(text, explain, actions),
+            extras=_extras(text, explain, actions, head),
         )
         return await self._ask(request, timeout, wait)
 
@@ -248,6 +253,24 @@ class SeatCore(Generic[_Search]):
         """What everybody at the table may know of the match."""
         return await fetch_match(self._connection, self.match_id, self._timeout, self.token)
 
+    async def _replay(self, episode: int | None = None) -> Replay:
+        """An episode from its deal on, as this seat saw it; once it is over with every decision and the key.
+
+        Args:
+            episode: The episode; the present one when left out. The four before it are kept too.
+
+        Raises:
+            InvalidField: It has not come, or is not kept any more.
+        """
+        return await fetch_replay(
+            self._connection,
+            self.match_id,
+            episode,
+            token=self.token,
+            timeout=self._timeout,
+            advice=MATCH_GOES_ON,
+        )
+
     def stream(self) -> Self:
         """The same seat over one stream; use it in a `with` statement (`async with`), which ends it.
 
@@ -311,7 +334,7 @@ async def fetch_match(connection: Connection, match_id: str, timeout: float, tok
     return _convert.match_info(answer.match)
 
 
-def _extras(text: bool, explain: bool, actions: bool) -> observation_pb2.Extras | None:
-    if not (text or explain or actions):
+def _extras(text: bool, explain: bool, actions: bool, head: bool = False) -> observation_pb2.Extras | None:
+    if not (text or explain or actions or head):
         return None
-    return observation_pb2.Extras(text=text, explanation=explain, actions=actions)
+    return observation_pb2.Extras(text=text, explanation=explain, actions=actions, head=head)

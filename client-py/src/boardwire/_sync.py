@@ -33,6 +33,7 @@ class Seat(SeatCore[Search], Closing):
     resign = blocking(SeatCore[Search]._resign)
     search = blocking(SeatCore[Search]._search)
     info = blocking(SeatCore[Search]._info)
+    replay = blocking(SeatCore[Search]._replay)
     close = blocking(SeatCore[Search]._close)
 
 
@@ -43,6 +44,7 @@ class Match(MatchCore[Seat], Closing):
     info = blocking(MatchCore[Seat]._info)
     reset = blocking(MatchCore[Seat]._reset)
     resign = blocking(MatchCore[Seat]._resign)
+    replay = blocking(MatchCore[Seat]._replay)
     close = blocking(MatchCore[Seat]._close)
 
 
@@ -80,6 +82,7 @@ class Client(ClientCore[Seat, Match, Batch], Closing):
     open_batch = blocking(ClientCore[Seat, Match, Batch]._open_batch)
     join = blocking(ClientCore[Seat, Match, Batch]._join)
     seat = blocking(ClientCore[Seat, Match, Batch]._seat)
+    replay = blocking(ClientCore[Seat, Match, Batch]._replay)
     matches = blocking_each(ClientCore[Seat, Match, Batch]._matches)
     close = blocking(ClientCore[Seat, Match, Batch]._close)
 

@@ -93,6 +93,7 @@ class Observation:
         outcome: How it ended, once it has.
         text: The position for people, when asked for; else empty.
         actions: The legal actions with their labels, ascending, when asked for; else empty.
+        head: What all decisions of the episode so far chain up to, 32 bytes, when asked for; else empty.
     """
 
     episode: int
@@ -108,6 +109,7 @@ class Observation:
     outcome: Outcome | None
     text: str
     actions: tuple[LegalAction, ...]
+    head: bytes = b""
 
     @property
     def over(self) -> bool:

@@ -11,6 +11,7 @@ const FILES: &[&str] = &[
     "boardwire/v1/match.proto",
     "boardwire/v1/match_service.proto",
     "boardwire/v1/observation.proto",
+    "boardwire/v1/replay.proto",
     "boardwire/v1/search.proto",
     "boardwire/v1/search_service.proto",
     "google/rpc/error_details.proto",

@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(1_500);
 pub(crate) type End = (u32, Digest);
 
 /// What the policy has to see.
-const SEEN: Extras = Extras { text: false, explanation: false, actions: true };
+const SEEN: Extras = Extras { text: false, explanation: false, actions: true, head: false };
 
 /// The decision that the policy makes: the legal actions in turn.
 fn decide(seen: &Observation) -> Decision {

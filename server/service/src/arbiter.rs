@@ -13,11 +13,13 @@ mod event;
 mod happen;
 mod log;
 mod observation;
+mod record;
 mod settings;
 mod standing;
 mod summary;
 mod thinking;
 mod tickets;
+mod verify;
 mod waiting;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,11 +30,13 @@ use boardwire_kernel::Seat;
 use tokio::sync::Notify;
 
 pub use closing::CloseReason;
-pub use event::{Forfeit, Forfeited};
+pub use event::{Cause, Forfeit, Forfeited};
 pub use observation::{Ending, Extras, Observation};
+pub use record::{Frame, Move, Replay, chained};
 pub use settings::{Ended, IllegalActions, Player, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;
+pub use verify::{Mismatch, Verified, verify};
 
 use crate::error::{ServiceError, list};
 use crate::play::Insight;
@@ -100,7 +104,7 @@ struct Inner {
 impl Inner {
     fn new(standing: Standing, tickets: Vec<Ticket>) -> Self {
         #[cfg(test)]
-        let first = (standing.opened, standing.seeds.clone());
+        let first = (standing.present.opened, standing.seeds.clone());
         Self {
             standing,
             tickets,
@@ -120,11 +124,10 @@ impl Arbiter {
     /// calls waiting. [`begin`](Self::begin) lets it begin.
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
-        let created = log::now();
+        let name = Name { id: secret::word(), host: secret::Found::fresh(), created: log::now() };
         let (opened, seeds) = decide::first(&settings);
-        let standing = Standing::new(&table, &settings, opened, seeds, created);
+        let standing = Standing::new(&table, &settings, &name.id, opened, seeds, name.created);
         let inner = Inner::new(standing, settings.players.iter().map(Ticket::of).collect());
-        let name = Name { id: secret::word(), host: secret::Found::fresh(), created };
         Self::over(name, table, settings, inner, owner, most_waiting)
     }
 
@@ -239,7 +242,7 @@ impl Arbiter {
         let (present, round) = {
             let mut inner = self.lock();
             self.refuse_closed(&inner)?;
-            let present = inner.standing.episode;
+            let present = inner.standing.present.episode;
             if let Some(episode) = leave {
                 inner.standing.not_to_come(episode)?;
                 if episode < present {
@@ -256,7 +259,7 @@ impl Arbiter {
         if let Some(round) = round {
             self.carry_on(round);
         }
-        self.until(role, |inner| Ok((inner.standing.episode > present).then_some(()))).await
+        self.until(role, |inner| Ok((inner.standing.present.episode > present).then_some(()))).await
     }
 
     /// Counts the vote of `role` for the next episode; whether it may begin now.
@@ -272,7 +275,7 @@ impl Arbiter {
             return Ok(true);
         }
         if !inner.standing.is_over() {
-            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.episode });
+            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.present.episode });
         }
         let is_new = !inner.standing.votes.contains(seat);
         self.happened(inner, is_new.then_some(What::Voted { seat }))?;
@@ -295,7 +298,8 @@ impl Arbiter {
             if self.bots_think() {
                 return Ok(None);
             }
-            let decided = inner.standing.forfeit(episode.unwrap_or(inner.standing.episode), forfeited)?;
+            let decided =
+                inner.standing.forfeit(episode.unwrap_or(inner.standing.present.episode), forfeited)?;
             self.happened(inner, decided)?;
             Ok(Some(self.settle(inner)))
         });

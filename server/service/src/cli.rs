@@ -7,6 +7,7 @@ mod lines;
 mod play;
 mod proto;
 mod serve;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,6 +48,7 @@ enum Command {
     Score(lines::Score),
     /// Plays recorded games and compares every fact: JSON lines on stdin, JSON lines on stdout.
     Replay(lines::Replay),
+    Verify(verify::Verify),
 }
 
 impl Cli {
@@ -64,6 +66,7 @@ impl Cli {
             Command::Proto(proto) => proto.run(),
             Command::Score(score) => score.run(),
             Command::Replay(replay) => replay.run(),
+            Command::Verify(verify) => verify.run(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod batch;
 mod catalog;
 mod match_;
+mod replay;
 mod search;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use boardwire_kernel::{GameInfo, SeatSet};
 pub(crate) use batch::{LEARNER, autoreset, batch, columns, step};
 pub(crate) use catalog::{game, server, spec};
 pub(crate) use match_::{extras, match_, match_state, observation};
+pub(crate) use replay::{frame, replay};
 pub(crate) use search::{rollout, search, world_step};
 
 use crate::arbiter::IllegalActions;

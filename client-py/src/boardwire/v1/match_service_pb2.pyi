@@ -9,6 +9,7 @@ created the match. Everything a seat is answered derives from what that seat may
 
 import boardwire.v1.match_pb2
 import boardwire.v1.observation_pb2
+import boardwire.v1.replay_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -563,6 +564,51 @@ class ResignResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["observation", b"observation"]) -> None: ...
 
 global___ResignResponse = ResignResponse
+
+@typing.final
+class GetReplayRequest(google.protobuf.message.Message):
+    """Asks for an episode as it was played."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    EPISODE_FIELD_NUMBER: builtins.int
+    match_id: builtins.str
+    """The match's id."""
+    episode: builtins.int
+    """The episode; when left out, the present one. The present one and the four before it are kept."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.str = ...,
+        episode: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_episode", b"_episode", "episode", b"episode"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_episode", b"_episode", "episode", b"episode", "match_id", b"match_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_episode", b"_episode"]) -> typing.Literal["episode"] | None: ...
+
+global___GetReplayRequest = GetReplayRequest
+
+@typing.final
+class GetReplayResponse(google.protobuf.message.Message):
+    """An episode as it was played."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REPLAY_FIELD_NUMBER: builtins.int
+    @property
+    def replay(self) -> boardwire.v1.replay_pb2.Replay:
+        """The episode."""
+
+    def __init__(
+        self,
+        *,
+        replay: boardwire.v1.replay_pb2.Replay | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["replay", b"replay"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["replay", b"replay"]) -> None: ...
+
+global___GetReplayResponse = GetReplayResponse
 
 @typing.final
 class PlayRequest(google.protobuf.message.Message):

@@ -81,6 +81,11 @@ class MatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_match__service__pb2.PlayResponse.FromString,
                 _registered_method=True)
+        self.GetReplay = channel.unary_unary(
+                '/boardwire.v1.MatchService/GetReplay',
+                request_serializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayResponse.FromString,
+                _registered_method=True)
         self.CloseMatch = channel.unary_unary(
                 '/boardwire.v1.MatchService/CloseMatch',
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.CloseMatchRequest.SerializeToString,
@@ -163,6 +168,15 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetReplay(self, request, context):
+        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+        and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+        is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CloseMatch(self, request, context):
         """Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
         """
@@ -217,6 +231,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.Play,
                     request_deserializer=boardwire_dot_v1_dot_match__service__pb2.PlayRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_match__service__pb2.PlayResponse.SerializeToString,
+            ),
+            'GetReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetReplay,
+                    request_deserializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayResponse.SerializeToString,
             ),
             'CloseMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.CloseMatch,
@@ -469,6 +488,33 @@ class MatchService(object):
             '/boardwire.v1.MatchService/Play',
             boardwire_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
             boardwire_dot_v1_dot_match__service__pb2.PlayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.MatchService/GetReplay',
+            boardwire_dot_v1_dot_match__service__pb2.GetReplayRequest.SerializeToString,
+            boardwire_dot_v1_dot_match__service__pb2.GetReplayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -93,6 +93,15 @@ class MatchServiceStub:
     What waits holds up what follows: to resign while waiting for others takes a single call.
     """
 
+    GetReplay: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.GetReplayRequest,
+        boardwire.v1.match_service_pb2.GetReplayResponse,
+    ]
+    """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+    and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+    is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+    """
+
     CloseMatch: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.CloseMatchRequest,
         boardwire.v1.match_service_pb2.CloseMatchResponse,
@@ -168,6 +177,15 @@ class MatchServiceAsyncStub:
     """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
     The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
     What waits holds up what follows: to resign while waiting for others takes a single call.
+    """
+
+    GetReplay: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.GetReplayRequest,
+        boardwire.v1.match_service_pb2.GetReplayResponse,
+    ]
+    """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+    and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+    is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
     """
 
     CloseMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -263,6 +281,17 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         """Observes, acts, resets and resigns on one stream: a request each, answered in order. Faster than single calls.
         The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
         What waits holds up what follows: to resign while waiting for others takes a single call.
+        """
+
+    @abc.abstractmethod
+    def GetReplay(
+        self,
+        request: boardwire.v1.match_service_pb2.GetReplayRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire.v1.match_service_pb2.GetReplayResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.GetReplayResponse]]:
+        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+        and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+        is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
         """
 
     @abc.abstractmethod

@@ -60,20 +60,24 @@ class Extras(google.protobuf.message.Message):
     TEXT_FIELD_NUMBER: builtins.int
     EXPLANATION_FIELD_NUMBER: builtins.int
     ACTIONS_FIELD_NUMBER: builtins.int
+    HEAD_FIELD_NUMBER: builtins.int
     text: builtins.bool
     """The position as text."""
     explanation: builtins.bool
     """Where the points of every seat came from, once the episode is over."""
     actions: builtins.bool
     """The legal actions with their labels."""
+    head: builtins.bool
+    """What all decisions of the episode so far chain up to, as Frame says: whoever writes it down can compare later."""
     def __init__(
         self,
         *,
         text: builtins.bool = ...,
         explanation: builtins.bool = ...,
         actions: builtins.bool = ...,
+        head: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "explanation", b"explanation", "text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "explanation", b"explanation", "head", b"head", "text", b"text"]) -> None: ...
 
 global___Extras = Extras
 
@@ -96,6 +100,7 @@ class Observation(google.protobuf.message.Message):
     OUTCOME_FIELD_NUMBER: builtins.int
     TEXT_FIELD_NUMBER: builtins.int
     ACTIONS_FIELD_NUMBER: builtins.int
+    HEAD_FIELD_NUMBER: builtins.int
     episode: builtins.int
     """The episode, counted from 0."""
     ply: builtins.int
@@ -122,6 +127,8 @@ class Observation(google.protobuf.message.Message):
     """Whether this seat's last decision was illegal and another action was played for it."""
     text: builtins.str
     """The position as text, on request."""
+    head: builtins.bytes
+    """What all decisions of the episode so far chain up to, 32 bytes, on request."""
     @property
     def outcome(self) -> global___Outcome:
         """How it ended, once it has."""
@@ -146,9 +153,10 @@ class Observation(google.protobuf.message.Message):
         outcome: global___Outcome | None = ...,
         text: builtins.str = ...,
         actions: collections.abc.Iterable[global___LegalAction] | None = ...,
+        head: builtins.bytes = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["outcome", b"outcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "decision", b"decision", "episode", b"episode", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "truncated", b"truncated", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "decision", b"decision", "episode", b"episode", "head", b"head", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "truncated", b"truncated", "view", b"view"]) -> None: ...
 
 global___Observation = Observation
 

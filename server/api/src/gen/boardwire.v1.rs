@@ -2366,6 +2366,9 @@ pub struct Extras {
     /// The legal actions with their labels.
     #[prost(bool, tag = "3")]
     pub actions: bool,
+    /// What all decisions of the episode so far chain up to, as Frame says: whoever writes it down can compare later.
+    #[prost(bool, tag = "4")]
+    pub head: bool,
 }
 /// What one seat sees. The same in every answer.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2411,6 +2414,9 @@ pub struct Observation {
     /// The legal actions in the order of their indices, on request.
     #[prost(message, repeated, tag = "13")]
     pub actions: ::prost::alloc::vec::Vec<LegalAction>,
+    /// What all decisions of the episode so far chain up to, 32 bytes, on request.
+    #[prost(bytes = "bytes", tag = "14")]
+    pub head: ::prost::bytes::Bytes,
 }
 /// An action that the seat may choose now.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2493,6 +2499,139 @@ impl Forfeit {
             "FORFEIT_TIME" => Some(Self::Time),
             "FORFEIT_RESIGNED" => Some(Self::Resigned),
             "FORFEIT_HOST" => Some(Self::Host),
+            _ => None,
+        }
+    }
+}
+/// An episode as somebody may see it. Its canonical JSON is what `boardwire verify` reads.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Replay {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The game's id.
+    #[prost(string, tag = "2")]
+    pub game: ::prost::alloc::string::String,
+    /// Who plays at each seat, in seat order.
+    #[prost(string, repeated, tag = "3")]
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Every option with its value.
+    #[prost(btree_map = "string, string", tag = "4")]
+    pub options: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// The digest of the table's facts, as CatalogService gives it.
+    #[prost(string, tag = "5")]
+    pub spec_digest: ::prost::alloc::string::String,
+    /// The episode, counted from 0.
+    #[prost(uint32, tag = "6")]
+    pub episode: u32,
+    /// The commitment to its key, as Match says.
+    #[prost(bytes = "bytes", tag = "7")]
+    pub seed_commitment: ::prost::bytes::Bytes,
+    /// Where its seed comes from.
+    #[prost(enumeration = "SeedSource", tag = "8")]
+    pub seed_source: i32,
+    /// What the commitment hides, once it may be known.
+    #[prost(message, optional, tag = "9")]
+    pub seed_opening: ::core::option::Option<SeedOpening>,
+    /// The seat whose views these are; absent for the public's.
+    #[prost(uint32, optional, tag = "10")]
+    pub viewer: ::core::option::Option<u32>,
+    /// Whether the episode is over, so that every decision is shown.
+    #[prost(bool, tag = "11")]
+    pub over: bool,
+    /// Every position, from the deal on: one after each decision, and one more for a forfeit.
+    #[prost(message, repeated, tag = "12")]
+    pub frames: ::prost::alloc::vec::Vec<Frame>,
+}
+/// A position as somebody saw it, and what led to it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Frame {
+    /// Its number among the frames of the match, from 1.
+    #[prost(uint64, tag = "1")]
+    pub sequence: u64,
+    /// The episode, counted from 0.
+    #[prost(uint32, tag = "2")]
+    pub episode: u32,
+    /// How many actions have been applied in it.
+    #[prost(uint32, tag = "3")]
+    pub ply: u32,
+    /// Since when it has stood so.
+    #[prost(message, optional, tag = "4")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// What the viewer may know of it, laid out as GameSpec.fields says.
+    #[prost(bytes = "bytes", tag = "5")]
+    pub view: ::prost::bytes::Bytes,
+    /// The seats that owe a decision, as a set of bits.
+    #[prost(uint32, tag = "6")]
+    pub pending: u32,
+    /// Whose decision led to it; absent where it was dealt or forfeited.
+    #[prost(uint32, optional, tag = "7")]
+    pub seat: ::core::option::Option<u32>,
+    /// That decision; absent where the viewer may not know it, or not yet.
+    #[prost(message, optional, tag = "8")]
+    pub played: ::core::option::Option<PlayedAction>,
+    /// What all decisions so far chain up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
+    /// with the episode's key, of what it was before (32 bytes), the seat (1 byte) and the action (1 byte). It tells nothing
+    /// of a hidden choice to whoever does not know the key.
+    #[prost(bytes = "bytes", tag = "9")]
+    pub head: ::prost::bytes::Bytes,
+    /// How the episode ended; absent unless it ends here.
+    #[prost(message, optional, tag = "10")]
+    pub outcome: ::core::option::Option<Outcome>,
+}
+/// An action as it was played.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PlayedAction {
+    /// Its index.
+    #[prost(uint32, tag = "1")]
+    pub action: u32,
+    /// How it came about.
+    #[prost(enumeration = "ActionCause", tag = "2")]
+    pub cause: i32,
+    /// The illegal action that the seat chose, where another was played for it.
+    #[prost(uint32, optional, tag = "3")]
+    pub given: ::core::option::Option<u32>,
+}
+/// How an action came to be played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum ActionCause {
+    /// Never sent.
+    Unspecified = 0,
+    /// The seat's agent chose it.
+    Agent = 1,
+    /// It was played for an illegal action of the seat's agent.
+    Substituted = 2,
+    /// The seat's bot chose it.
+    Bot = 3,
+    /// There was no other choice, and the match skips such decisions.
+    Forced = 4,
+}
+impl ActionCause {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "ACTION_CAUSE_UNSPECIFIED",
+            Self::Agent => "ACTION_CAUSE_AGENT",
+            Self::Substituted => "ACTION_CAUSE_SUBSTITUTED",
+            Self::Bot => "ACTION_CAUSE_BOT",
+            Self::Forced => "ACTION_CAUSE_FORCED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "ACTION_CAUSE_UNSPECIFIED" => Some(Self::Unspecified),
+            "ACTION_CAUSE_AGENT" => Some(Self::Agent),
+            "ACTION_CAUSE_SUBSTITUTED" => Some(Self::Substituted),
+            "ACTION_CAUSE_BOT" => Some(Self::Bot),
+            "ACTION_CAUSE_FORCED" => Some(Self::Forced),
             _ => None,
         }
     }
@@ -2727,6 +2866,23 @@ pub struct ResignResponse {
     /// What the seat sees; absent for the host.
     #[prost(message, optional, tag = "1")]
     pub observation: ::core::option::Option<Observation>,
+}
+/// Asks for an episode as it was played.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetReplayRequest {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The episode; when left out, the present one. The present one and the four before it are kept.
+    #[prost(uint32, optional, tag = "2")]
+    pub episode: ::core::option::Option<u32>,
+}
+/// An episode as it was played.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetReplayResponse {
+    /// The episode.
+    #[prost(message, optional, tag = "1")]
+    pub replay: ::core::option::Option<Replay>,
 }
 /// One request on a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3120,6 +3276,33 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Play"));
             self.inner.streaming(req, path, codec).await
         }
+        /// Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+        /// and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+        /// is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        pub async fn get_replay(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetReplayRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetReplayResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.MatchService/GetReplay",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.MatchService", "GetReplay"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
         pub async fn close_match(
             &mut self,
@@ -3231,6 +3414,16 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,
         ) -> std::result::Result<tonic::Response<Self::PlayStream>, tonic::Status>;
+        /// Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+        /// and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+        /// is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        async fn get_replay(
+            &self,
+            request: tonic::Request<super::GetReplayRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetReplayResponse>,
+            tonic::Status,
+        >;
         /// Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
         async fn close_match(
             &self,
@@ -3717,6 +3910,51 @@ pub mod match_service_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.MatchService/GetReplay" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetReplaySvc<T: MatchService>(pub Arc<T>);
+                    impl<
+                        T: MatchService,
+                    > tonic::server::UnaryService<super::GetReplayRequest>
+                    for GetReplaySvc<T> {
+                        type Response = super::GetReplayResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetReplayRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MatchService>::get_replay(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetReplaySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

@@ -792,6 +792,7 @@ package boardwire.v1;
 
 import "boardwire/v1/match.proto";
 import "boardwire/v1/observation.proto";
+import "boardwire/v1/replay.proto";
 import "google/rpc/status.proto";
 
 option csharp_namespace = "Boardwire.V1";
@@ -831,6 +832,10 @@ service MatchService {
   // The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
   // What waits holds up what follows: to resign while waiting for others takes a single call.
   rpc Play(stream PlayRequest) returns (stream PlayResponse);
+  // Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
+  // and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
+  // is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+  rpc GetReplay(GetReplayRequest) returns (GetReplayResponse);
   // Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
   rpc CloseMatch(CloseMatchRequest) returns (CloseMatchResponse);
 }
@@ -1007,6 +1012,20 @@ message ResignResponse {
   Observation observation = 1;
 }
 
+// Asks for an episode as it was played.
+message GetReplayRequest {
+  // The match's id.
+  string match_id = 1;
+  // The episode; when left out, the present one. The present one and the four before it are kept.
+  optional uint32 episode = 2;
+}
+
+// An episode as it was played.
+message GetReplayResponse {
+  // The episode.
+  Replay replay = 1;
+}
+
 // One request on a stream.
 message PlayRequest {
   // The client's own number for it, which the answer repeats.
@@ -1079,6 +1098,8 @@ message Extras {
   bool explanation = 2;
   // The legal actions with their labels.
   bool actions = 3;
+  // What all decisions of the episode so far chain up to, as Frame says: whoever writes it down can compare later.
+  bool head = 4;
 }
 
 // What one seat sees. The same in every answer.
@@ -1111,6 +1132,8 @@ message Observation {
   string text = 12;
   // The legal actions in the order of their indices, on request.
   repeated LegalAction actions = 13;
+  // What all decisions of the episode so far chain up to, 32 bytes, on request.
+  bytes head = 14;
 }
 
 // An action that the seat may choose now.
@@ -1160,6 +1183,104 @@ enum Forfeit {
   FORFEIT_RESIGNED = 3;
   // The host ended the episode against it.
   FORFEIT_HOST = 4;
+}
+"#),
+
+("boardwire/v1/replay.proto", r#"// An episode as it was played, to be looked at and to be checked.
+
+syntax = "proto3";
+
+package boardwire.v1;
+
+import "boardwire/v1/match.proto";
+import "boardwire/v1/observation.proto";
+import "google/protobuf/timestamp.proto";
+
+option csharp_namespace = "Boardwire.V1";
+option go_package = "boardwire/v1;boardwirev1";
+option java_multiple_files = true;
+option java_outer_classname = "ReplayProto";
+option java_package = "com.boardwire.v1";
+option objc_class_prefix = "BWR";
+option php_namespace = "Boardwire\\V1";
+option ruby_package = "Boardwire::V1";
+
+// An episode as somebody may see it. Its canonical JSON is what `boardwire verify` reads.
+message Replay {
+  // The match's id.
+  string match_id = 1;
+  // The game's id.
+  string game = 2;
+  // Who plays at each seat, in seat order.
+  repeated string players = 3;
+  // Every option with its value.
+  map<string, string> options = 4;
+  // The digest of the table's facts, as CatalogService gives it.
+  string spec_digest = 5;
+  // The episode, counted from 0.
+  uint32 episode = 6;
+  // The commitment to its key, as Match says.
+  bytes seed_commitment = 7;
+  // Where its seed comes from.
+  SeedSource seed_source = 8;
+  // What the commitment hides, once it may be known.
+  optional SeedOpening seed_opening = 9;
+  // The seat whose views these are; absent for the public's.
+  optional uint32 viewer = 10;
+  // Whether the episode is over, so that every decision is shown.
+  bool over = 11;
+  // Every position, from the deal on: one after each decision, and one more for a forfeit.
+  repeated Frame frames = 12;
+}
+
+// A position as somebody saw it, and what led to it.
+message Frame {
+  // Its number among the frames of the match, from 1.
+  uint64 sequence = 1;
+  // The episode, counted from 0.
+  uint32 episode = 2;
+  // How many actions have been applied in it.
+  uint32 ply = 3;
+  // Since when it has stood so.
+  google.protobuf.Timestamp time = 4;
+  // What the viewer may know of it, laid out as GameSpec.fields says.
+  bytes view = 5;
+  // The seats that owe a decision, as a set of bits.
+  uint32 pending = 6;
+  // Whose decision led to it; absent where it was dealt or forfeited.
+  optional uint32 seat = 7;
+  // That decision; absent where the viewer may not know it, or not yet.
+  optional PlayedAction played = 8;
+  // What all decisions so far chain up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
+  // with the episode's key, of what it was before (32 bytes), the seat (1 byte) and the action (1 byte). It tells nothing
+  // of a hidden choice to whoever does not know the key.
+  bytes head = 9;
+  // How the episode ended; absent unless it ends here.
+  Outcome outcome = 10;
+}
+
+// An action as it was played.
+message PlayedAction {
+  // Its index.
+  uint32 action = 1;
+  // How it came about.
+  ActionCause cause = 2;
+  // The illegal action that the seat chose, where another was played for it.
+  optional uint32 given = 3;
+}
+
+// How an action came to be played.
+enum ActionCause {
+  // Never sent.
+  ACTION_CAUSE_UNSPECIFIED = 0;
+  // The seat's agent chose it.
+  ACTION_CAUSE_AGENT = 1;
+  // It was played for an illegal action of the seat's agent.
+  ACTION_CAUSE_SUBSTITUTED = 2;
+  // The seat's bot chose it.
+  ACTION_CAUSE_BOT = 3;
+  // There was no other choice, and the match skips such decisions.
+  ACTION_CAUSE_FORCED = 4;
 }
 "#),
 

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use boardwire_api::v1::match_service_server::{MatchService, MatchServiceServer};
 use boardwire_api::v1::{
     ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
-    GetMatchRequest, GetMatchResponse, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
-    ListMatchesResponse, Observation, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
-    ResetRequest, ResetResponse, ResignRequest, ResignResponse, play_request, play_response,
+    GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, JoinMatchRequest,
+    JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, Observation, ObserveRequest, ObserveResponse,
+    PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, play_request,
+    play_response,
 };
 use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 use boardwire_server::run::runtime;
@@ -137,6 +138,10 @@ impl MatchService for Echo {
         let tape = Arc::clone(&self.0);
         let answers = request.into_inner().map(move |asked| Ok(tape.answer(&asked?)));
         Ok(Response::new(Box::pin(answers)))
+    }
+
+    async fn get_replay(&self, _: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
+        unserved()
     }
 
     async fn get_match(&self, _: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {

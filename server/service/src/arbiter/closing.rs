@@ -47,6 +47,12 @@ impl Arbiter {
         self.changed.notify_waiters();
     }
 
+    /// Whether the match has ended for good.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.lock().standing.closed.is_some()
+    }
+
     pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
         if inner.standing.closed.is_none() {
             self.happen(inner, What::Closed(reason)).expect("any open match can be closed");

@@ -43,16 +43,16 @@ impl Standing {
         if place.last == Some(given) {
             return Ok(None);
         }
-        if (given.episode, given.number) != (self.episode, place.decision) {
+        if (given.episode, given.number) != (self.present.episode, place.decision) {
             return Err(ServiceError::StaleDecision {
-                expected_episode: self.episode,
+                expected_episode: self.present.episode,
                 expected_decision: place.decision,
                 episode: given.episode,
                 decision: given.number,
             });
         }
         if self.is_over() {
-            return Err(ServiceError::EpisodeOver { episode: self.episode });
+            return Err(ServiceError::EpisodeOver { episode: self.present.episode });
         }
         self.treat(table, settings, seat, given.action).map(Some)
     }
@@ -82,7 +82,7 @@ impl Standing {
         let Some(action) = action else {
             let label = u8::try_from(given).ok().and_then(|index| table.rules.info().actions.label(index));
             let label = label.unwrap_or_default();
-            return Err(ServiceError::rejected(rejection, self.episode, self.pending(), label));
+            return Err(ServiceError::rejected(rejection, self.present.episode, self.pending(), label));
         };
         Ok(What::Played { seat, action, cause: Cause::Substituted { given, words: rng.words() } })
     }
@@ -90,10 +90,12 @@ impl Standing {
     /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
     pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<What>, ServiceError> {
         self.not_to_come(episode)?;
-        if episode == self.episode && self.forfeited.is_some_and(|known| known.seat == forfeited.seat) {
+        if episode == self.present.episode
+            && self.present.forfeited.is_some_and(|known| known.seat == forfeited.seat)
+        {
             return Ok(None);
         }
-        if episode < self.episode || self.is_over() {
+        if episode < self.present.episode || self.is_over() {
             return Err(ServiceError::EpisodeOver { episode });
         }
         Ok(Some(What::Forfeited { forfeited, given: None }))
@@ -101,10 +103,10 @@ impl Standing {
 
     /// Refuses an episode that has not come yet.
     pub(super) fn not_to_come(&self, episode: u32) -> Result<(), ServiceError> {
-        if episode <= self.episode {
+        if episode <= self.present.episode {
             return Ok(());
         }
-        let (expected, value) = (format!("{} or less", self.episode), episode.to_string());
+        let (expected, value) = (format!("{} or less", self.present.episode), episode.to_string());
         Err(ServiceError::BadField { field: "episode", value, expected })
     }
 
@@ -127,7 +129,7 @@ impl Standing {
             return Ok(self.play.insight(seat));
         }
         Err(if self.is_over() {
-            ServiceError::EpisodeOver { episode: self.episode }
+            ServiceError::EpisodeOver { episode: self.present.episode }
         } else {
             ServiceError::NotYourTurn { seat, pending }
         })

@@ -86,7 +86,7 @@ impl What {
 /// How an action came to be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Cause {
+pub enum Cause {
     /// The seat's agent chose it.
     Agent,
     /// It was played for an illegal action.

@@ -161,7 +161,7 @@ impl Arbiter {
             labels: settings.labels.clone(),
             host: self.name.host.digest,
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
-            opened: standing.opened,
+            opened: standing.present.opened,
             seeds: standing.seeds.clone(),
         }
     }
@@ -183,7 +183,7 @@ impl Arbiter {
         let created: Created = serde_json::from_str(created).map_err(|error| format!("line 0: {error}"))?;
         let (table, settings) = created.set_up(tables)?;
         let Created { at, host, invitations, opened, seeds, .. } = created;
-        let mut standing = Standing::new(&table, &settings, opened, seeds, at);
+        let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, at);
         for (line, number) in lines {
             standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use super::Settings;
 use super::event::Forfeited;
 use super::standing::Standing;
+use crate::play::Play;
 use crate::reward::{RewardKind, forfeit_ranks};
 use crate::tables::Table;
 
@@ -18,6 +19,8 @@ pub struct Extras {
     pub explanation: bool,
     /// The legal actions as a set.
     pub actions: bool,
+    /// What all decisions of the episode chain up to.
+    pub head: bool,
 }
 
 /// What one seat sees.
@@ -49,6 +52,8 @@ pub struct Observation {
     pub text: Option<String>,
     /// Its legal actions, as a set.
     pub actions: Option<ActionSet>,
+    /// What all decisions of the episode chain up to.
+    pub head: Option<[u8; 32]>,
 }
 
 /// How an episode ended.
@@ -77,17 +82,17 @@ impl Standing {
         let mut view = vec![0; info.layout.bytes()];
         self.play.view(seat.into(), &mut view);
         let mut mask = vec![0; info.actions.mask_bytes()];
-        let legal = if self.forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
+        let legal = if self.present.forfeited.is_some() { ActionSet::EMPTY } else { self.play.legal(seat) };
         legal.write_bits(&mut mask);
-        let ending = self.ending(info.seats, extras);
+        let ending = Ending::of(&*self.play, self.present.forfeited, info.seats, extras);
         let reward = match &ending {
             Some(ending) => reward(ending, settings.reward, seat, info),
             None => 0.0,
         };
-        let truncated = self.forfeited.is_none() && self.play.is_truncated();
+        let truncated = self.present.forfeited.is_none() && self.play.is_truncated();
         let place = &self.places[seat.index()];
         Observation {
-            episode: self.episode,
+            episode: self.present.episode,
             ply: self.play.ply(),
             decision: place.decision,
             view: view.into(),
@@ -100,22 +105,30 @@ impl Standing {
             ending,
             text: extras.text.then(|| self.play.text(seat.into())),
             actions: extras.actions.then_some(legal),
+            head: extras.head.then(|| self.present.head()),
         }
     }
+}
 
-    /// How the episode ended, if it has.
-    fn ending(&self, seats: u8, extras: Extras) -> Option<Ending> {
-        let nothing = Ending { scores: vec![], ranks: vec![], forfeited: None, explanations: vec![] };
-        if let Some(forfeited) = self.forfeited {
+impl Ending {
+    /// How an episode ended, if it has.
+    pub(super) fn of(
+        play: &dyn Play,
+        forfeited: Option<Forfeited>,
+        seats: u8,
+        extras: Extras,
+    ) -> Option<Self> {
+        let nothing = Self { scores: vec![], ranks: vec![], forfeited: None, explanations: vec![] };
+        if let Some(forfeited) = forfeited {
             let ranks = forfeit_ranks(forfeited.seat, seats)[..usize::from(seats)].to_vec();
-            return Some(Ending { ranks, forfeited: Some(forfeited), ..nothing });
+            return Some(Self { ranks, forfeited: Some(forfeited), ..nothing });
         }
-        if self.play.is_truncated() {
+        if play.is_truncated() {
             return Some(nothing);
         }
-        let outcome = self.play.outcome()?;
-        let explain = || Seat::all(seats).map(|seat| self.play.explain(seat)).collect();
-        Some(Ending {
+        let outcome = play.outcome()?;
+        let explain = || Seat::all(seats).map(|seat| play.explain(seat)).collect();
+        Some(Self {
             scores: outcome.scores().to_vec(),
             ranks: outcome.ranks().to_vec(),
             forfeited: None,

@@ -1,27 +1,30 @@
 //! How a match stands: what follows from its events.
 
+use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
 
-use super::event::{Cause, Event, Forfeited, What};
+use super::event::{Cause, Event, What};
+use super::record::{KEPT, Move, Record};
 use super::{CloseReason, Decision, Ended, Opened, Series, Settings};
 use crate::play::Play;
-use crate::secret::{SeedSource, Seeds};
+use crate::secret::Seeds;
 use crate::tables::Table;
 
 /// How a match stands.
 pub(super) struct Standing {
-    /// The present episode.
+    /// The match's id.
+    pub(super) id: Box<str>,
+    /// The present episode as it stands.
     pub(super) play: Box<dyn Play>,
-    /// The same by its number.
-    pub(super) episode: u32,
+    /// How it came to that.
+    pub(super) present: Record,
+    /// Some episodes before it, the oldest first.
+    pub(super) past: VecDeque<Record>,
     /// What each seat has done in it.
     pub(super) places: Vec<Place>,
-    pub(super) forfeited: Option<Forfeited>,
-    /// What it follows from: for the arbiter, never for a seat.
-    pub(super) opened: Opened,
     /// What the next one follows from.
     pub(super) seeds: Seeds,
     /// Who has taken each seat.
@@ -30,8 +33,6 @@ pub(super) struct Standing {
     pub(super) votes: SeatSet,
     /// Why the match has ended for good, if it has.
     pub(super) closed: Option<CloseReason>,
-    /// When the last action was applied, or the episode dealt.
-    pub(super) acted: SystemTime,
 }
 
 /// What a seat has done in the present episode.
@@ -66,21 +67,21 @@ impl Standing {
     pub(super) fn new(
         table: &Table,
         settings: &Settings,
+        id: &str,
         opened: Opened,
         seeds: Seeds,
         at: SystemTime,
     ) -> Self {
         Self {
+            id: id.into(),
             play: table.rules.clone().deal(opened.key),
-            episode: 0,
+            present: Record::new((id, &table.digest), 0, 1, opened, at),
+            past: VecDeque::new(),
             places: vec![Place::default(); settings.players.len()],
-            forfeited: None,
-            opened,
             seeds,
             holders: vec![None; settings.players.len()],
             votes: SeatSet::EMPTY,
             closed: None,
-            acted: at,
         }
     }
 
@@ -100,23 +101,28 @@ impl Standing {
             }
             What::Dealt { opened, seeds } => {
                 self.play = table.rules.clone().deal(opened.key);
-                self.episode += 1;
+                let (episode, first) = (self.present.episode + 1, self.present.end());
+                let dealt = Record::new((&self.id, &table.digest), episode, first, *opened, event.at);
+                let left = std::mem::replace(&mut self.present, dealt);
+                if self.past.len() == KEPT {
+                    self.past.pop_front();
+                }
+                self.past.push_back(left);
                 self.places.fill(Place::default());
-                self.forfeited = None;
-                (self.opened, self.seeds) = (*opened, seeds.clone());
+                self.seeds = seeds.clone();
                 self.votes = SeatSet::EMPTY;
-                self.acted = event.at;
             }
             &What::Played { seat, action, cause } => {
                 let refused = |error| Impossible(format!("action {action}: {error}"));
                 self.play.apply(seat, action.into()).map_err(refused)?;
-                self.acted = event.at;
+                self.present.acted = event.at;
+                self.present.moves.push(Move { seat, action, cause, at: event.at });
                 let place = &mut self.places[seat.index()];
                 match cause {
-                    Cause::Agent => place.decide(self.episode, action.into(), false),
+                    Cause::Agent => place.decide(self.present.episode, action.into(), false),
                     Cause::Substituted { given, words } => {
                         place.substitutes = words;
-                        place.decide(self.episode, given, true);
+                        place.decide(self.present.episode, given, true);
                     }
                     Cause::Bot { words } => place.bot = words,
                     Cause::Forced => {}
@@ -124,10 +130,10 @@ impl Standing {
             }
             What::Forfeited { forfeited, given } => {
                 if let Some(given) = given {
-                    self.places[forfeited.seat.index()].decide(self.episode, *given, false);
+                    self.places[forfeited.seat.index()].decide(self.present.episode, *given, false);
                 }
-                self.forfeited = Some(*forfeited);
-                self.acted = event.at;
+                self.present.forfeited = Some(*forfeited);
+                self.present.acted = event.at;
             }
             What::Voted { seat } => self.votes.insert(*seat),
             What::Closed(reason) => self.closed = Some(reason.clone()),
@@ -136,7 +142,7 @@ impl Standing {
     }
 
     pub(super) fn pending(&self) -> SeatSet {
-        if self.forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() }
+        if self.present.forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -146,31 +152,25 @@ impl Standing {
     /// What the bot of a seat draws from.
     pub(super) fn bot_rng(&self, seat: Seat) -> RngStream {
         let words = self.places[seat.index()].bot;
-        RngStream::resume(self.opened.key, BOT_STREAM + u64::from(seat.number()), words)
+        RngStream::resume(self.present.opened.key, BOT_STREAM + u64::from(seat.number()), words)
     }
 
     /// What is drawn from for the illegal actions of a seat: a stream for every seat, so that what one does never
     /// shifts what is played for another.
     pub(super) fn substitute_rng(&self, seat: Seat) -> RngStream {
         let words = self.places[seat.index()].substitutes;
-        RngStream::resume(self.opened.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
+        RngStream::resume(self.present.opened.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
     }
 
     /// What whoever counts the series is told, if the episode is over.
     pub(super) fn ended(&self, series: &Series) -> Option<Ended> {
         self.is_over().then(|| Ended {
             series: series.number,
-            episode: series.skip + self.episode,
+            episode: series.skip + self.present.episode,
             plies: self.play.ply(),
             outcome: self.play.outcome(),
-            forfeited: self.forfeited,
+            forfeited: self.present.forfeited,
         })
-    }
-
-    /// What the episode follows from, when nothing hidden or to come follows from it any more.
-    pub(super) fn revealed(&self) -> Option<Opened> {
-        let shown = self.closed.is_some() || (self.is_over() && self.opened.source == SeedSource::Drawn);
-        shown.then_some(self.opened)
     }
 
     /// The same with all that `seat` cannot know drawn anew.
@@ -178,16 +178,16 @@ impl Standing {
     pub(super) fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Self {
         Self {
             play: self.play.determinized(seat, rng),
-            episode: self.episode,
+            // What hides the key must show the same for another; so it is no part of what is drawn anew. Nor is what
+            // was played: another hidden choice chains up to something else, which nobody can tell from the first.
+            id: self.id.clone(),
+            present: self.present.clone(),
+            past: self.past.clone(),
             places: self.places.clone(),
-            forfeited: self.forfeited,
-            // What hides the key must show the same for another; so it is no part of what is drawn anew.
-            opened: self.opened,
             seeds: self.seeds.clone(),
             holders: self.holders.clone(),
             votes: self.votes,
             closed: self.closed.clone(),
-            acted: self.acted,
         }
     }
 }

@@ -64,7 +64,11 @@ impl Arbiter {
     #[must_use]
     pub fn position(&self) -> Position {
         let Inner { standing, .. } = &*self.lock();
-        Position { episode: standing.episode, ply: standing.play.ply(), digest: standing.play.digest() }
+        Position {
+            episode: standing.present.episode,
+            ply: standing.play.ply(),
+            digest: standing.play.digest(),
+        }
     }
 
     /// What may be known of the match.
@@ -73,7 +77,6 @@ impl Arbiter {
         let inner = self.lock();
         let phase = inner.phase();
         let standing = &inner.standing;
-        let (opened, episode) = (standing.opened, standing.episode);
         let bots = self.settings.seats().filter(|seat| !self.settings.remote().contains(*seat));
         let agents = self.settings.seats().filter(|seat| standing.holders[seat.index()].is_some());
         Summary {
@@ -85,13 +88,13 @@ impl Arbiter {
                 }
                 Phase::Closed(_) => SeatSet::EMPTY,
             },
-            episode,
+            episode: standing.present.episode,
             ply: standing.play.ply(),
             created: self.name.created,
-            last_action: standing.acted,
-            commitment: opened.commitment(&self.name.id, episode, &self.table.digest),
-            source: opened.source,
-            revealed: standing.revealed(),
+            last_action: standing.present.acted,
+            commitment: standing.present.commitment,
+            source: standing.present.opened.source,
+            revealed: standing.revealed(&standing.present),
             phase,
         }
     }

@@ -1,6 +1,7 @@
 mod bots;
 mod events;
 mod kept;
+mod replay;
 mod resigning;
 mod secrecy;
 
@@ -367,7 +368,7 @@ async fn bots_play_a_match_without_agents_to_its_end() {
         let over = arbiter.until(Role::Host, |inner| Ok(inner.standing.is_over().then_some(()))).await;
         assert_eq!(over, Ok(()));
         let end = arbiter
-            .observe(Seat::new(0), true, Extras { text: true, explanation: true, actions: false })
+            .observe(Seat::new(0), true, Extras { text: true, explanation: true, ..Extras::default() })
             .await;
         let end = end.expect("the match is open");
         assert!(end.terminated, "{game}");

@@ -37,15 +37,18 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         create_time: Some(summary.created.into()),
         last_action_time: Some(summary.last_action.into()),
         seed_commitment: summary.commitment.to_vec().into(),
-        seed_source: match summary.source {
-            SeedSource::Drawn => v1::SeedSource::Drawn,
-            SeedSource::Given(_) => v1::SeedSource::Given,
-        }
-        .into(),
+        seed_source: seed_source(summary.source).into(),
         seed_opening: summary
             .revealed
             .filter(|_| belongs || matches!(summary.phase, Phase::Closed(_)))
             .map(seed_opening),
+    }
+}
+
+pub(super) fn seed_source(source: SeedSource) -> v1::SeedSource {
+    match source {
+        SeedSource::Drawn => v1::SeedSource::Drawn,
+        SeedSource::Given(_) => v1::SeedSource::Given,
     }
 }
 
@@ -66,7 +69,7 @@ fn close_reason(reason: &CloseReason) -> v1::CloseReason {
     }
 }
 
-fn seed_opening(opened: Opened) -> v1::SeedOpening {
+pub(super) fn seed_opening(opened: Opened) -> v1::SeedOpening {
     v1::SeedOpening {
         seed: match opened.source {
             SeedSource::Given(seed) => Some(seed),
@@ -97,10 +100,11 @@ pub(crate) fn observation(seen: Observation, table: &Table) -> v1::Observation {
         outcome: seen.ending.map(|ending| outcome(ending, info.seats)),
         text: seen.text.unwrap_or_default(),
         actions: seen.actions.iter().flat_map(ActionSet::iter).map(legal_action).collect(),
+        head: seen.head.map(|head| head.to_vec().into()).unwrap_or_default(),
     }
 }
 
-fn outcome(ending: Ending, seats: u8) -> v1::Outcome {
+pub(super) fn outcome(ending: Ending, seats: u8) -> v1::Outcome {
     let line = |line: ScoreLine| v1::ScoreLine { source: line.source, points: line.points };
     let explanation =
         |lines: Vec<ScoreLine>| v1::Explanation { lines: lines.into_iter().map(line).collect() };
@@ -129,5 +133,6 @@ pub(crate) fn extras(given: Option<v1::Extras>) -> Extras {
         text: given.text,
         explanation: given.explanation,
         actions: given.actions,
+        head: given.head,
     })
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use boardwire_api::v1::{
     self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
-    CreateMatchResponse, GetMatchRequest, GetMatchResponse, Invitation, JoinMatchRequest, JoinMatchResponse,
-    ListMatchesRequest, ListMatchesResponse, ObserveRequest, ObserveResponse, PlayRequest, PlayResponse,
-    ResetRequest, ResetResponse, ResignRequest, ResignResponse, match_service_server::MatchService,
-    play_request, play_response,
+    CreateMatchResponse, GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, Invitation,
+    JoinMatchRequest, JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, ObserveRequest,
+    ObserveResponse, PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse,
+    match_service_server::MatchService, play_request, play_response,
 };
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Seat, Viewer};
 use futures_util::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
@@ -134,12 +134,34 @@ impl MatchService for MatchPlane {
         Ok(Response::new(Box::pin(answers)))
     }
 
+    async fn get_replay(&self, request: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
+        let (caller, asked) = (caller(&request), request.get_ref());
+        let arbiter = self.0.find(&asked.match_id)?;
+        let (viewer, belongs) = viewer(&arbiter, token(&request))?;
+        let room = room(caller.as_ref(), arbiter.replay_bytes()).await?;
+        let replay = arbiter.replay(viewer, asked.episode)?;
+        arbiter.kept().await?;
+        let replay = Some(convert::replay(&arbiter, replay, belongs));
+        Ok(holding(GetReplayResponse { replay }, room))
+    }
+
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
         let arbiter = self.0.close(&request.get_ref().match_id, token(&request))?;
         arbiter.kept().await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
         Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter, true)) }))
     }
+}
+
+/// As whom a caller looks at a match, and whether it is its host or a seat of it.
+fn viewer(arbiter: &Arbiter, token: Option<&str>) -> Result<(Viewer, bool), ServiceError> {
+    if token.is_none() && !arbiter.settings().private {
+        return Ok((Viewer::Public, false));
+    }
+    Ok(match arbiter.role(token)? {
+        Role::Seat(seat) => (seat.into(), true),
+        Role::Host => (Viewer::Public, true),
+    })
 }
 
 /// Whether a match passes the filters of a request.

@@ -35,7 +35,7 @@ async fn one_decision(arbiter: &Arc<Arbiter>) -> bool {
 
 async fn rest(arbiter: &Arc<Arbiter>) -> String {
     while one_decision(arbiter).await {}
-    let extras = Extras { text: true, explanation: true, actions: true };
+    let extras = Extras { text: true, explanation: true, actions: true, head: false };
     let seats = arbiter.settings.seats();
     let ends =
         seats.map(|seat| async move { arbiter.observe(seat, true, extras).await.expect("it is over") });
@@ -72,9 +72,9 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
                 Arbiter::restored(kept, &tables(), pool().owner(), 3, Some(&next)).expect("it goes on");
             let same = {
                 let (before, after) = (arbiter.lock(), again.lock());
-                all_of(&arbiter, &before.standing) == all_of(&again, &after.standing)
+                (all_of(&arbiter, &before.standing), all_of(&again, &after.standing))
             };
-            assert!(same, "{game}");
+            assert_eq!(same.0, same.1, "{game}");
             assert_eq!(again.id(), arbiter.id());
             assert_eq!(again.role(Some(&token)), Ok(Role::Seat(Seat::new(2))));
             assert_eq!(again.role(Some(&host)), Ok(Role::Host));

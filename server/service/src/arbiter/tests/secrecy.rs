@@ -25,7 +25,7 @@ pub(crate) struct Truth(Standing);
 /// Every answer the wire could give `seat` in this position, as bytes.
 fn every_answer(standing: &Standing, table: &Table, settings: &Settings, seat: Seat) -> Vec<Vec<u8>> {
     use prost::Message as _;
-    let extras = Extras { text: true, explanation: true, actions: true };
+    let extras = Extras { text: true, explanation: true, actions: true, head: true };
     let seen = standing.observe(table, settings, seat, extras);
     let legal = legal(&seen);
     let actions = u32::try_from(table.rules.info().actions.count()).expect("few");
@@ -53,7 +53,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
             let settings = settings(&vec![REMOTE; seats as usize]);
             let (opened, seeds) = decide::first(&settings);
             let at = SystemTime::UNIX_EPOCH;
-            let mut truth = Standing::new(&table, &settings, opened, seeds, at);
+            let mut truth = Standing::new(&table, &settings, "match", opened, seeds, at);
             let mut rng = RngStream::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
                 for seat in settings.seats() {

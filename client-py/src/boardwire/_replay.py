@@ -1,0 +1,164 @@
+"""Episodes as they were played."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal, cast
+
+import numpy as np
+from google.protobuf import json_format
+from numpy.typing import NDArray
+
+from . import _convert
+from ._channel import Connection
+from ._info import SeedOpening
+from ._types import Outcome
+from .v1 import match_pb2, replay_pb2
+from .v1 import match_service_pb2 as pb
+
+#: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, or there was
+#: no other choice and the match skips such decisions.
+ActionCause = Literal["agent", "substituted", "bot", "forced"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedAction:
+    """An action as it was played.
+
+    Attributes:
+        action: Its index.
+        cause: How it came about.
+        given: The illegal action that the seat chose, where another was played for it.
+    """
+
+    action: int
+    cause: ActionCause
+    given: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A position as somebody saw it, and what led to it.
+
+    Attributes:
+        sequence: Its number among the frames of the match, from 1.
+        episode: The episode, counted from 0.
+        ply: How many actions have been applied in it.
+        time: Since when it has stood so.
+        view: What the viewer may know: `uint8[bytes]`, laid out as `GameSpec.fields` says, or `public_fields`.
+        pending: The seats that owe a decision, in order.
+        seat: Whose decision led to it; none where it was dealt or forfeited.
+        played: That decision; none where the viewer may not know it, or not yet.
+        head: What all decisions so far chain up to, 32 bytes.
+        outcome: How the episode ended, if it ends here.
+    """
+
+    sequence: int
+    episode: int
+    ply: int
+    time: datetime
+    view: NDArray[np.uint8]
+    pending: tuple[int, ...]
+    seat: int | None
+    played: PlayedAction | None
+    head: bytes
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """An episode as somebody may see it: a seat, or the public.
+
+    Attributes:
+        match_id: The match's id.
+        game: The game's id.
+        players: Who plays at each seat.
+        options: Every option with its value.
+        spec_digest: The digest of the table's description.
+        episode: The episode, counted from 0.
+        seed_commitment: What commits to its key, 32 bytes.
+        seed_source: Where its seed comes from.
+        seed_opening: What the commitment hides, once it may be known.
+        viewer: The seat whose views these are; none for the public's.
+        over: Whether the episode is over, so that every decision is shown.
+        frames: Every position, from the deal on.
+    """
+
+    match_id: str
+    game: str
+    players: tuple[str, ...]
+    options: dict[str, str]
+    spec_digest: str
+    episode: int
+    seed_commitment: bytes
+    seed_source: Literal["drawn", "given"]
+    seed_opening: SeedOpening | None
+    viewer: int | None
+    over: bool
+    frames: tuple[Frame, ...]
+    _message: replay_pb2.Replay = field(repr=False)
+
+    def to_json(self) -> str:
+        """The replay as text, which `boardwire verify` reads: the canonical JSON of `boardwire.v1.Replay`."""
+        return json_format.MessageToJson(self._message)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes that text to a file."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+
+async def fetch_replay(
+    connection: Connection, match_id: str, episode: int | None, *, token: str, timeout: float, advice: str
+) -> Replay:
+    """An episode as the holder of a token may see it, or anybody."""
+    request = pb.GetReplayRequest(match_id=match_id, episode=episode)
+    answer = await connection.call(
+        lambda on: on.match.GetReplay, request, timeout=timeout, token=token, advice=advice
+    )
+    return _replay(answer.replay)
+
+
+def _replay(message: replay_pb2.Replay) -> Replay:
+    opening = message.seed_opening if message.HasField("seed_opening") else None
+    return Replay(
+        match_id=message.match_id,
+        game=message.game,
+        players=tuple(message.players),
+        options=dict(message.options),
+        spec_digest=message.spec_digest,
+        episode=message.episode,
+        seed_commitment=message.seed_commitment,
+        seed_source=cast(Literal["drawn", "given"], _convert.word(match_pb2.SeedSource, message.seed_source)),
+        seed_opening=None if opening is None else _convert.seed_opening(opening),
+        viewer=message.viewer if message.HasField("viewer") else None,
+        over=message.over,
+        frames=tuple(frame(shown) for shown in message.frames),
+        _message=message,
+    )
+
+
+def frame(message: replay_pb2.Frame) -> Frame:
+    """A position, in arrays of its own."""
+    return Frame(
+        sequence=message.sequence,
+        episode=message.episode,
+        ply=message.ply,
+        time=message.time.ToDatetime(timezone.utc),
+        view=np.frombuffer(message.view, dtype=np.uint8).copy(),
+        pending=_convert.bits(message.pending),
+        seat=message.seat if message.HasField("seat") else None,
+        played=_played(message.played) if message.HasField("played") else None,
+        head=message.head,
+        outcome=_convert.outcome(message.outcome) if message.HasField("outcome") else None,
+    )
+
+
+def _played(message: replay_pb2.PlayedAction) -> PlayedAction:
+    return PlayedAction(
+        action=message.action,
+        cause=cast(ActionCause, _convert.word(replay_pb2.ActionCause, message.cause)),
+        given=message.given if message.HasField("given") else None,
+    )

@@ -1,0 +1,275 @@
+//! An episode as it was played, and as whoever looks at it afterwards may see it.
+
+use std::time::SystemTime;
+
+use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
+use bytes::Bytes;
+
+use super::event::{Cause, Forfeited};
+use super::observation::{Ending, Extras};
+use super::standing::{Impossible, Standing};
+use super::{Arbiter, Opened, SeedSource};
+use crate::error::ServiceError;
+use crate::play::Play;
+use crate::tables::Table;
+
+/// How many episodes before the present one can still be looked at.
+pub(super) const KEPT: usize = 4;
+
+/// An episode as it was played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Which it is.
+    pub(super) episode: u32,
+    /// The number of its first frame among those of the match.
+    pub(super) first: u64,
+    /// What it follows from: for the arbiter, never for a seat.
+    pub(super) opened: Opened,
+    /// What commits to that.
+    pub(super) commitment: [u8; 32],
+    /// When it was dealt.
+    pub(super) dealt: SystemTime,
+    /// All that was played, in the order in which it came.
+    pub(super) moves: Vec<Move>,
+    /// Who has lost it without playing it to its end, and why.
+    pub(super) forfeited: Option<Forfeited>,
+    /// When the last action was applied, or when it was dealt.
+    pub(super) acted: SystemTime,
+}
+
+/// An action as it was played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// Whose.
+    pub seat: Seat,
+    /// Its index.
+    pub action: u8,
+    /// How it came about.
+    pub cause: Cause,
+    /// When.
+    pub at: SystemTime,
+}
+
+/// A position as somebody saw it, and what led to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Its number among those of the match, from 1.
+    pub sequence: u64,
+    /// The episode.
+    pub episode: u32,
+    /// How many actions have been applied in it.
+    pub ply: u32,
+    /// Since when it stands so.
+    pub at: SystemTime,
+    /// What the viewer may know of it.
+    pub view: Bytes,
+    /// The seats that owe a decision.
+    pub pending: SeatSet,
+    /// Whose decision led to it; nobody's where it was dealt, or forfeited.
+    pub seat: Option<Seat>,
+    /// The decision, where the viewer may know it.
+    pub played: Option<Move>,
+    /// What all decisions so far are chained up to.
+    pub head: [u8; 32],
+    /// How the episode ended, if this is its last frame.
+    pub ending: Option<Ending>,
+}
+
+/// An episode as a viewer may see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    /// Who sees it so.
+    pub viewer: Viewer,
+    /// Which it is.
+    pub episode: u32,
+    /// The commitment to its key.
+    pub commitment: [u8; 32],
+    /// Where its seed comes from.
+    pub source: SeedSource,
+    /// What the commitment hides, once it may be known.
+    pub revealed: Option<Opened>,
+    /// Whether it is over, so that every decision is shown.
+    pub over: bool,
+    /// All positions, from the deal on.
+    pub frames: Vec<Frame>,
+}
+
+/// What decisions chain up to with one more: BLAKE3, keyed with the episode's key, of what those before it chain up to,
+/// the seat and the action. Before the first it is the commitment. Nobody can guess a hidden choice from it who does not
+/// know the key.
+#[must_use]
+pub fn chained(key: &[u8; 32], head: &[u8; 32], seat: Seat, action: u8) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(head).update(&[seat.number(), action]);
+    *hasher.finalize().as_bytes()
+}
+
+impl Record {
+    /// An episode of a match, by its id and the digest of its table, that has just been dealt.
+    pub(super) fn new(
+        (id, spec): (&str, &Digest),
+        episode: u32,
+        first: u64,
+        opened: Opened,
+        at: SystemTime,
+    ) -> Self {
+        let commitment = opened.commitment(id, episode, spec);
+        let (moves, forfeited) = (Vec::new(), None);
+        Self { episode, first, opened, commitment, dealt: at, moves, forfeited, acted: at }
+    }
+
+    /// How many frames there are: the deal, every decision, and a forfeit.
+    pub(super) fn frames(&self) -> u64 {
+        1 + self.moves.len() as u64 + u64::from(self.forfeited.is_some())
+    }
+
+    /// The number of the first frame after it.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.frames()
+    }
+
+    /// What all decisions chain up to.
+    pub(super) fn head(&self) -> [u8; 32] {
+        let key = self.opened.key.as_bytes();
+        self.moves
+            .iter()
+            .fold(self.commitment, |head, Move { seat, action, .. }| chained(key, &head, *seat, *action))
+    }
+}
+
+/// An episode that is played once more, frame by frame.
+pub(super) struct Retrace {
+    play: Box<dyn Play>,
+    key: [u8; 32],
+    head: [u8; 32],
+    /// The number of the next frame among those of the episode.
+    next: usize,
+}
+
+impl Retrace {
+    /// Before the first frame.
+    pub(super) fn new(table: &Table, record: &Record) -> Self {
+        let key = record.opened.key;
+        let play = table.rules.clone().deal(key);
+        Self { play, key: *key.as_bytes(), head: record.commitment, next: 0 }
+    }
+
+    /// The next frame as `viewer` may see it, if there is one.
+    ///
+    /// # Errors
+    /// An action that cannot have been played.
+    pub(super) fn advance(
+        &mut self,
+        table: &Table,
+        record: &Record,
+        viewer: Viewer,
+        shown: Shown,
+    ) -> Result<Option<Frame>, Impossible> {
+        let index = self.next;
+        let played = index.checked_sub(1).and_then(|at| record.moves.get(at));
+        let forfeited = record.forfeited.filter(|_| index == record.moves.len() + 1);
+        if index > 0 && played.is_none() && forfeited.is_none() {
+            return Ok(None);
+        }
+        if let Some(Move { seat, action, .. }) = played {
+            let refused = |error| Impossible(format!("ply {index}: {error}"));
+            self.play.apply(*seat, u32::from(*action)).map_err(refused)?;
+            self.head = chained(&self.key, &self.head, *seat, *action);
+        }
+        self.next += 1;
+        let info = table.rules.info();
+        let mut view = vec![0; info.layout_for(viewer).bytes()];
+        self.play.view(viewer, &mut view);
+        let own = |seat: Seat| viewer == Viewer::from(seat);
+        let told = played.filter(|played| shown == Shown::All || own(played.seat));
+        Ok(Some(Frame {
+            sequence: record.first + index as u64,
+            episode: record.episode,
+            ply: self.play.ply(),
+            at: played.map_or(if index == 0 { record.dealt } else { record.acted }, |played| played.at),
+            view: view.into(),
+            pending: if forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() },
+            seat: played.map(|played| played.seat),
+            played: told.copied(),
+            head: self.head,
+            ending: Ending::of(&*self.play, forfeited, info.seats, Extras::default()),
+        }))
+    }
+}
+
+/// Which decisions a viewer is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Its own.
+    Own,
+    /// Everybody's.
+    All,
+}
+
+impl Standing {
+    /// The record of an episode, if it is still kept.
+    pub(super) fn record(&self, episode: u32) -> Option<&Record> {
+        self.records().find(|record| record.episode == episode)
+    }
+
+    /// The records that are kept, the present one last.
+    pub(super) fn records(&self) -> impl DoubleEndedIterator<Item = &Record> {
+        self.past.iter().chain([&self.present])
+    }
+
+    /// The number of the oldest episode that is kept.
+    pub(super) fn oldest(&self) -> u32 {
+        self.past.front().map_or(self.present.episode, |record| record.episode)
+    }
+
+    /// What an episode follows from, when nothing hidden or to come follows from it any more.
+    pub(super) fn revealed(&self, record: &Record) -> Option<Opened> {
+        let over = record.episode < self.present.episode || self.is_over();
+        let shown = self.closed.is_some() || (over && record.opened.source == SeedSource::Drawn);
+        shown.then_some(record.opened)
+    }
+}
+
+impl Arbiter {
+    /// The most bytes that a replay takes.
+    #[must_use]
+    pub fn replay_bytes(&self) -> usize {
+        /// What stands in a frame beside the view.
+        const FRAME: usize = 128;
+        let info = self.table.rules.info();
+        (info.max_plies as usize + 2) * (info.layout.bytes() + FRAME)
+    }
+
+    /// An episode as `viewer` may see it: the present one, unless another is asked for. As long as it is played, of all
+    /// decisions only the viewer's own are shown.
+    ///
+    /// # Errors
+    /// An episode that has not come, or is not kept any more.
+    pub fn replay(&self, viewer: Viewer, episode: Option<u32>) -> Result<Replay, ServiceError> {
+        let (record, over, revealed) = {
+            let inner = self.lock();
+            let standing = &inner.standing;
+            let episode = episode.unwrap_or(standing.present.episode);
+            standing.not_to_come(episode)?;
+            let record = standing.record(episode).ok_or_else(|| ServiceError::BadField {
+                field: "episode",
+                value: episode.to_string(),
+                expected: format!("{} or more: those before are not kept", standing.oldest()),
+            })?;
+            let over = standing.closed.is_some() || episode < standing.present.episode || standing.is_over();
+            (record.clone(), over, standing.revealed(record))
+        };
+        let shown = if over { Shown::All } else { Shown::Own };
+        let mut retrace = Retrace::new(&self.table, &record);
+        let mut frames = Vec::with_capacity(record.moves.len() + 2);
+        while let Some(frame) =
+            retrace.advance(&self.table, &record, viewer, shown).map_err(|Impossible(what)| {
+                ServiceError::Internal { place: self.table.rules.info().id.to_owned(), what }
+            })?
+        {
+            frames.push(frame);
+        }
+        let Record { episode, opened, commitment, .. } = record;
+        Ok(Replay { viewer, episode, commitment, source: opened.source, revealed, over, frames })
+    }
+}

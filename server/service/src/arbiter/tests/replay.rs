@@ -1,0 +1,244 @@
+//! Episodes as whoever looks at them afterwards may see them.
+
+use boardwire_api::v1;
+use boardwire_kernel::Viewer;
+
+use super::*;
+use crate::convert;
+
+/// Plays one episode, the lowest pending seat first; gives what each seat has been shown, by ply.
+async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
+    let extras = Extras { head: true, ..Extras::default() };
+    let mut shown = vec![Vec::new(); arbiter.settings.players.len()];
+    loop {
+        for seat in arbiter.settings.seats() {
+            let seen = arbiter.observe(seat, false, extras).await.expect("the match is open");
+            shown[seat.index()].push((seen.ply, seen));
+        }
+        let Some(seat) = arbiter.lock().standing.pending().lowest() else { return shown };
+        let seen = look(arbiter, seat).await;
+        let action = if seen.decision % 3 == 1 { illegal(&seen) } else { legal(&seen)[0] };
+        arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
+    }
+}
+
+fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> Replay {
+    arbiter.replay(viewer, None).expect("it is kept")
+}
+
+/// A seat's frames are what it was shown at every ply, in every game; nobody's decision but its own is among them before
+/// the end, and all are afterwards.
+#[tokio::test]
+async fn a_replay_shows_what_its_seat_was_shown() {
+    for game in Registry::IDS {
+        let seeded = IllegalActions::SeededLegal;
+        let settings =
+            Settings { illegal_actions: seeded, seed: None, ..settings(&[REMOTE, REMOTE, REMOTE]) };
+        let arbiter = arbiter(table(game, 3), settings);
+        let half = {
+            for _ in 0..7 {
+                let seat = arbiter.lock().standing.pending().lowest().expect("it goes on");
+                let seen = look(&arbiter, seat).await;
+                arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is legal");
+            }
+            Viewer::all(3).map(|viewer| shown_to(&arbiter, viewer)).collect::<Vec<_>>()
+        };
+        for replay in &half {
+            assert_eq!((replay.over, replay.revealed, replay.frames.len()), (false, None, 8));
+            for frame in &replay.frames[1..] {
+                let own = frame.seat.map(Viewer::from) == Some(replay.viewer);
+                assert_eq!(frame.played.is_some(), own, "{game}: {frame:?}");
+            }
+        }
+        let observed = observed(&arbiter).await;
+        for viewer in Viewer::all(3) {
+            let replay = shown_to(&arbiter, viewer);
+            assert!(replay.over && replay.revealed.is_some());
+            assert!(replay.frames[1..].iter().all(|frame| frame.played.is_some()));
+            let sequence = replay.frames.iter().map(|frame| frame.sequence);
+            assert!(sequence.eq(1..=replay.frames.len() as u64));
+            let Some(seat) = viewer.seat() else { continue };
+            for (ply, seen) in &observed[seat.index()] {
+                let frame = &replay.frames[*ply as usize];
+                assert_eq!(
+                    (frame.ply, &frame.view, frame.pending),
+                    (*ply, &seen.view, seen.pending),
+                    "{game}"
+                );
+                assert_eq!(Some(frame.head), seen.head);
+                assert_eq!(frame.ending.is_some(), seen.ending.is_some());
+            }
+        }
+        let moves = &arbiter.lock().standing.present.moves;
+        let substituted = moves.iter().any(|played| matches!(played.cause, Cause::Substituted { .. }));
+        assert!(substituted, "{game}: an illegal action is shown as what it was treated as");
+    }
+}
+
+/// Non-interference: a choice that is hidden from a seat changes nothing in what its replay, or the public's, shows before
+/// it comes to light, but for what it chains up to, and that takes the key to be told from another.
+#[tokio::test]
+async fn a_hidden_choice_does_not_show_in_a_replay() {
+    let faraway = || faraway(settings(&[REMOTE, REMOTE]));
+    let (one, two) = (faraway(), faraway());
+    for (arbiter, which) in [(&one, 0), (&two, 1)] {
+        let seat = Seat::new(1);
+        let seen = look(arbiter, seat).await;
+        arbiter.act(seat, answer(&seen, legal(&seen)[which])).await.expect("it is due");
+    }
+    for viewer in [Viewer::from(Seat::new(0)), Viewer::Public] {
+        let shown = |arbiter: &Arbiter| {
+            let mut replay = shown_to(arbiter, viewer);
+            let last = replay.frames.last_mut().expect("a frame");
+            let head = std::mem::take(&mut last.head);
+            let hours = |frame: &mut Frame| frame.at = SystemTime::UNIX_EPOCH;
+            replay.frames.iter_mut().for_each(hours);
+            replay.frames.iter_mut().for_each(|frame| frame.head = [0; 32]);
+            replay.commitment = [0; 32];
+            (replay, head)
+        };
+        let ((one, first), (two, second)) = (shown(&one), shown(&two));
+        assert_eq!(one, two);
+        assert_ne!(first, second, "it is bound all the same");
+    }
+}
+
+/// What everybody was shown, checked without the engine's record of it.
+#[tokio::test]
+async fn decisions_chain_up_to_what_was_shown_under_way() {
+    let settings = Settings { seed: None, ..settings(&[REMOTE, RANDOM]) };
+    let arbiter = faraway(settings);
+    play_out(&arbiter).await;
+    let replay = shown_to(&arbiter, Viewer::Public);
+    let key = *replay.revealed.expect("it is over").key.as_bytes();
+    let mut head = replay.commitment;
+    assert_eq!(replay.frames[0].head, head);
+    for frame in &replay.frames[1..] {
+        let Move { seat, action, .. } = frame.played.expect("it is over");
+        head = *blake3::keyed_hash(&key, &[&head[..], &[seat.number(), action]].concat()).as_bytes();
+        assert_eq!(frame.head, head);
+    }
+}
+
+#[tokio::test]
+async fn episodes_are_kept_for_a_while() {
+    let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+    let mut sequence = 1;
+    for episode in 0..6 {
+        arbiter.resign(Role::Host, Some(0), None).await.expect("it goes on");
+        let replay = shown_to(&arbiter, Viewer::Public);
+        assert_eq!((replay.episode, replay.frames[0].sequence), (episode, sequence));
+        let last = replay.frames.last().expect("a frame");
+        assert_eq!(
+            (last.seat, last.ending.as_ref().map(|ending| ending.ranks.clone())),
+            (None, Some(vec![2, 1]))
+        );
+        sequence = last.sequence + 1;
+        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+    }
+    assert_eq!(arbiter.replay(Viewer::Public, Some(2)).map(|replay| replay.episode), Ok(2));
+    let early = arbiter.replay(Viewer::Public, Some(1)).expect_err("it is not kept");
+    assert!(early.to_string().contains("2 or more"), "{early}");
+    let late = arbiter.replay(Viewer::Public, Some(7)).expect_err("it has not come");
+    assert!(late.to_string().contains("6 or less"), "{late}");
+}
+
+/// A replay as a seat is sent it.
+fn sent(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
+    convert::replay(arbiter, shown_to(arbiter, viewer), true)
+}
+
+#[tokio::test]
+async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
+    let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
+    for game in Registry::IDS {
+        let seeded = IllegalActions::SeededLegal;
+        let players = [REMOTE, greedy.clone(), REMOTE];
+        let arbiter =
+            arbiter(table(game, 3), Settings { illegal_actions: seeded, seed: None, ..settings(&players) });
+        let seat = Seat::new(0);
+        let before = sent(&arbiter, seat.into());
+        assert!(
+            matches!(verify(&before, &tables()), Err(Mismatch::Unreadable(why)) if why.contains("its key is not shown"))
+        );
+        while arbiter.phase() == Phase::Playing {
+            for seat in arbiter.settings.remote().iter() {
+                let seen = look(&arbiter, seat).await;
+                if seen.pending.contains(seat) {
+                    let action = if seen.decision % 4 == 2 { illegal(&seen) } else { legal(&seen)[0] };
+                    arbiter.act(seat, answer(&seen, action)).await.expect("it is treated");
+                }
+            }
+        }
+        for viewer in Viewer::all(3) {
+            let verified = verify(&sent(&arbiter, viewer), &tables()).expect("it is as it should be");
+            assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
+            assert_eq!(Some(verified.head), Some(arbiter.lock().standing.present.head()));
+            assert_eq!(verified.source, SeedSource::Drawn);
+            assert_eq!(verified.scores.len(), 3);
+        }
+    }
+}
+
+/// Whatever is changed in a replay is found.
+#[tokio::test]
+async fn a_replay_that_was_altered_is_refused() {
+    let arbiter = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
+    play_out(&arbiter).await;
+    let good = sent(&arbiter, Seat::new(0).into());
+    let why = |change: &dyn Fn(&mut v1::Replay)| {
+        let mut changed = good.clone();
+        change(&mut changed);
+        verify(&changed, &tables()).expect_err("it was altered").to_string()
+    };
+    let frame =
+        |index: usize, change: &dyn Fn(&mut v1::Frame)| why(&|replay| change(&mut replay.frames[index]));
+    let flipped = |bytes: &bytes::Bytes| {
+        let mut bytes = bytes.to_vec();
+        bytes[0] ^= 1;
+        bytes.into()
+    };
+    for (told, expected) in [
+        (why(&|replay| replay.game = "chess".into()), "chess"),
+        (why(&|replay| replay.players.clear()), "cannot be checked"),
+        (why(&|replay| replay.spec_digest = "0".into()), "other rules or components"),
+        (why(&|replay| replay.match_id = "another".into()), "not the one that was committed to"),
+        (why(&|replay| replay.episode = 1), "not the one that was committed to"),
+        (why(&|replay| replay.seed_commitment = flipped(&replay.seed_commitment)), "committed to"),
+        (why(&|replay| opening(replay).key = flipped(&opening(replay).key)), "committed to"),
+        (why(&|replay| opening(replay).key = vec![1; 31].into()), "32 bytes"),
+        (why(&|replay| opening(replay).salt = flipped(&opening(replay).salt)), "committed to"),
+        (why(&|replay| opening(replay).seed = Some(7)), "does not follow from seed 7"),
+        (why(&|replay| replay.viewer = Some(1)), "frame 0: view"),
+        (why(&|replay| replay.viewer = Some(9)), "no seat 9"),
+        (why(&|replay| replay.frames.truncate(9)), "not the end of the episode"),
+        (why(&|replay| replay.frames.clear()), "there is no frame"),
+        (why(&|replay| replay.frames.push(replay.frames[3].clone())), "ply "),
+        (why(&|replay| drop(replay.frames.remove(4))), "4: "),
+        (why(&|replay| replay.frames.swap(4, 5)), "4: "),
+        (frame(2, &|frame| frame.view = flipped(&frame.view)), "frame 2: view"),
+        (frame(2, &|frame| frame.head = flipped(&frame.head)), "frame 2: head"),
+        (frame(2, &|frame| frame.pending = u32::MAX), "frame 2: pending"),
+        (frame(2, &|frame| frame.time = None), "frame 2 has no time"),
+        (frame(2, &|frame| frame.played = None), "frame 2 does not show"),
+        (frame(2, &|frame| frame.seat = None), "frame 2 names no seat"),
+        (frame(2, &|frame| frame.seat = Some(200)), "no seat 200"),
+        (frame(2, &|frame| played(frame).action = 255), "ply 2: "),
+        (frame(2, &|frame| played(frame).action = 256), "ply 2: there is no such action"),
+        (frame(2, &|frame| played(frame).cause = 99), "how its action came about"),
+        (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
+    ] {
+        assert!(told.contains(expected), "{told}, not {expected}");
+    }
+    let last = good.frames.len() - 1;
+    let scores = frame(last, &|frame| frame.outcome.as_mut().expect("it is over").scores[0] += 1);
+    assert!(scores.contains(&format!("frame {last}: outcome")), "{scores}");
+}
+
+fn opening(replay: &mut v1::Replay) -> &mut v1::SeedOpening {
+    replay.seed_opening.as_mut().expect("it is over")
+}
+
+fn played(frame: &mut v1::Frame) -> &mut v1::PlayedAction {
+    frame.played.as_mut().expect("it is over")
+}

@@ -1,0 +1,230 @@
+//! Checks an episode that somebody has been shown: plays it once more from its key, and compares everything.
+
+use boardwire_api::v1;
+use boardwire_kernel::{Digest, Key, Seat, Viewer};
+use thiserror::Error;
+
+use super::event::{Cause, Forfeit, Forfeited};
+use super::record::{Move, Record, Retrace, Shown};
+use super::standing::Impossible;
+use super::{Opened, SeedSource};
+use crate::convert;
+use crate::tables::{Table, Tables};
+
+/// What is wrong with a replay.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Mismatch {
+    /// It cannot be checked: something is missing or cannot be read.
+    #[error("it cannot be checked: {0}")]
+    Unreadable(String),
+    /// It is of other rules or components.
+    #[error(
+        "it was played by other rules or components: its spec digest is {given}, that of this program {own}"
+    )]
+    Spec {
+        /// The digest that the replay states.
+        given: String,
+        /// The digest of the same table here.
+        own: String,
+    },
+    /// The key is not what the commitment hides.
+    #[error(
+        "the key is not the one that was committed to: the commitment was {given}, that of the key is {own}"
+    )]
+    Commitment {
+        /// The commitment that the replay states.
+        given: String,
+        /// The commitment that follows from the key.
+        own: String,
+    },
+    /// The key does not follow from the seed.
+    #[error("the key does not follow from seed {0}")]
+    Seed(u64),
+    /// A decision cannot have been made.
+    #[error("{0}")]
+    Impossible(String),
+    /// A frame is not what follows from those before it.
+    #[error("frame {frame}: {field} is {given}, and should be {own}")]
+    Frame {
+        /// Which, from 0.
+        frame: usize,
+        /// What of it.
+        field: &'static str,
+        /// As the replay states it.
+        given: String,
+        /// As it follows.
+        own: String,
+    },
+    /// There are more or fewer frames than the episode has.
+    #[error("there are {given} frames, and the episode ends with frame {own}")]
+    Length {
+        /// How many there are.
+        given: usize,
+        /// With which the episode ends, from 0.
+        own: usize,
+    },
+}
+
+/// What has been checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// How many decisions have been made.
+    pub decisions: usize,
+    /// Where the seed comes from.
+    pub source: SeedSource,
+    /// What all decisions chain up to.
+    pub head: [u8; 32],
+    /// The final scores by seat; none of an episode that was cut or forfeited.
+    pub scores: Vec<i32>,
+}
+
+/// Plays an episode once more that somebody has been shown, and compares every frame: commitment, decisions, views, chain
+/// and result.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch> {
+    let options = shown.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let seats = u32::try_from(shown.players.len()).unwrap_or(u32::MAX);
+    let table = tables.table(&shown.game, seats, options).map_err(|error| unreadable(&error))?;
+    let own = table.digest.to_string();
+    if shown.spec_digest != own {
+        return Err(Mismatch::Spec { given: shown.spec_digest.clone(), own });
+    }
+    let record = read(shown, &table)?;
+    let viewer = match shown.viewer {
+        None => Viewer::Public,
+        Some(number) => Viewer::from(seat(number, shown)?),
+    };
+    let mut retrace = Retrace::new(&table, &record);
+    let mut last = None;
+    for (index, given) in shown.frames.iter().enumerate() {
+        let frame = retrace.advance(&table, &record, viewer, Shown::All);
+        let frame = frame.map_err(|Impossible(what)| Mismatch::Impossible(what))?;
+        let Some(frame) = frame else {
+            return Err(Mismatch::Length { given: shown.frames.len(), own: index });
+        };
+        let (own, head) = (convert::frame(frame.clone(), seats_of(&table)), frame.head);
+        compare(index, given, &own)?;
+        last = Some((head, frame.ending));
+    }
+    let (head, ending) = last.ok_or_else(|| unreadable(&"there is no frame"))?;
+    let ending = ending.ok_or_else(|| unreadable(&"the last frame is not the end of the episode"))?;
+    let decisions = record.moves.len();
+    Ok(Verified { decisions, source: record.opened.source, head, scores: ending.scores })
+}
+
+fn unreadable(what: &impl ToString) -> Mismatch {
+    Mismatch::Unreadable(what.to_string())
+}
+
+fn seats_of(table: &Table) -> u8 {
+    table.rules.info().seats
+}
+
+fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
+    let seat = u8::try_from(number).ok().filter(|seat| usize::from(*seat) < shown.players.len());
+    seat.map(Seat::new).ok_or_else(|| unreadable(&format!("there is no seat {number}")))
+}
+
+/// What the episode follows from, if that is what was committed to.
+fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
+    let missing = "its key is not shown: an episode is over before it is, and if its seed was given, the match is closed";
+    let opening = shown.seed_opening.as_ref().ok_or_else(|| unreadable(&missing))?;
+    let key: [u8; 32] = opening.key[..].try_into().map_err(|_| unreadable(&"the key has not 32 bytes"))?;
+    let salt = opening.salt[..].try_into().map_err(|_| unreadable(&"the salt has not 16 bytes"))?;
+    let source = opening.seed.map_or(SeedSource::Drawn, SeedSource::Given);
+    if let SeedSource::Given(seed) = source
+        && Key::from(seed) != Key::from(key)
+    {
+        return Err(Mismatch::Seed(seed));
+    }
+    let opened = Opened { source, key: key.into(), salt };
+    let own = opened.commitment(&shown.match_id, shown.episode, spec);
+    if shown.seed_commitment[..] != own {
+        let [given, own] = [&shown.seed_commitment[..], &own].map(crate::secret::hex);
+        return Err(Mismatch::Commitment { given, own });
+    }
+    Ok(opened)
+}
+
+/// What was played, as it is stated.
+fn read(shown: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
+    let opened = opened(shown, &table.digest)?;
+    let time = |frame: &v1::Frame, index: usize| {
+        let time = frame.time.and_then(|time| time.try_into().ok());
+        time.ok_or_else(|| unreadable(&format!("frame {index} has no time")))
+    };
+    let first = shown.frames.first().ok_or_else(|| unreadable(&"there is no frame"))?;
+    let identity = (shown.match_id.as_str(), &table.digest);
+    let mut record = Record::new(identity, shown.episode, first.sequence, opened, time(first, 0)?);
+    for (index, frame) in shown.frames.iter().enumerate().skip(1) {
+        let at = time(frame, index)?;
+        record.acted = at;
+        match (&frame.seat, &frame.played) {
+            (Some(number), Some(played)) => {
+                let (seat, cause) = (seat(*number, shown)?, cause(*played, index)?);
+                let action = u8::try_from(played.action)
+                    .map_err(|_| Mismatch::Impossible(format!("ply {index}: there is no such action")))?;
+                record.moves.push(Move { seat, action, cause, at });
+            }
+            (Some(_), None) => {
+                return Err(unreadable(&format!("frame {index} does not show what was played")));
+            }
+            (None, _) => {
+                let forfeited =
+                    frame.outcome.as_ref().and_then(|outcome| forfeited(outcome, seats_of(table)));
+                let missing = || unreadable(&format!("frame {index} names no seat, and no forfeit"));
+                record.forfeited = Some(forfeited.ok_or_else(missing)?);
+            }
+        }
+    }
+    Ok(record)
+}
+
+/// How an action came about, but for the luck that was used.
+fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
+    let unknown = || unreadable(&format!("frame {index}: nobody knows how its action came about"));
+    match (played.cause(), played.given) {
+        (v1::ActionCause::Agent, _) => Ok(Cause::Agent),
+        (v1::ActionCause::Substituted, Some(given)) => Ok(Cause::Substituted { given, words: 0 }),
+        (v1::ActionCause::Bot, _) => Ok(Cause::Bot { words: 0 }),
+        (v1::ActionCause::Forced, _) => Ok(Cause::Forced),
+        (v1::ActionCause::Unspecified | v1::ActionCause::Substituted, _) => Err(unknown()),
+    }
+}
+
+/// Who has lost an episode without playing it to its end.
+fn forfeited(outcome: &v1::Outcome, seats: u8) -> Option<Forfeited> {
+    Seat::all(seats).zip(outcome.forfeits()).find_map(|(seat, why)| {
+        let why = match why {
+            v1::Forfeit::Unspecified | v1::Forfeit::Time => return None,
+            v1::Forfeit::IllegalAction => Forfeit::IllegalAction,
+            v1::Forfeit::Resigned => Forfeit::Resigned,
+            v1::Forfeit::Host => Forfeit::Host,
+        };
+        Some(Forfeited { seat, why })
+    })
+}
+
+/// Looks whether a frame is what it should be.
+fn compare(frame: usize, given: &v1::Frame, own: &v1::Frame) -> Result<(), Mismatch> {
+    let v1::Frame { sequence, episode, ply, time: _, view, pending, seat, played, head, outcome } = own;
+    let bytes = |bytes: &[u8]| crate::secret::hex(bytes);
+    let seats = |bits: u32| format!("{bits:#b}");
+    let fields = [
+        ("sequence", given.sequence.to_string(), sequence.to_string()),
+        ("episode", given.episode.to_string(), episode.to_string()),
+        ("ply", given.ply.to_string(), ply.to_string()),
+        ("seat", format!("{:?}", given.seat), format!("{seat:?}")),
+        ("played", format!("{:?}", given.played), format!("{played:?}")),
+        ("view", bytes(&given.view), bytes(view)),
+        ("pending", seats(given.pending), seats(*pending)),
+        ("head", bytes(&given.head), bytes(head)),
+        ("outcome", format!("{:?}", given.outcome), format!("{outcome:?}")),
+    ];
+    match fields.into_iter().find(|(_, given, own)| given != own) {
+        None => Ok(()),
+        Some((field, given, own)) => Err(Mismatch::Frame { frame, field, given, own }),
+    }
+}

@@ -1,0 +1,65 @@
+//! `verify`: checks an episode that somebody has been shown.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use boardwire_api::v1;
+use clap::Args;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+
+use super::Catalogues;
+use crate::arbiter::{SeedSource, Verified, verify};
+use crate::secret::hex;
+use crate::tables::Tables;
+
+/// Plays a recorded episode once more from its key, and compares commitment, decisions, views, chain and result.
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
+    file: PathBuf,
+    #[command(flatten)]
+    catalogues: Catalogues,
+}
+
+impl Verify {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        let tables = Tables::new(self.catalogues.load()?);
+        let about = || self.file.display().to_string();
+        let replay = read(&self.file).with_context(about)?;
+        let Verified { decisions, source, head, scores } = verify(&replay, &tables).with_context(about)?;
+        println!(
+            "{}: episode {} of match {} is as it should be",
+            replay.game, replay.episode, replay.match_id
+        );
+        println!("the key is the one that was committed to before the first decision");
+        match source {
+            SeedSource::Drawn => println!("the server drew it"),
+            SeedSource::Given(seed) => println!("it follows from seed {seed}, which somebody gave"),
+        }
+        println!("all {decisions} decisions could be made, and led to the views that were shown");
+        println!("they chain up to {}", hex(&head));
+        if !scores.is_empty() {
+            println!("the scores are {scores:?}");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Reads a replay.
+fn read(path: &Path) -> anyhow::Result<v1::Replay> {
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text)?;
+        text
+    } else {
+        std::fs::read_to_string(path)?
+    };
+    let pool = DescriptorPool::decode(boardwire_api::DESCRIPTORS).expect("descriptors are generated");
+    let replay = pool.get_message_by_name("boardwire.v1.Replay").expect("it is among them");
+    let mut json = serde_json::Deserializer::from_str(&text);
+    let message = DynamicMessage::deserialize(replay, &mut json).context("it is no boardwire.v1.Replay")?;
+    json.end().context("something follows the replay")?;
+    Ok(message.transcode_to()?)
+}

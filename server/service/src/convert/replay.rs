@@ -1,0 +1,54 @@
+//! Episodes as they were played, as messages.
+
+use boardwire_api::v1;
+use boardwire_kernel::Seat;
+
+use super::match_::{outcome, seed_opening, seed_source};
+use super::{bits, options};
+use crate::arbiter::{Arbiter, Cause, Frame, Move, Replay};
+
+/// An episode as somebody may see it: `belongs` says whether that is the host or a seat of the match.
+pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Replay {
+    let (table, settings) = (arbiter.table(), arbiter.settings());
+    let info = table.rules.info();
+    let shown = belongs || arbiter.is_closed();
+    v1::Replay {
+        match_id: arbiter.id().to_owned(),
+        game: info.id.to_owned(),
+        players: settings.players.iter().map(ToString::to_string).collect(),
+        options: options(info),
+        spec_digest: table.digest.to_string(),
+        episode: replay.episode,
+        seed_commitment: replay.commitment.to_vec().into(),
+        seed_source: seed_source(replay.source).into(),
+        seed_opening: replay.revealed.filter(|_| shown).map(seed_opening),
+        viewer: replay.viewer.seat().map(|seat| seat.number().into()),
+        over: replay.over,
+        frames: replay.frames.into_iter().map(|shown| frame(shown, info.seats)).collect(),
+    }
+}
+
+pub(crate) fn frame(shown: Frame, seats: u8) -> v1::Frame {
+    v1::Frame {
+        sequence: shown.sequence,
+        episode: shown.episode,
+        ply: shown.ply,
+        time: Some(shown.at.into()),
+        view: shown.view,
+        pending: bits(shown.pending),
+        seat: shown.seat.map(Seat::number).map(Into::into),
+        played: shown.played.map(played),
+        head: shown.head.to_vec().into(),
+        outcome: shown.ending.map(|ending| outcome(ending, seats)),
+    }
+}
+
+fn played(played: Move) -> v1::PlayedAction {
+    let (cause, given) = match played.cause {
+        Cause::Agent => (v1::ActionCause::Agent, None),
+        Cause::Substituted { given, .. } => (v1::ActionCause::Substituted, Some(given)),
+        Cause::Bot { .. } => (v1::ActionCause::Bot, None),
+        Cause::Forced => (v1::ActionCause::Forced, None),
+    };
+    v1::PlayedAction { action: played.action.into(), cause: cause.into(), given }
+}

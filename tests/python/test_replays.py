@@ -1,0 +1,169 @@
+"""What was played can be checked by whoever was shown it: with the server's program, and without it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blake3 import blake3
+
+import boardwire
+from boardwire._server import find_binary
+from chance import faraway_deal
+
+GAMES = ["faraway", "rauha", "golden_compass"]
+
+
+def play(seats: list[boardwire.Seat]) -> dict[tuple[int, int], bytes]:
+    """Plays an episode, the lowest pending seat first; gives what each seat saw decisions chain up to, by seat and ply."""
+    heads = {}
+    while True:
+        for index, seat in enumerate(seats):
+            seen = seat.observe(head=True)
+            heads[index, seen.ply] = seen.head
+        if seen.over:
+            return heads
+        seat = seats[seen.pending[0]]
+        seat.act(int(seat.observe().mask.nonzero()[0][0]), wait=False)
+
+
+def verify(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(find_binary()), "verify", str(path)], capture_output=True, text=True, timeout=60)
+
+
+def check(replay: Any) -> bytes:
+    """Checks commitment and chain of a replay in JSON, with nothing of Boardwire's; gives what all chains up to.
+
+    It is all that `docs/protocol.md` says of them.
+    """
+    opening = replay["seedOpening"]
+    key, salt = b64decode(opening["key"]), b64decode(opening["salt"])
+    episode = int(replay.get("episode", 0)).to_bytes(4, "little")
+    parts = (replay["matchId"].encode(), episode, bytes.fromhex(replay["specDigest"]), key, salt)
+    head = blake3(b"".join(parts)).digest()
+    assert head == b64decode(replay["seedCommitment"]), "the key is not the one that was committed to"
+    for number, frame in enumerate(replay["frames"]):
+        if "played" in frame:
+            decision = bytes([frame["seat"], frame["played"].get("action", 0)])
+            head = blake3(head + decision, key=key).digest()
+        assert head == b64decode(frame["head"]), f"frame {number} does not follow"
+    return head
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_replay_agrees_with_what_seats_wrote_down(
+    client: boardwire.Client, game: str, tmp_path: Path
+) -> None:
+    with client.create_match(game, players=["remote", "remote"]) as match:
+        seats = [match.join(0), match.join(1)]
+        under_way = seats[0].replay()
+        assert (under_way.over, under_way.seed_opening, len(under_way.frames)) == (False, None, 1)
+        heads = play(seats)
+        for viewer, replay in enumerate([*(seat.replay() for seat in seats), match.replay()]):
+            shown = None if viewer == 2 else viewer
+            assert (replay.viewer, replay.over, replay.match_id) == (shown, True, match.id)
+            for (seat, ply), head in heads.items():
+                assert replay.frames[ply].head == head, (seat, ply)
+            assert [frame.ply for frame in replay.frames] == list(range(len(replay.frames)))
+            assert replay.frames[-1].outcome == seats[0].observe().outcome
+            path = tmp_path / f"{viewer}.json"
+            replay.save(path)
+            told = verify(path)
+            assert told.returncode == 0, told.stderr
+            assert "the server drew it" in told.stdout
+            assert replay.frames[-1].head.hex() in told.stdout
+            assert check(json.loads(path.read_text())) == replay.frames[-1].head
+
+
+def test_the_key_of_a_replay_deals_what_was_seen(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "remote"]) as match:
+        seats = [match.join(0), match.join(1)]
+        play(seats)
+        for seat in seats:
+            replay = seat.replay()
+            assert replay.seed_opening is not None
+            hands, _ = faraway_deal(replay.seed_opening.key, 2, advanced=False)
+            first = match.spec.decode(replay.frames[0].view)
+            assert replay.viewer is not None
+            assert [card for card in first["hand"].tolist() if card] == hands[replay.viewer]
+
+
+def _flip(text: str) -> str:
+    raw = bytearray(b64decode(text))
+    raw[0] ^= 1
+    return b64encode(raw).decode()
+
+
+ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
+    "another key": (
+        lambda replay: replay["seedOpening"].update(key=_flip(replay["seedOpening"]["key"])),
+        "not the one that was committed to",
+    ),
+    "another view": (
+        lambda replay: replay["frames"][3].update(view=_flip(replay["frames"][3]["view"])),
+        "frame 3: view",
+    ),
+    "another chain": (
+        lambda replay: replay["frames"][3].update(head=_flip(replay["frames"][3]["head"])),
+        "frame 3: head",
+    ),
+    "a decision less": (lambda replay: replay["frames"].pop(5), "5: "),
+    "the key kept back": (lambda replay: replay.pop("seedOpening"), "its key is not shown"),
+    "an unknown field": (lambda replay: replay.update(colour="red"), "colour"),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_an_altered_replay_is_refused(client: boardwire.Client, name: str, tmp_path: Path) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        while not seen.over:
+            seen = seat.act(int(seen.mask.nonzero()[0][0]))
+        replay = json.loads(seat.replay().to_json())
+    change, expected = ALTERED[name]
+    change(replay)
+    path = tmp_path / "altered.json"
+    path.write_text(json.dumps(replay))
+    told = verify(path)
+    assert told.returncode == 1
+    assert expected in told.stderr
+    assert str(path) in told.stderr
+
+
+def test_what_is_no_replay_is_refused(tmp_path: Path) -> None:
+    for text, expected in (("", "EOF"), ("[]", "expected"), ("{}", "cannot be checked"), ("{} {}", "trailing")):
+        path = tmp_path / "nothing.json"
+        path.write_text(text)
+        told = verify(path)
+        assert (told.returncode, expected in told.stderr) == (1, True), (text, told.stderr)
+    assert verify(tmp_path / "missing.json").returncode == 1
+
+
+def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> None:
+    with client.create_match("rauha", players=["remote", "random"], private=True, seed=5) as match:
+        seat = match.join(0)
+        assert len(seat.replay().frames) == len(match.replay().frames) == 2, "the deal, and the bot has chosen"
+        with pytest.raises(boardwire.errors.MissingToken):
+            client.replay(match.id)
+        closed = match.close()
+    assert closed.seed_opening is not None
+    # Who is at the table may look for a while after the end.
+    assert match.replay().seed_opening == closed.seed_opening
+
+
+def test_an_open_match_shows_the_public_no_key(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        seat = match.join(0)
+        seat.resign()
+        assert seat.replay().seed_opening is not None
+        assert client.replay(match.id).seed_opening is None
+        assert client.replay(match.id).frames[-1].outcome is not None
+    assert client.replay(match.id).seed_opening is not None
+    with pytest.raises(boardwire.errors.InvalidField, match="0 or less"):
+        client.replay(match.id, episode=1)
