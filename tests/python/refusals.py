@@ -108,6 +108,15 @@ def _(client: boardwire.Client) -> None:
     client.join("nobody")
 
 
+@provokes("FramesGone")
+def _(client: boardwire.Client) -> None:
+    match = begun(client)[0]
+    for _ in range(6):
+        match.resign(0)
+        match.reset()
+    next(match.watch(after=0))
+
+
 @provokes("InvitationUsed")
 def _(client: boardwire.Client) -> None:
     begun(client)[0].join(0)

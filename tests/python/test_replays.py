@@ -20,7 +20,7 @@ GAMES = ["faraway", "rauha", "golden_compass"]
 
 
 def play(seats: list[boardwire.Seat]) -> dict[tuple[int, int], bytes]:
-    """Plays an episode, the lowest pending seat first; gives what each seat saw decisions chain up to, by seat and ply."""
+    """Plays an episode, the lowest pending seat first; gives the heads that seats saw, by seat and ply."""
     heads = {}
     while True:
         for index, seat in enumerate(seats):
@@ -33,11 +33,13 @@ def play(seats: list[boardwire.Seat]) -> dict[tuple[int, int], bytes]:
 
 
 def verify(path: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(find_binary()), "verify", str(path)], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [str(find_binary()), "verify", str(path)], capture_output=True, text=True, timeout=60
+    )
 
 
 def check(replay: Any) -> bytes:
-    """Checks commitment and chain of a replay in JSON, with nothing of Boardwire's; gives what all chains up to.
+    """Checks commitment and chain of a replay, with nothing of Boardwire's; gives what all chains up to.
 
     It is all that `docs/protocol.md` says of them.
     """
@@ -137,7 +139,12 @@ def test_an_altered_replay_is_refused(client: boardwire.Client, name: str, tmp_p
 
 
 def test_what_is_no_replay_is_refused(tmp_path: Path) -> None:
-    for text, expected in (("", "EOF"), ("[]", "expected"), ("{}", "cannot be checked"), ("{} {}", "trailing")):
+    for text, expected in (
+        ("", "EOF"),
+        ("[]", "expected"),
+        ("{}", "cannot be checked"),
+        ("{} {}", "trailing"),
+    ):
         path = tmp_path / "nothing.json"
         path.write_text(text)
         told = verify(path)
@@ -148,7 +155,9 @@ def test_what_is_no_replay_is_refused(tmp_path: Path) -> None:
 def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> None:
     with client.create_match("rauha", players=["remote", "random"], private=True, seed=5) as match:
         seat = match.join(0)
-        assert len(seat.replay().frames) == len(match.replay().frames) == 2, "the deal, and the bot has chosen"
+        assert len(seat.replay().frames) == len(match.replay().frames) == 2, (
+            "the deal, and the bot has chosen"
+        )
         with pytest.raises(boardwire.errors.MissingToken):
             client.replay(match.id)
         closed = match.close()

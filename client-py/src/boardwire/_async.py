@@ -47,6 +47,7 @@ class Match(MatchCore[Seat], AsyncClosing):
     reset = awaiting(MatchCore[Seat]._reset)
     resign = awaiting(MatchCore[Seat]._resign)
     replay = awaiting(MatchCore[Seat]._replay)
+    watch = awaiting_each(MatchCore[Seat]._watch)
     close = awaiting(MatchCore[Seat]._close)
 
 
@@ -85,6 +86,7 @@ class Client(ClientCore[Seat, Match, Batch], AsyncClosing):
     join = awaiting(ClientCore[Seat, Match, Batch]._join)
     seat = awaiting(ClientCore[Seat, Match, Batch]._seat)
     replay = awaiting(ClientCore[Seat, Match, Batch]._replay)
+    watch = awaiting_each(ClientCore[Seat, Match, Batch]._watch)
     matches = awaiting_each(ClientCore[Seat, Match, Batch]._matches)
     close = awaiting(ClientCore[Seat, Match, Batch]._close)
 

@@ -15,7 +15,7 @@ from ._info import Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
 from ._match import MatchCore
-from ._replay import Replay, fetch_replay
+from ._replay import Frame, Replay, fetch_replay, watch
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._server import PrivateServer
 from ._types import Autoreset, IllegalActions, Reward
@@ -87,6 +87,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         seat_may_seed: bool = False,
         private: bool = False,
         labels: Mapping[str, str] | None = None,
+        watch_delay: float = 0.0,
     ) -> _Match:
         """Creates a match and deals its first episode.
 
@@ -104,6 +105,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             private: Whether the match is shown to its host and its seats alone.
             labels: Labels of your own, for everybody to see and `matches` to filter by: at most 16, names of
                 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
+            watch_delay: How long after they have come to be positions are shown to spectators: seconds, up to
+                a day.
 
         Raises:
             UnknownGame: The game is not served.
@@ -121,6 +124,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             seat_may_seed=seat_may_seed,
             private=private,
             labels=labels or {},
+            watch_delay=_convert.duration(watch_delay) if watch_delay else None,
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
@@ -129,7 +133,13 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         info = _convert.match_info(answer.match)
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
         return self._match_type(
-            self, connection, info.id, spec, answer.host_token, _convert.invitations(answer)
+            self,
+            connection,
+            info.id,
+            spec,
+            answer.host_token,
+            answer.spectator_token,
+            _convert.invitations(answer),
         )
 
     async def _open_batch(
@@ -280,6 +290,35 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         """
         return await fetch_replay(
             self._connection, match_id, episode, token="", timeout=self._timeout, advice=MATCH_GOES_ON
+        )
+
+    def _watch(
+        self,
+        match_id: str,
+        *,
+        after: int | None = None,
+        spectator_token: str = "",
+        timeout: float = WAIT_SECONDS,
+    ) -> AsyncIterator[Frame]:
+        """Every position as the public may see it, one after another, as the match goes on.
+
+        Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
+        host closes the match; a stream that is lost is gone on with by `after`.
+
+        Args:
+            match_id: The match's id.
+            spectator_token: Its token for spectators, if it is private.
+            after: The `sequence` of the last frame known: those after it follow. When left out, the present
+                position and what comes after it.
+            timeout: Seconds that may pass without a frame.
+
+        Raises:
+            FramesGone: The frames after that are not kept any more: begin again without `after`.
+            CallTimeout: Nothing has happened for so long.
+            ConnectionLost: Nobody answers, or no longer.
+        """
+        return watch(
+            self._connection, match_id, after, token=spectator_token, timeout=timeout, advice=MATCH_GOES_ON
         )
 
     def _matches(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timezone
+from datetime import timedelta, timezone
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
+from google.protobuf.duration_pb2 import Duration
 
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
@@ -154,6 +155,7 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         seat_may_seed=message.seat_may_seed,
         private=message.private,
         labels=dict(message.labels),
+        watch_delay=message.watch_delay.ToTimedelta(),
         spec_digest=message.spec_digest,
         state=cast(MatchState, word(match_pb2.MatchState, message.state)),
         close_reason=cast(CloseReason, word(match_pb2.CloseReason, closed)) if closed else None,
@@ -242,6 +244,13 @@ def _one_of(name: str, known: tuple[str, ...]) -> str:
     if name not in known:
         raise ValueError(f"{name!r} is not one of {', '.join(known)}")
     return name
+
+
+def duration(seconds: float) -> Duration:
+    """A time as a message."""
+    message = Duration()
+    message.FromTimedelta(timedelta(seconds=seconds))
+    return message
 
 
 def bits(mask: int) -> tuple[int, ...]:

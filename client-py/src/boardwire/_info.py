@@ -60,6 +60,7 @@ class MatchInfo:
         seat_may_seed: Whether the only remote seat may give seeds.
         private: Whether the match is shown to its host and its seats alone.
         labels: What its host has labelled it with.
+        watch_delay: How long after they have come to be positions are shown to spectators.
         spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
         state: `playing`, `over` or `closed`.
         close_reason: Why it has been closed; None as long as it is open.
@@ -86,6 +87,7 @@ class MatchInfo:
     seat_may_seed: bool
     private: bool
     labels: Mapping[str, str]
+    watch_delay: timedelta
     spec_digest: str
     state: MatchState
     close_reason: CloseReason | None

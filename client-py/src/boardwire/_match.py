@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar
 
 from . import _convert
 from ._channel import Connection
 from ._info import Invitation, MatchInfo
-from ._replay import Replay, fetch_replay
+from ._replay import Frame, Replay, fetch_replay, watch
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._spec import GameSpec
 from .v1 import match_service_pb2 as pb
@@ -26,6 +27,7 @@ class MatchCore(Generic[_Seat]):
         id: The match's id.
         spec: The table's description.
         host_token: What proves the host.
+        spectator_token: What lets others watch the match if it is private.
         invitations: An invitation for each remote seat; each lets one agent in, once.
     """
 
@@ -36,12 +38,14 @@ class MatchCore(Generic[_Seat]):
         match_id: str,
         spec: GameSpec,
         host_token: str,
+        spectator_token: str,
         invitations: tuple[Invitation, ...],
     ) -> None:
         """Is called by `Client.create_match`."""
         self.id = match_id
         self.spec = spec
         self.host_token = host_token
+        self.spectator_token = spectator_token
         self.invitations = invitations
         self._client = client
         self._connection = connection
@@ -95,7 +99,7 @@ class MatchCore(Generic[_Seat]):
         )
 
     async def _replay(self, episode: int | None = None) -> Replay:
-        """An episode from its deal on, as the public may see it; once it is over with every decision and the key.
+        """An episode from its deal on, as the public may see it; once over, with all decisions and the key.
 
         Args:
             episode: The episode; the present one when left out. The four before it are kept too.
@@ -109,6 +113,31 @@ class MatchCore(Generic[_Seat]):
             episode,
             token=self.host_token,
             timeout=self._client._timeout,
+            advice=MATCH_GOES_ON,
+        )
+
+    def _watch(self, *, after: int | None = None, timeout: float = WAIT_SECONDS) -> AsyncIterator[Frame]:
+        """Every position as the public may see it, one after another, as the match goes on.
+
+        Whoever does not take them as fast as they come falls behind and holds nobody up. It ends when the
+        host closes the match; a stream that is lost is gone on with by `after`.
+
+        Args:
+            after: The `sequence` of the last frame known: those after it follow. When left out, the present
+                position and what comes after it.
+            timeout: Seconds that may pass without a frame.
+
+        Raises:
+            FramesGone: The frames after that are not kept any more: begin again without `after`.
+            CallTimeout: Nothing has happened for so long.
+            ConnectionLost: Nobody answers, or no longer.
+        """
+        return watch(
+            self._connection,
+            self.id,
+            after,
+            token=self.spectator_token,
+            timeout=timeout,
             advice=MATCH_GOES_ON,
         )
 

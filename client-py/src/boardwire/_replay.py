@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,14 +14,16 @@ from google.protobuf import json_format
 from numpy.typing import NDArray
 
 from . import _convert
-from ._channel import Connection
+from ._channel import Connection, bearer
 from ._info import SeedOpening
+from ._status import error
 from ._types import Outcome
+from ._ways import RpcError
 from .v1 import match_pb2, replay_pb2
 from .v1 import match_service_pb2 as pb
 
-#: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, or there was
-#: no other choice and the match skips such decisions.
+#: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, or
+#: there was no other choice and the match skips such decisions.
 ActionCause = Literal["agent", "substituted", "bot", "forced"]
 
 
@@ -48,7 +51,7 @@ class Frame:
         episode: The episode, counted from 0.
         ply: How many actions have been applied in it.
         time: Since when it has stood so.
-        view: What the viewer may know: `uint8[bytes]`, laid out as `GameSpec.fields` says, or `public_fields`.
+        view: What the viewer may know: `uint8[bytes]`, as `GameSpec.fields` lays it out, or `public_fields`.
         pending: The seats that owe a decision, in order.
         seat: Whose decision led to it; none where it was dealt or forfeited.
         played: That decision; none where the viewer may not know it, or not yet.
@@ -119,6 +122,37 @@ async def fetch_replay(
         lambda on: on.match.GetReplay, request, timeout=timeout, token=token, advice=advice
     )
     return _replay(answer.replay)
+
+
+async def watch(
+    connection: Connection,
+    match_id: str,
+    after: int | None,
+    *,
+    token: str,
+    timeout: float,
+    advice: str,
+) -> AsyncGenerator[Frame, None]:
+    """Every position of a match as the public may see it, as it comes."""
+    stubs = connection.borrow()
+    try:
+        request = pb.WatchRequest(match_id=match_id, after=after)
+        pipe = connection.way.pipe(stubs.match.Watch, bearer(token), request)
+        try:
+            while True:
+                try:
+                    shown = await pipe.receive(timeout)
+                except TimeoutError:
+                    raise error("DEADLINE_EXCEEDED", "", f"nothing has happened for {timeout:g} s") from None
+                except RpcError as status:
+                    raise await connection.failure(status, stubs, advice) from None
+                if shown is None:
+                    return
+                yield frame(shown.frame)
+        finally:
+            pipe.close()
+    finally:
+        await connection.give_back(stubs)
 
 
 def _replay(message: replay_pb2.Replay) -> Replay:

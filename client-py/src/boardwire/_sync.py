@@ -45,6 +45,7 @@ class Match(MatchCore[Seat], Closing):
     reset = blocking(MatchCore[Seat]._reset)
     resign = blocking(MatchCore[Seat]._resign)
     replay = blocking(MatchCore[Seat]._replay)
+    watch = blocking_each(MatchCore[Seat]._watch)
     close = blocking(MatchCore[Seat]._close)
 
 
@@ -83,6 +84,7 @@ class Client(ClientCore[Seat, Match, Batch], Closing):
     join = blocking(ClientCore[Seat, Match, Batch]._join)
     seat = blocking(ClientCore[Seat, Match, Batch]._seat)
     replay = blocking(ClientCore[Seat, Match, Batch]._replay)
+    watch = blocking_each(ClientCore[Seat, Match, Batch]._watch)
     matches = blocking_each(ClientCore[Seat, Match, Batch]._matches)
     close = blocking(ClientCore[Seat, Match, Batch]._close)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -109,12 +109,16 @@ def _each(things: AsyncIterator[_T]) -> Iterator[_T]:
     async def following() -> _T:
         return await anext(things)
 
-    while True:
-        try:
-            thing = run(following())
-        except StopAsyncIteration:
-            return
-        yield thing
+    try:
+        while True:
+            try:
+                thing = run(following())
+            except StopAsyncIteration:
+                return
+            yield thing
+    finally:
+        if isinstance(things, AsyncGenerator):
+            run(things.aclose())
 
 
 class _Closable(abc.ABC):

@@ -71,8 +71,8 @@ class Way(Protocol):
             RpcError: It failed.
         """
 
-    def pipe(self, method: Any, metadata: Metadata) -> Pipe:
-        """Opens a stream."""
+    def pipe(self, method: Any, metadata: Metadata, request: Any = None) -> Pipe:
+        """Opens a stream: of answers to one request where that is given, else of requests too."""
 
     async def aside(self, function: Callable[..., _T], *args: Any) -> _T:
         """Calls what blocks for long."""
@@ -93,8 +93,8 @@ class _Blocking:
     async def call(self, method: Any, request: Any, timeout: float, metadata: Metadata) -> Any:
         return method(request, timeout=timeout, metadata=metadata)
 
-    def pipe(self, method: Any, metadata: Metadata) -> Pipe:
-        return _BlockingPipe(method, metadata)
+    def pipe(self, method: Any, metadata: Metadata, request: Any = None) -> Pipe:
+        return _BlockingPipe(method, metadata, request)
 
     async def aside(self, function: Callable[..., _T], *args: Any) -> _T:
         return function(*args)
@@ -115,8 +115,8 @@ class _Awaiting:
     async def call(self, method: Any, request: Any, timeout: float, metadata: Metadata) -> Any:
         return await method(request, timeout=timeout, metadata=metadata)
 
-    def pipe(self, method: Any, metadata: Metadata) -> Pipe:
-        return _AwaitingPipe(method, metadata)
+    def pipe(self, method: Any, metadata: Metadata, request: Any = None) -> Pipe:
+        return _AwaitingPipe(method, metadata, request)
 
     async def aside(self, function: Callable[..., _T], *args: Any) -> _T:
         return await asyncio.to_thread(function, *args)
@@ -140,8 +140,8 @@ def read_status(status: RpcError) -> tuple[str, str, str, dict[str, str]]:
 class _AwaitingPipe:
     """A stream of an event loop."""
 
-    def __init__(self, method: Any, metadata: Metadata) -> None:
-        self._call = method(metadata=metadata)
+    def __init__(self, method: Any, metadata: Metadata, request: Any = None) -> None:
+        self._call = method(*() if request is None else (request,), metadata=metadata)
         self._closed = False
 
     async def send(self, request: Any) -> None:
@@ -168,10 +168,11 @@ class _AwaitingPipe:
 class _BlockingPipe:
     """A stream that grpcio reads and writes in threads of its own."""
 
-    def __init__(self, method: Any, metadata: Metadata) -> None:
+    def __init__(self, method: Any, metadata: Metadata, request: Any = None) -> None:
         requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._requests = requests
-        self._answers = method(iter(requests.get, None), metadata=metadata)
+        given = iter(requests.get, None) if request is None else request
+        self._answers = method(given, metadata=metadata)
         _keep_until_ended(self._answers)
         self._watch = _Watch(self._answers.cancel)
         self._hang_up = weakref.finalize(self, _hang_up, os.getpid(), requests)

@@ -27,6 +27,7 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── UnknownGame                   GAME_UNKNOWN
 │   ├── UnknownMatch                  MATCH_UNKNOWN
 │   ├── UnknownInvitation             INVITATION_UNKNOWN
+│   ├── FramesGone                    FRAMES_GONE
 │   ├── UnknownBatch                  BATCH_UNKNOWN
 │   ├── UnknownSearch                 SEARCH_UNKNOWN
 │   ├── UnknownHealth                 HEALTH_UNKNOWN
@@ -228,6 +229,10 @@ class UnknownMatch(NotFound, reason="MATCH_UNKNOWN"):
 
 class UnknownInvitation(NotFound, reason="INVITATION_UNKNOWN"):
     """The invitation was never given."""
+
+
+class FramesGone(NotFound, reason="FRAMES_GONE"):
+    """The frames asked for are not kept any more."""
 
 
 class UnknownBatch(NotFound, reason="BATCH_UNKNOWN"):

@@ -21,6 +21,7 @@ mod thinking;
 mod tickets;
 mod verify;
 mod waiting;
+mod watching;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +38,7 @@ pub use settings::{Ended, IllegalActions, Player, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;
 pub use verify::{Mismatch, Verified, verify};
+pub use watching::Watcher;
 
 use crate::error::{ServiceError, list};
 use crate::play::Insight;
@@ -82,6 +84,8 @@ pub struct Arbiter {
 struct Name {
     id: String,
     host: secret::Found,
+    /// What lets spectators look at a private match.
+    spectator: secret::Found,
     created: SystemTime,
 }
 
@@ -124,7 +128,8 @@ impl Arbiter {
     /// calls waiting. [`begin`](Self::begin) lets it begin.
     #[must_use]
     pub fn new(table: Arc<Table>, settings: Settings, owner: Owner, most_waiting: usize) -> Self {
-        let name = Name { id: secret::word(), host: secret::Found::fresh(), created: log::now() };
+        let [host, spectator] = [(); 2].map(|()| secret::Found::fresh());
+        let name = Name { id: secret::word(), host, spectator, created: log::now() };
         let (opened, seeds) = decide::first(&settings);
         let standing = Standing::new(&table, &settings, &name.id, opened, seeds, name.created);
         let inner = Inner::new(standing, settings.players.iter().map(Ticket::of).collect());

@@ -8,6 +8,8 @@ mod search;
 
 use std::collections::BTreeMap;
 
+use std::time::Duration;
+
 use boardwire_api::v1;
 use boardwire_kernel::{GameInfo, SeatSet};
 
@@ -24,6 +26,20 @@ use crate::reward::RewardKind;
 /// Counts on the wire are 32 bits wide; none of ours comes near.
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// A time of up to `most`; none is no time at all.
+pub(crate) fn duration(
+    field: &'static str,
+    given: Option<prost_types::Duration>,
+    most: Duration,
+) -> Result<Duration, ServiceError> {
+    let Some(given) = given else { return Ok(Duration::ZERO) };
+    let time = Duration::try_from(given).ok().filter(|time| *time <= most);
+    time.ok_or_else(|| {
+        let expected = format!("from 0 to {} seconds", most.as_secs());
+        ServiceError::BadField { field, value: given.to_string(), expected }
+    })
 }
 
 fn bits(seats: SeatSet) -> u32 {

@@ -39,6 +39,9 @@ pub enum ServiceError {
     /// The seat has been joined with this invitation already.
     #[error("seat {} of match {id} has been joined already", .seat.number())]
     InvitationUsed { id: String, seat: Seat },
+    /// Frames of a match that are not kept any more.
+    #[error("the frames after {after} are not kept any more: the oldest is frame {oldest}")]
+    FramesGone { after: u64, oldest: u64 },
     /// The call carries no token.
     #[error("the call needs `authorization: Bearer TOKEN` in its metadata")]
     MissingToken,

@@ -98,6 +98,9 @@ impl ServiceError {
                 "INVITATION_USED",
                 vec![("match", id.clone()), ("seat", text(&seat.number()))],
             ),
+            Self::FramesGone { after, oldest } => {
+                (Code::NotFound, "FRAMES_GONE", vec![("after", text(after)), ("oldest", text(oldest))])
+            }
             Self::MissingToken => (Code::Unauthenticated, "TOKEN_MISSING", vec![]),
             Self::TokenTooLong { limit } => {
                 (Code::Unauthenticated, "TOKEN_TOO_LONG", vec![("limit", text(limit))])

@@ -6,6 +6,7 @@ A match as everybody may know it, and what it was created with."""
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
@@ -230,6 +231,7 @@ class Match(google.protobuf.message.Message):
     SEED_COMMITMENT_FIELD_NUMBER: builtins.int
     SEED_SOURCE_FIELD_NUMBER: builtins.int
     SEED_OPENING_FIELD_NUMBER: builtins.int
+    WATCH_DELAY_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -292,6 +294,10 @@ class Match(google.protobuf.message.Message):
         the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
         """
 
+    @property
+    def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
+        """How long after they have come to be positions are shown to whoever is neither the host nor a seat."""
+
     def __init__(
         self,
         *,
@@ -317,9 +323,10 @@ class Match(google.protobuf.message.Message):
         seed_commitment: builtins.bytes = ...,
         seed_source: global___SeedSource.ValueType = ...,
         seed_opening: global___SeedOpening | None = ...,
+        watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match

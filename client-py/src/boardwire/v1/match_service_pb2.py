@@ -25,10 +25,11 @@ _sym_db = _symbol_database.Default()
 from boardwire.v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
 from boardwire.v1 import observation_pb2 as boardwire_dot_v1_dot_observation__pb2
 from boardwire.v1 import replay_pb2 as boardwire_dot_v1_dot_replay__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n boardwire/v1/match_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x19\x62oardwire/v1/replay.proto\x1a\x17google/rpc/status.proto\"\xe3\x03\n\x12\x43reateMatchRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0f\n\x07players\x18\x02 \x03(\t\x12>\n\x07options\x18\x03 \x03(\x0b\x32-.boardwire.v1.CreateMatchRequest.OptionsEntry\x12\x11\n\x04seed\x18\x04 \x01(\x06H\x00\x88\x01\x01\x12(\n\x06reward\x18\x05 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x06 \x01(\x08\x12:\n\x0fillegal_actions\x18\x07 \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x12\n\nrequest_id\x18\x08 \x01(\t\x12\x15\n\rseat_may_seed\x18\t \x01(\x08\x12\x0f\n\x07private\x18\n \x01(\x08\x12<\n\x06labels\x18\x0b \x03(\x0b\x32,.boardwire.v1.CreateMatchRequest.LabelsEntry\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"|\n\x13\x43reateMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12-\n\x0binvitations\x18\x02 \x03(\x0b\x32\x18.boardwire.v1.Invitation\x12\x12\n\nhost_token\x18\x03 \x01(\t\"#\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"6\n\x10GetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\"\xe0\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12(\n\x06states\x18\x04 \x03(\x0e\x32\x18.boardwire.v1.MatchState\x12<\n\x06labels\x18\x05 \x03(\x0b\x32,.boardwire.v1.ListMatchesRequest.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.boardwire.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"4\n\x10JoinMatchRequest\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"T\n\x11JoinMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\r\n\x05token\x18\x03 \x01(\t\"V\n\x0eObserveRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04wait\x18\x02 \x01(\x08\x12$\n\x06\x65xtras\x18\x03 \x01(\x0b\x32\x14.boardwire.v1.Extras\"A\n\x0fObserveResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x85\x01\n\nActRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x04 \x01(\r\x12\x0c\n\x04wait\x18\x05 \x01(\x08\x12$\n\x06\x65xtras\x18\x06 \x01(\x0b\x32\x14.boardwire.v1.Extras\"=\n\x0b\x41\x63tResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x92\x01\n\x0cResetRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x14\n\x07\x65pisode\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04wait\x18\x04 \x01(\x08\x12$\n\x06\x65xtras\x18\x05 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\x07\n\x05_seedB\n\n\x08_episode\"?\n\rResetResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x85\x01\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x11\n\x04seat\x18\x03 \x01(\rH\x01\x88\x01\x01\x12$\n\x06\x65xtras\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\n\n\x08_episodeB\x07\n\x05_seat\"@\n\x0eResignResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"F\n\x10GetReplayRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_episode\"9\n\x11GetReplayResponse\x12$\n\x06replay\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Replay\"\xdb\x01\n\x0bPlayRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12/\n\x07observe\x18\x02 \x01(\x0b\x32\x1c.boardwire.v1.ObserveRequestH\x00\x12\'\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x18.boardwire.v1.ActRequestH\x00\x12+\n\x05reset\x18\x04 \x01(\x0b\x32\x1a.boardwire.v1.ResetRequestH\x00\x12-\n\x06resign\x18\x05 \x01(\x0b\x32\x1b.boardwire.v1.ResignRequestH\x00\x42\t\n\x07request\"\x84\x02\n\x0cPlayResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\x30\n\x07observe\x18\x02 \x01(\x0b\x32\x1d.boardwire.v1.ObserveResponseH\x00\x12(\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x19.boardwire.v1.ActResponseH\x00\x12,\n\x05reset\x18\x04 \x01(\x0b\x32\x1b.boardwire.v1.ResetResponseH\x00\x12.\n\x06resign\x18\x05 \x01(\x0b\x32\x1c.boardwire.v1.ResignResponseH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"%\n\x11\x43loseMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"8\n\x12\x43loseMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match2\xbc\x06\n\x0cMatchService\x12R\n\x0b\x43reateMatch\x12 .boardwire.v1.CreateMatchRequest\x1a!.boardwire.v1.CreateMatchResponse\x12I\n\x08GetMatch\x12\x1d.boardwire.v1.GetMatchRequest\x1a\x1e.boardwire.v1.GetMatchResponse\x12R\n\x0bListMatches\x12 .boardwire.v1.ListMatchesRequest\x1a!.boardwire.v1.ListMatchesResponse\x12L\n\tJoinMatch\x12\x1e.boardwire.v1.JoinMatchRequest\x1a\x1f.boardwire.v1.JoinMatchResponse\x12\x46\n\x07Observe\x12\x1c.boardwire.v1.ObserveRequest\x1a\x1d.boardwire.v1.ObserveResponse\x12:\n\x03\x41\x63t\x12\x18.boardwire.v1.ActRequest\x1a\x19.boardwire.v1.ActResponse\x12@\n\x05Reset\x12\x1a.boardwire.v1.ResetRequest\x1a\x1b.boardwire.v1.ResetResponse\x12\x43\n\x06Resign\x12\x1b.boardwire.v1.ResignRequest\x1a\x1c.boardwire.v1.ResignResponse\x12\x41\n\x04Play\x12\x19.boardwire.v1.PlayRequest\x1a\x1a.boardwire.v1.PlayResponse(\x01\x30\x01\x12L\n\tGetReplay\x12\x1e.boardwire.v1.GetReplayRequest\x1a\x1f.boardwire.v1.GetReplayResponse\x12O\n\nCloseMatch\x12\x1f.boardwire.v1.CloseMatchRequest\x1a .boardwire.v1.CloseMatchResponseBu\n\x10\x63om.boardwire.v1B\x11MatchServiceProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n boardwire/v1/match_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x1e\x62oardwire/v1/observation.proto\x1a\x19\x62oardwire/v1/replay.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x17google/rpc/status.proto\"\x93\x04\n\x12\x43reateMatchRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0f\n\x07players\x18\x02 \x03(\t\x12>\n\x07options\x18\x03 \x03(\x0b\x32-.boardwire.v1.CreateMatchRequest.OptionsEntry\x12\x11\n\x04seed\x18\x04 \x01(\x06H\x00\x88\x01\x01\x12(\n\x06reward\x18\x05 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x06 \x01(\x08\x12:\n\x0fillegal_actions\x18\x07 \x01(\x0e\x32!.boardwire.v1.IllegalActionPolicy\x12\x12\n\nrequest_id\x18\x08 \x01(\t\x12\x15\n\rseat_may_seed\x18\t \x01(\x08\x12\x0f\n\x07private\x18\n \x01(\x08\x12<\n\x06labels\x18\x0b \x03(\x0b\x32,.boardwire.v1.CreateMatchRequest.LabelsEntry\x12.\n\x0bwatch_delay\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05_seed\"\x95\x01\n\x13\x43reateMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12-\n\x0binvitations\x18\x02 \x03(\x0b\x32\x18.boardwire.v1.Invitation\x12\x12\n\nhost_token\x18\x03 \x01(\t\x12\x17\n\x0fspectator_token\x18\x04 \x01(\t\"#\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"6\n\x10GetMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\"\xe0\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12(\n\x06states\x18\x04 \x03(\x0e\x32\x18.boardwire.v1.MatchState\x12<\n\x06labels\x18\x05 \x03(\x0b\x32,.boardwire.v1.ListMatchesRequest.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.boardwire.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"4\n\x10JoinMatchRequest\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"T\n\x11JoinMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\r\n\x05token\x18\x03 \x01(\t\"V\n\x0eObserveRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04wait\x18\x02 \x01(\x08\x12$\n\x06\x65xtras\x18\x03 \x01(\x0b\x32\x14.boardwire.v1.Extras\"A\n\x0fObserveResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x85\x01\n\nActRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x10\n\x08\x64\x65\x63ision\x18\x03 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x04 \x01(\r\x12\x0c\n\x04wait\x18\x05 \x01(\x08\x12$\n\x06\x65xtras\x18\x06 \x01(\x0b\x32\x14.boardwire.v1.Extras\"=\n\x0b\x41\x63tResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x92\x01\n\x0cResetRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seed\x18\x02 \x01(\x06H\x00\x88\x01\x01\x12\x14\n\x07\x65pisode\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x0c\n\x04wait\x18\x04 \x01(\x08\x12$\n\x06\x65xtras\x18\x05 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\x07\n\x05_seedB\n\n\x08_episode\"?\n\rResetResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"\x85\x01\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x11\n\x04seat\x18\x03 \x01(\rH\x01\x88\x01\x01\x12$\n\x06\x65xtras\x18\x04 \x01(\x0b\x32\x14.boardwire.v1.ExtrasB\n\n\x08_episodeB\x07\n\x05_seat\"@\n\x0eResignResponse\x12.\n\x0bobservation\x18\x01 \x01(\x0b\x32\x19.boardwire.v1.Observation\"F\n\x10GetReplayRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x14\n\x07\x65pisode\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\n\n\x08_episode\"9\n\x11GetReplayResponse\x12$\n\x06replay\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Replay\">\n\x0cWatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x12\n\x05\x61\x66ter\x18\x02 \x01(\x04H\x00\x88\x01\x01\x42\x08\n\x06_after\"3\n\rWatchResponse\x12\"\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Frame\"\xdb\x01\n\x0bPlayRequest\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12/\n\x07observe\x18\x02 \x01(\x0b\x32\x1c.boardwire.v1.ObserveRequestH\x00\x12\'\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x18.boardwire.v1.ActRequestH\x00\x12+\n\x05reset\x18\x04 \x01(\x0b\x32\x1a.boardwire.v1.ResetRequestH\x00\x12-\n\x06resign\x18\x05 \x01(\x0b\x32\x1b.boardwire.v1.ResignRequestH\x00\x42\t\n\x07request\"\x84\x02\n\x0cPlayResponse\x12\x0b\n\x03tag\x18\x01 \x01(\r\x12\x30\n\x07observe\x18\x02 \x01(\x0b\x32\x1d.boardwire.v1.ObserveResponseH\x00\x12(\n\x03\x61\x63t\x18\x03 \x01(\x0b\x32\x19.boardwire.v1.ActResponseH\x00\x12,\n\x05reset\x18\x04 \x01(\x0b\x32\x1b.boardwire.v1.ResetResponseH\x00\x12.\n\x06resign\x18\x05 \x01(\x0b\x32\x1c.boardwire.v1.ResignResponseH\x00\x12#\n\x05\x65rror\x18\x0f \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06\x61nswer\"%\n\x11\x43loseMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"8\n\x12\x43loseMatchResponse\x12\"\n\x05match\x18\x01 \x01(\x0b\x32\x13.boardwire.v1.Match2\x80\x07\n\x0cMatchService\x12R\n\x0b\x43reateMatch\x12 .boardwire.v1.CreateMatchRequest\x1a!.boardwire.v1.CreateMatchResponse\x12I\n\x08GetMatch\x12\x1d.boardwire.v1.GetMatchRequest\x1a\x1e.boardwire.v1.GetMatchResponse\x12R\n\x0bListMatches\x12 .boardwire.v1.ListMatchesRequest\x1a!.boardwire.v1.ListMatchesResponse\x12L\n\tJoinMatch\x12\x1e.boardwire.v1.JoinMatchRequest\x1a\x1f.boardwire.v1.JoinMatchResponse\x12\x46\n\x07Observe\x12\x1c.boardwire.v1.ObserveRequest\x1a\x1d.boardwire.v1.ObserveResponse\x12:\n\x03\x41\x63t\x12\x18.boardwire.v1.ActRequest\x1a\x19.boardwire.v1.ActResponse\x12@\n\x05Reset\x12\x1a.boardwire.v1.ResetRequest\x1a\x1b.boardwire.v1.ResetResponse\x12\x43\n\x06Resign\x12\x1b.boardwire.v1.ResignRequest\x1a\x1c.boardwire.v1.ResignResponse\x12\x41\n\x04Play\x12\x19.boardwire.v1.PlayRequest\x1a\x1a.boardwire.v1.PlayResponse(\x01\x30\x01\x12L\n\tGetReplay\x12\x1e.boardwire.v1.GetReplayRequest\x1a\x1f.boardwire.v1.GetReplayResponse\x12\x42\n\x05Watch\x12\x1a.boardwire.v1.WatchRequest\x1a\x1b.boardwire.v1.WatchResponse0\x01\x12O\n\nCloseMatch\x12\x1f.boardwire.v1.CloseMatchRequest\x1a .boardwire.v1.CloseMatchResponseBu\n\x10\x63om.boardwire.v1B\x11MatchServiceProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,56 +43,60 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATEMATCHREQUEST_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._loaded_options = None
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_CREATEMATCHREQUEST']._serialized_start=161
-  _globals['_CREATEMATCHREQUEST']._serialized_end=644
-  _globals['_CREATEMATCHREQUEST_OPTIONSENTRY']._serialized_start=542
-  _globals['_CREATEMATCHREQUEST_OPTIONSENTRY']._serialized_end=588
-  _globals['_CREATEMATCHREQUEST_LABELSENTRY']._serialized_start=590
-  _globals['_CREATEMATCHREQUEST_LABELSENTRY']._serialized_end=635
-  _globals['_CREATEMATCHRESPONSE']._serialized_start=646
-  _globals['_CREATEMATCHRESPONSE']._serialized_end=770
-  _globals['_GETMATCHREQUEST']._serialized_start=772
-  _globals['_GETMATCHREQUEST']._serialized_end=807
-  _globals['_GETMATCHRESPONSE']._serialized_start=809
-  _globals['_GETMATCHRESPONSE']._serialized_end=863
-  _globals['_LISTMATCHESREQUEST']._serialized_start=866
-  _globals['_LISTMATCHESREQUEST']._serialized_end=1090
-  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_start=590
-  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_end=635
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=1092
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=1176
-  _globals['_JOINMATCHREQUEST']._serialized_start=1178
-  _globals['_JOINMATCHREQUEST']._serialized_end=1230
-  _globals['_JOINMATCHRESPONSE']._serialized_start=1232
-  _globals['_JOINMATCHRESPONSE']._serialized_end=1316
-  _globals['_OBSERVEREQUEST']._serialized_start=1318
-  _globals['_OBSERVEREQUEST']._serialized_end=1404
-  _globals['_OBSERVERESPONSE']._serialized_start=1406
-  _globals['_OBSERVERESPONSE']._serialized_end=1471
-  _globals['_ACTREQUEST']._serialized_start=1474
-  _globals['_ACTREQUEST']._serialized_end=1607
-  _globals['_ACTRESPONSE']._serialized_start=1609
-  _globals['_ACTRESPONSE']._serialized_end=1670
-  _globals['_RESETREQUEST']._serialized_start=1673
-  _globals['_RESETREQUEST']._serialized_end=1819
-  _globals['_RESETRESPONSE']._serialized_start=1821
-  _globals['_RESETRESPONSE']._serialized_end=1884
-  _globals['_RESIGNREQUEST']._serialized_start=1887
-  _globals['_RESIGNREQUEST']._serialized_end=2020
-  _globals['_RESIGNRESPONSE']._serialized_start=2022
-  _globals['_RESIGNRESPONSE']._serialized_end=2086
-  _globals['_GETREPLAYREQUEST']._serialized_start=2088
-  _globals['_GETREPLAYREQUEST']._serialized_end=2158
-  _globals['_GETREPLAYRESPONSE']._serialized_start=2160
-  _globals['_GETREPLAYRESPONSE']._serialized_end=2217
-  _globals['_PLAYREQUEST']._serialized_start=2220
-  _globals['_PLAYREQUEST']._serialized_end=2439
-  _globals['_PLAYRESPONSE']._serialized_start=2442
-  _globals['_PLAYRESPONSE']._serialized_end=2702
-  _globals['_CLOSEMATCHREQUEST']._serialized_start=2704
-  _globals['_CLOSEMATCHREQUEST']._serialized_end=2741
-  _globals['_CLOSEMATCHRESPONSE']._serialized_start=2743
-  _globals['_CLOSEMATCHRESPONSE']._serialized_end=2799
-  _globals['_MATCHSERVICE']._serialized_start=2802
-  _globals['_MATCHSERVICE']._serialized_end=3630
+  _globals['_CREATEMATCHREQUEST']._serialized_start=193
+  _globals['_CREATEMATCHREQUEST']._serialized_end=724
+  _globals['_CREATEMATCHREQUEST_OPTIONSENTRY']._serialized_start=622
+  _globals['_CREATEMATCHREQUEST_OPTIONSENTRY']._serialized_end=668
+  _globals['_CREATEMATCHREQUEST_LABELSENTRY']._serialized_start=670
+  _globals['_CREATEMATCHREQUEST_LABELSENTRY']._serialized_end=715
+  _globals['_CREATEMATCHRESPONSE']._serialized_start=727
+  _globals['_CREATEMATCHRESPONSE']._serialized_end=876
+  _globals['_GETMATCHREQUEST']._serialized_start=878
+  _globals['_GETMATCHREQUEST']._serialized_end=913
+  _globals['_GETMATCHRESPONSE']._serialized_start=915
+  _globals['_GETMATCHRESPONSE']._serialized_end=969
+  _globals['_LISTMATCHESREQUEST']._serialized_start=972
+  _globals['_LISTMATCHESREQUEST']._serialized_end=1196
+  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_start=670
+  _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_end=715
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=1198
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=1282
+  _globals['_JOINMATCHREQUEST']._serialized_start=1284
+  _globals['_JOINMATCHREQUEST']._serialized_end=1336
+  _globals['_JOINMATCHRESPONSE']._serialized_start=1338
+  _globals['_JOINMATCHRESPONSE']._serialized_end=1422
+  _globals['_OBSERVEREQUEST']._serialized_start=1424
+  _globals['_OBSERVEREQUEST']._serialized_end=1510
+  _globals['_OBSERVERESPONSE']._serialized_start=1512
+  _globals['_OBSERVERESPONSE']._serialized_end=1577
+  _globals['_ACTREQUEST']._serialized_start=1580
+  _globals['_ACTREQUEST']._serialized_end=1713
+  _globals['_ACTRESPONSE']._serialized_start=1715
+  _globals['_ACTRESPONSE']._serialized_end=1776
+  _globals['_RESETREQUEST']._serialized_start=1779
+  _globals['_RESETREQUEST']._serialized_end=1925
+  _globals['_RESETRESPONSE']._serialized_start=1927
+  _globals['_RESETRESPONSE']._serialized_end=1990
+  _globals['_RESIGNREQUEST']._serialized_start=1993
+  _globals['_RESIGNREQUEST']._serialized_end=2126
+  _globals['_RESIGNRESPONSE']._serialized_start=2128
+  _globals['_RESIGNRESPONSE']._serialized_end=2192
+  _globals['_GETREPLAYREQUEST']._serialized_start=2194
+  _globals['_GETREPLAYREQUEST']._serialized_end=2264
+  _globals['_GETREPLAYRESPONSE']._serialized_start=2266
+  _globals['_GETREPLAYRESPONSE']._serialized_end=2323
+  _globals['_WATCHREQUEST']._serialized_start=2325
+  _globals['_WATCHREQUEST']._serialized_end=2387
+  _globals['_WATCHRESPONSE']._serialized_start=2389
+  _globals['_WATCHRESPONSE']._serialized_end=2440
+  _globals['_PLAYREQUEST']._serialized_start=2443
+  _globals['_PLAYREQUEST']._serialized_end=2662
+  _globals['_PLAYRESPONSE']._serialized_start=2665
+  _globals['_PLAYRESPONSE']._serialized_end=2925
+  _globals['_CLOSEMATCHREQUEST']._serialized_start=2927
+  _globals['_CLOSEMATCHREQUEST']._serialized_end=2964
+  _globals['_CLOSEMATCHRESPONSE']._serialized_start=2966
+  _globals['_CLOSEMATCHRESPONSE']._serialized_end=3022
+  _globals['_MATCHSERVICE']._serialized_start=3025
+  _globals['_MATCHSERVICE']._serialized_end=3921
 # @@protoc_insertion_point(module_scope)

@@ -13,6 +13,7 @@ import boardwire.v1.replay_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.message
 import google.rpc.status_pb2
@@ -69,6 +70,7 @@ class CreateMatchRequest(google.protobuf.message.Message):
     SEAT_MAY_SEED_FIELD_NUMBER: builtins.int
     PRIVATE_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
+    WATCH_DELAY_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id."""
     seed: builtins.int
@@ -107,6 +109,10 @@ class CreateMatchRequest(google.protobuf.message.Message):
         of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
         """
 
+    @property
+    def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
+        """How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day."""
+
     def __init__(
         self,
         *,
@@ -121,9 +127,10 @@ class CreateMatchRequest(google.protobuf.message.Message):
         seat_may_seed: builtins.bool = ...,
         private: builtins.bool = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___CreateMatchRequest = CreateMatchRequest
@@ -137,8 +144,11 @@ class CreateMatchResponse(google.protobuf.message.Message):
     MATCH_FIELD_NUMBER: builtins.int
     INVITATIONS_FIELD_NUMBER: builtins.int
     HOST_TOKEN_FIELD_NUMBER: builtins.int
+    SPECTATOR_TOKEN_FIELD_NUMBER: builtins.int
     host_token: builtins.str
     """The host's token: closes and resets the match. It shows nobody's cards."""
+    spectator_token: builtins.str
+    """The spectators' token: lets whoever holds it look at a private match as the public may."""
     @property
     def match(self) -> boardwire.v1.match_pb2.Match:
         """The match."""
@@ -153,9 +163,10 @@ class CreateMatchResponse(google.protobuf.message.Message):
         match: boardwire.v1.match_pb2.Match | None = ...,
         invitations: collections.abc.Iterable[boardwire.v1.match_pb2.Invitation] | None = ...,
         host_token: builtins.str = ...,
+        spectator_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["host_token", b"host_token", "invitations", b"invitations", "match", b"match"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["host_token", b"host_token", "invitations", b"invitations", "match", b"match", "spectator_token", b"spectator_token"]) -> None: ...
 
 global___CreateMatchResponse = CreateMatchResponse
 
@@ -609,6 +620,53 @@ class GetReplayResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["replay", b"replay"]) -> None: ...
 
 global___GetReplayResponse = GetReplayResponse
+
+@typing.final
+class WatchRequest(google.protobuf.message.Message):
+    """Asks to watch a match."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    match_id: builtins.str
+    """The match's id."""
+    after: builtins.int
+    """The number of the last frame known: those after it follow, as long as they are kept, which the frames of the present
+    episode and the four before it are. When left out, begins with the present position.
+    """
+    def __init__(
+        self,
+        *,
+        match_id: builtins.str = ...,
+        after: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "after", b"after"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "match_id", b"match_id"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+
+global___WatchRequest = WatchRequest
+
+@typing.final
+class WatchResponse(google.protobuf.message.Message):
+    """The next position."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    FRAME_FIELD_NUMBER: builtins.int
+    @property
+    def frame(self) -> boardwire.v1.replay_pb2.Frame:
+        """The position."""
+
+    def __init__(
+        self,
+        *,
+        frame: boardwire.v1.replay_pb2.Frame | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["frame", b"frame"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["frame", b"frame"]) -> None: ...
+
+global___WatchResponse = WatchResponse
 
 @typing.final
 class PlayRequest(google.protobuf.message.Message):

@@ -86,6 +86,11 @@ class MatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayResponse.FromString,
                 _registered_method=True)
+        self.Watch = channel.unary_stream(
+                '/boardwire.v1.MatchService/Watch',
+                request_serializer=boardwire_dot_v1_dot_match__service__pb2.WatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_match__service__pb2.WatchResponse.FromString,
+                _registered_method=True)
         self.CloseMatch = channel.unary_unary(
                 '/boardwire.v1.MatchService/CloseMatch',
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.CloseMatchRequest.SerializeToString,
@@ -177,6 +182,15 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Watch(self, request, context):
+        """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+        to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CloseMatch(self, request, context):
         """Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
         """
@@ -236,6 +250,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.GetReplay,
                     request_deserializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_match__service__pb2.GetReplayResponse.SerializeToString,
+            ),
+            'Watch': grpc.unary_stream_rpc_method_handler(
+                    servicer.Watch,
+                    request_deserializer=boardwire_dot_v1_dot_match__service__pb2.WatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_match__service__pb2.WatchResponse.SerializeToString,
             ),
             'CloseMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.CloseMatch,
@@ -515,6 +534,33 @@ class MatchService(object):
             '/boardwire.v1.MatchService/GetReplay',
             boardwire_dot_v1_dot_match__service__pb2.GetReplayRequest.SerializeToString,
             boardwire_dot_v1_dot_match__service__pb2.GetReplayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Watch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/boardwire.v1.MatchService/Watch',
+            boardwire_dot_v1_dot_match__service__pb2.WatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_match__service__pb2.WatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -102,6 +102,15 @@ class MatchServiceStub:
     is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
     """
 
+    Watch: grpc.UnaryStreamMultiCallable[
+        boardwire.v1.match_service_pb2.WatchRequest,
+        boardwire.v1.match_service_pb2.WatchResponse,
+    ]
+    """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+    to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+    after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
+    """
+
     CloseMatch: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.CloseMatchRequest,
         boardwire.v1.match_service_pb2.CloseMatchResponse,
@@ -186,6 +195,15 @@ class MatchServiceAsyncStub:
     """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
     and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
     is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+    """
+
+    Watch: grpc.aio.UnaryStreamMultiCallable[
+        boardwire.v1.match_service_pb2.WatchRequest,
+        boardwire.v1.match_service_pb2.WatchResponse,
+    ]
+    """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+    to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+    after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
     """
 
     CloseMatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -292,6 +310,17 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
         and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
         is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        """
+
+    @abc.abstractmethod
+    def Watch(
+        self,
+        request: boardwire.v1.match_service_pb2.WatchRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.WatchResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.WatchResponse]]:
+        """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+        to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
         """
 
     @abc.abstractmethod

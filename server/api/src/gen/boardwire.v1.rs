@@ -77,6 +77,9 @@ pub struct Match {
     /// the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
     #[prost(message, optional, tag = "22")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
+    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+    #[prost(message, optional, tag = "23")]
+    pub watch_delay: ::core::option::Option<::prost_types::Duration>,
 }
 /// What opens the commitment to an episode's key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2683,6 +2686,9 @@ pub struct CreateMatchRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day.
+    #[prost(message, optional, tag = "12")]
+    pub watch_delay: ::core::option::Option<::prost_types::Duration>,
 }
 /// A new match, with what lets its seats in.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2696,6 +2702,9 @@ pub struct CreateMatchResponse {
     /// The host's token: closes and resets the match. It shows nobody's cards.
     #[prost(string, tag = "3")]
     pub host_token: ::prost::alloc::string::String,
+    /// The spectators' token: lets whoever holds it look at a private match as the public may.
+    #[prost(string, tag = "4")]
+    pub spectator_token: ::prost::alloc::string::String,
 }
 /// Asks for a match.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2883,6 +2892,24 @@ pub struct GetReplayResponse {
     /// The episode.
     #[prost(message, optional, tag = "1")]
     pub replay: ::core::option::Option<Replay>,
+}
+/// Asks to watch a match.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchRequest {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The number of the last frame known: those after it follow, as long as they are kept, which the frames of the present
+    /// episode and the four before it are. When left out, begins with the present position.
+    #[prost(uint64, optional, tag = "2")]
+    pub after: ::core::option::Option<u64>,
+}
+/// The next position.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct WatchResponse {
+    /// The position.
+    #[prost(message, optional, tag = "1")]
+    pub frame: ::core::option::Option<Frame>,
 }
 /// One request on a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3303,6 +3330,33 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "GetReplay"));
             self.inner.unary(req, path, codec).await
         }
+        /// Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+        /// to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        /// after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
+        pub async fn watch(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WatchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::WatchResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.MatchService/Watch",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.MatchService", "Watch"));
+            self.inner.server_streaming(req, path, codec).await
+        }
         /// Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
         pub async fn close_match(
             &mut self,
@@ -3424,6 +3478,19 @@ pub mod match_service_server {
             tonic::Response<super::GetReplayResponse>,
             tonic::Status,
         >;
+        /// Server streaming response type for the Watch method.
+        type WatchStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::WatchResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+        /// to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        /// after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
+        async fn watch(
+            &self,
+            request: tonic::Request<super::WatchRequest>,
+        ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
         /// Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
         async fn close_match(
             &self,
@@ -3955,6 +4022,52 @@ pub mod match_service_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.MatchService/Watch" => {
+                    #[allow(non_camel_case_types)]
+                    struct WatchSvc<T: MatchService>(pub Arc<T>);
+                    impl<
+                        T: MatchService,
+                    > tonic::server::ServerStreamingService<super::WatchRequest>
+                    for WatchSvc<T> {
+                        type Response = super::WatchResponse;
+                        type ResponseStream = T::WatchStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::WatchRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MatchService>::watch(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WatchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

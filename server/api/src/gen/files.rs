@@ -635,6 +635,7 @@ syntax = "proto3";
 
 package boardwire.v1;
 
+import "google/protobuf/duration.proto";
 import "google/protobuf/timestamp.proto";
 
 option csharp_namespace = "Boardwire.V1";
@@ -695,6 +696,8 @@ message Match {
   // What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
   // the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
   optional SeedOpening seed_opening = 22;
+  // How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+  google.protobuf.Duration watch_delay = 23;
 }
 
 // What opens the commitment to an episode's key.
@@ -793,6 +796,7 @@ package boardwire.v1;
 import "boardwire/v1/match.proto";
 import "boardwire/v1/observation.proto";
 import "boardwire/v1/replay.proto";
+import "google/protobuf/duration.proto";
 import "google/rpc/status.proto";
 
 option csharp_namespace = "Boardwire.V1";
@@ -836,6 +840,10 @@ service MatchService {
   // and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
   // is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
   rpc GetReplay(GetReplayRequest) returns (GetReplayResponse);
+  // Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
+  // to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+  // after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
+  rpc Watch(WatchRequest) returns (stream WatchResponse);
   // Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
   rpc CloseMatch(CloseMatchRequest) returns (CloseMatchResponse);
 }
@@ -869,6 +877,8 @@ message CreateMatchRequest {
   // Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
   // of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
   map<string, string> labels = 11;
+  // How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day.
+  google.protobuf.Duration watch_delay = 12;
 }
 
 // A new match, with what lets its seats in.
@@ -879,6 +889,8 @@ message CreateMatchResponse {
   repeated Invitation invitations = 2;
   // The host's token: closes and resets the match. It shows nobody's cards.
   string host_token = 3;
+  // The spectators' token: lets whoever holds it look at a private match as the public may.
+  string spectator_token = 4;
 }
 
 // Asks for a match.
@@ -1024,6 +1036,21 @@ message GetReplayRequest {
 message GetReplayResponse {
   // The episode.
   Replay replay = 1;
+}
+
+// Asks to watch a match.
+message WatchRequest {
+  // The match's id.
+  string match_id = 1;
+  // The number of the last frame known: those after it follow, as long as they are kept, which the frames of the present
+  // episode and the four before it are. When left out, begins with the present position.
+  optional uint64 after = 2;
+}
+
+// The next position.
+message WatchResponse {
+  // The position.
+  Frame frame = 1;
 }
 
 // One request on a stream.

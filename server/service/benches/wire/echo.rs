@@ -13,8 +13,8 @@ use boardwire_api::v1::{
     ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
     GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, JoinMatchRequest,
     JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, Observation, ObserveRequest, ObserveResponse,
-    PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, play_request,
-    play_response,
+    PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest,
+    WatchResponse, play_request, play_response,
 };
 use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 use boardwire_server::run::runtime;
@@ -112,6 +112,7 @@ fn unserved<T>() -> Answer<T> {
 
 #[tonic::async_trait]
 impl MatchService for Echo {
+    type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
     type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
 
     async fn create_match(&self, _: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
@@ -138,6 +139,10 @@ impl MatchService for Echo {
         let tape = Arc::clone(&self.0);
         let answers = request.into_inner().map(move |asked| Ok(tape.answer(&asked?)));
         Ok(Response::new(Box::pin(answers)))
+    }
+
+    async fn watch(&self, _: Request<WatchRequest>) -> Answer<Self::WatchStream> {
+        unserved()
     }
 
     async fn get_replay(&self, _: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use boardwire_games::Registry;
 use boardwire_kernel::OptionKind;
@@ -122,6 +123,7 @@ impl Scenario {
             illegal_actions: IllegalActions::Reject,
             seat_may_seed: false,
             private: false,
+            watch_delay: Duration::ZERO,
             labels: BTreeMap::new(),
             series: None,
         }

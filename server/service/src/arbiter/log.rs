@@ -32,10 +32,14 @@ struct Created {
     illegal_actions: IllegalActions,
     seat_may_seed: bool,
     private: bool,
+    watch_delay: Duration,
     labels: BTreeMap<String, String>,
     /// What the host's token is found by.
     #[serde(with = "forms::hex")]
     host: [u8; 32],
+    /// The same of the spectators' token.
+    #[serde(with = "forms::hex")]
+    spectator: [u8; 32],
     /// The same of the invitation to each remote seat, ascending.
     invitations: Vec<Invited>,
     opened: Opened,
@@ -158,8 +162,10 @@ impl Arbiter {
             illegal_actions: settings.illegal_actions,
             seat_may_seed: settings.seat_may_seed,
             private: settings.private,
+            watch_delay: settings.watch_delay,
             labels: settings.labels.clone(),
             host: self.name.host.digest,
+            spectator: self.name.spectator.digest,
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
             opened: standing.present.opened,
             seeds: standing.seeds.clone(),
@@ -182,7 +188,7 @@ impl Arbiter {
         let created = lines.next().ok_or("it has no line")?.0;
         let created: Created = serde_json::from_str(created).map_err(|error| format!("line 0: {error}"))?;
         let (table, settings) = created.set_up(tables)?;
-        let Created { at, host, invitations, opened, seeds, .. } = created;
+        let Created { at, host, spectator, invitations, opened, seeds, .. } = created;
         let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, at);
         for (line, number) in lines {
             standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
@@ -198,7 +204,8 @@ impl Arbiter {
         let tickets = settings.players.iter().map(ticket).collect::<Result<_, _>>()?;
         let log = journal.map(|journal| Log::after(journal, kept));
         let inner = Inner { log, ..Inner::new(standing, tickets) };
-        let name = Name { id: kept.id.clone(), host: secret::Found::by(host), created: at };
+        let [host, spectator] = [host, spectator].map(secret::Found::by);
+        let name = Name { id: kept.id.clone(), host, spectator, created: at };
         Ok(Self::over(name, table, settings, inner, owner, most_waiting))
     }
 
@@ -234,6 +241,7 @@ impl Created {
             illegal_actions: self.illegal_actions,
             seat_may_seed: self.seat_may_seed,
             private: self.private,
+            watch_delay: self.watch_delay,
             labels: self.labels.clone(),
             series: None,
         };

@@ -11,6 +11,7 @@ use crate::reward::{RewardKind, forfeit_ranks};
 use crate::tables::Table;
 
 /// Parts of an observation that are made on request only.
+#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extras {
     /// The position as text.

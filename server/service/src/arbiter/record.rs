@@ -128,6 +128,14 @@ impl Record {
         self.first + self.frames()
     }
 
+    /// Leaves out what has happened after `time`; whether there was anything. The deal stays.
+    fn cut(&mut self, time: SystemTime) -> bool {
+        let frames = self.frames();
+        self.forfeited = self.forfeited.filter(|_| self.acted <= time);
+        self.moves.retain(|played| played.at <= time);
+        frames != self.frames()
+    }
+
     /// What all decisions chain up to.
     pub(super) fn head(&self) -> [u8; 32] {
         let key = self.opened.key.as_bytes();
@@ -241,11 +249,16 @@ impl Arbiter {
     }
 
     /// An episode as `viewer` may see it: the present one, unless another is asked for. As long as it is played, of all
-    /// decisions only the viewer's own are shown.
+    /// decisions only the viewer's own are shown. To somebody who does not belong to the match it may be shown `delayed`.
     ///
     /// # Errors
     /// An episode that has not come, or is not kept any more.
-    pub fn replay(&self, viewer: Viewer, episode: Option<u32>) -> Result<Replay, ServiceError> {
+    pub fn replay(
+        &self,
+        viewer: Viewer,
+        episode: Option<u32>,
+        delayed: bool,
+    ) -> Result<Replay, ServiceError> {
         let (record, over, revealed) = {
             let inner = self.lock();
             let standing = &inner.standing;
@@ -257,7 +270,13 @@ impl Arbiter {
                 expected: format!("{} or more: those before are not kept", standing.oldest()),
             })?;
             let over = standing.closed.is_some() || episode < standing.present.episode || standing.is_over();
-            (record.clone(), over, standing.revealed(record))
+            let now = SystemTime::now();
+            let mut record = record.clone();
+            let revealed = standing.revealed(&record);
+            let is_cut = delayed
+                && !self.settings.watch_delay.is_zero()
+                && record.cut(now - self.settings.watch_delay);
+            (record, over && !is_cut, revealed.filter(|_| !is_cut))
         };
         let shown = if over { Shown::All } else { Shown::Own };
         let mut retrace = Retrace::new(&self.table, &record);

@@ -1,6 +1,7 @@
 //! What a match is created with.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use boardwire_bots::Bot;
 use boardwire_kernel::{Outcome, Seat, SeatSet};
@@ -61,6 +62,8 @@ pub struct Settings {
     pub seat_may_seed: bool,
     /// Whether the match is shown to its host and its seats alone.
     pub private: bool,
+    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+    pub watch_delay: Duration,
     /// What its host has labelled it with.
     pub labels: BTreeMap<String, String>,
     /// Who counts its episodes in this process.

@@ -4,9 +4,11 @@ mod kept;
 mod replay;
 mod resigning;
 mod secrecy;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
@@ -35,6 +37,7 @@ fn settings(players: &[Player]) -> Settings {
         illegal_actions: IllegalActions::Reject,
         seat_may_seed: false,
         private: false,
+        watch_delay: Duration::ZERO,
         labels: BTreeMap::new(),
         series: None,
     }

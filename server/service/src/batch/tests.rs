@@ -12,6 +12,7 @@ mod snapshots;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, Seat};
@@ -215,6 +216,7 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
         skip_forced: plan.skip_forced,
         illegal_actions: plan.illegal_actions,
         seat_may_seed: false,
+        watch_delay: Duration::ZERO,
         private: false,
         labels: BTreeMap::new(),
         series: None,

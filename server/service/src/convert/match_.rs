@@ -23,6 +23,9 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         illegal_actions: illegal_to(settings.illegal_actions).into(),
         seat_may_seed: settings.seat_may_seed,
         private: settings.private,
+        watch_delay: prost_types::Duration::try_from(settings.watch_delay)
+            .ok()
+            .filter(|_| !settings.watch_delay.is_zero()),
         labels: settings.labels.clone(),
         spec_digest: arbiter.table().digest.to_string(),
         state: match_state(&summary.phase).into(),

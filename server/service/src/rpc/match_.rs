@@ -2,16 +2,17 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use boardwire_api::v1::{
     self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
     CreateMatchResponse, GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, Invitation,
     JoinMatchRequest, JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, ObserveRequest,
     ObserveResponse, PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse,
-    match_service_server::MatchService, play_request, play_response,
+    WatchRequest, WatchResponse, match_service_server::MatchService, play_request, play_response,
 };
-use boardwire_kernel::{Seat, Viewer};
-use futures_util::{Stream, StreamExt as _};
+use boardwire_kernel::Seat;
+use futures_util::{Stream, StreamExt as _, stream};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::pages::Paging;
@@ -26,6 +27,9 @@ use crate::requests::RequestId;
 /// Plays matches.
 pub(crate) struct MatchPlane(pub(crate) Arc<Matches>);
 
+/// The longest that positions may be held back from spectators.
+const DAY: Duration = Duration::from_hours(24);
+
 /// About what a match takes on a page.
 const MATCH_BYTES: usize = 512;
 
@@ -33,6 +37,7 @@ type Answer<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
 impl MatchService for MatchPlane {
+    type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
     type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
 
     async fn create_match(&self, request: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
@@ -53,6 +58,7 @@ impl MatchService for MatchPlane {
             illegal_actions: convert::illegal(asked.illegal_actions)?,
             seat_may_seed: asked.seat_may_seed,
             private: asked.private,
+            watch_delay: convert::duration("watch_delay", asked.watch_delay, DAY)?,
             labels: asked.labels,
             series: None,
         };
@@ -64,16 +70,13 @@ impl MatchService for MatchPlane {
             r#match: Some(convert::match_(&arbiter, true)),
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
+            spectator_token: arbiter.spectator_token().to_owned(),
         }))
     }
 
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
         let arbiter = self.0.find(&request.get_ref().match_id)?;
-        let token = token(&request);
-        let belongs = token.is_some() || arbiter.settings().private;
-        if belongs {
-            arbiter.role(token)?;
-        }
+        let (_, belongs) = arbiter.looks(token(&request))?;
         arbiter.kept().await?;
         Ok(Response::new(GetMatchResponse { r#match: Some(convert::match_(&arbiter, belongs)) }))
     }
@@ -137,12 +140,24 @@ impl MatchService for MatchPlane {
     async fn get_replay(&self, request: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
         let (caller, asked) = (caller(&request), request.get_ref());
         let arbiter = self.0.find(&asked.match_id)?;
-        let (viewer, belongs) = viewer(&arbiter, token(&request))?;
+        let (viewer, belongs) = arbiter.looks(token(&request))?;
         let room = room(caller.as_ref(), arbiter.replay_bytes()).await?;
-        let replay = arbiter.replay(viewer, asked.episode)?;
+        let replay = arbiter.replay(viewer, asked.episode, !belongs)?;
         arbiter.kept().await?;
         let replay = Some(convert::replay(&arbiter, replay, belongs));
         Ok(holding(GetReplayResponse { replay }, room))
+    }
+
+    async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {
+        let arbiter = self.0.find(&request.get_ref().match_id)?;
+        arbiter.looks(token(&request))?;
+        let watcher = arbiter.watch(request.get_ref().after)?;
+        let seats = arbiter.table().rules.info().seats;
+        let frames = stream::try_unfold(watcher, move |mut watcher| async move {
+            let frame = watcher.next().await?;
+            Ok(frame.map(|frame| (WatchResponse { frame: Some(convert::frame(frame, seats)) }, watcher)))
+        });
+        Ok(Response::new(Box::pin(frames)))
     }
 
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
@@ -151,17 +166,6 @@ impl MatchService for MatchPlane {
         tracing::info!(match_id = arbiter.id(), "match closed");
         Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter, true)) }))
     }
-}
-
-/// As whom a caller looks at a match, and whether it is its host or a seat of it.
-fn viewer(arbiter: &Arbiter, token: Option<&str>) -> Result<(Viewer, bool), ServiceError> {
-    if token.is_none() && !arbiter.settings().private {
-        return Ok((Viewer::Public, false));
-    }
-    Ok(match arbiter.role(token)? {
-        Role::Seat(seat) => (seat.into(), true),
-        Role::Host => (Viewer::Public, true),
-    })
 }
 
 /// Whether a match passes the filters of a request.

@@ -62,6 +62,7 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("BadField", ServiceError::BadField { field: "page_token", value: word(), expected: word() }),
         ("UnknownMatch", ServiceError::UnknownMatch { id: word() }),
         ("UnknownInvitation", ServiceError::UnknownInvitation),
+        ("FramesGone", ServiceError::FramesGone { after: 0, oldest: 1 }),
         ("InvitationUsed", ServiceError::InvitationUsed { id: word(), seat }),
         ("MissingToken", ServiceError::MissingToken),
         ("TokenTooLong", ServiceError::TokenTooLong { limit: 9 }),

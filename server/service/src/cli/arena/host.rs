@@ -132,6 +132,7 @@ impl Host<'_> {
             illegal_actions: IllegalActions::default(),
             seat_may_seed: false,
             private: true,
+            watch_delay: Duration::ZERO,
             labels: BTreeMap::new(),
             series: Some(Series { number: way, skip: self.first(), ends }),
         };

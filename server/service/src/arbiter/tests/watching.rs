@@ -1,0 +1,116 @@
+//! Whoever watches a match sees every position once, in order, as the public may.
+
+use boardwire_kernel::Viewer;
+
+use super::*;
+
+/// Plays some episodes to their end, by resigning every second one.
+async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
+    for episode in 0..episodes {
+        if episode % 2 == 1 {
+            arbiter.resign(Role::Host, Some(0), None).await.expect("it goes on");
+        }
+        play_out(arbiter).await;
+        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+    }
+}
+
+async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    while frames.len() < count {
+        frames.push(watcher.next().await.expect("the match is open").expect("it goes on"));
+    }
+    frames
+}
+
+#[tokio::test]
+async fn a_watcher_sees_every_position_once() {
+    for game in Registry::IDS {
+        let arbiter = arbiter(table(game, 2), settings(&[REMOTE, RANDOM]));
+        let mut early = arbiter.watch(Some(0)).expect("the first frame is there");
+        let playing = play(&arbiter, 4);
+        let watching = async {
+            let mut seen = Vec::new();
+            while seen.last().is_none_or(|frame: &Frame| frame.episode < 4) {
+                seen.extend(taken(&mut early, 1).await);
+            }
+            seen
+        };
+        let ((), seen) = tokio::join!(playing, watching);
+        let all = (0..5).flat_map(|episode| {
+            let replay = arbiter.replay(Viewer::Public, Some(episode), false).expect("it is kept");
+            replay.frames.into_iter().map(|frame| Frame { played: None, ..frame })
+        });
+        let all: Vec<Frame> = all.collect();
+        assert_eq!(seen, all[..seen.len()], "{game}");
+        // Whoever has lost the stream goes on where it was.
+        let mut late = arbiter.watch(Some(7)).expect("it has been");
+        assert_eq!(taken(&mut late, all.len() - 7).await, all[7..]);
+        let mut now = arbiter.watch(None).expect("the match is open");
+        assert_eq!(taken(&mut now, 1).await, all[all.len() - 1..]);
+        let ahead = arbiter.watch(Some(all.len() as u64 + 1)).err().expect("it has not come");
+        assert!(ahead.to_string().contains(&format!("{} or less", all.len())), "{ahead}");
+    }
+}
+
+/// Nothing waits for a watcher that takes nothing, and nothing is kept for it.
+#[tokio::test]
+async fn a_slow_watcher_is_told_what_it_has_missed() {
+    let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+    let mut slow = arbiter.watch(Some(0)).expect("the first frame is there");
+    assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
+    play(&arbiter, 6).await;
+    let oldest = arbiter.replay(Viewer::Public, Some(2), false).expect("it is kept").frames[0].sequence;
+    assert_eq!(slow.next().await, Err(ServiceError::FramesGone { after: 1, oldest }));
+    let mut again = arbiter.watch(Some(oldest - 1)).expect("it is kept");
+    assert_eq!(taken(&mut again, 1).await[0].sequence, oldest);
+}
+
+#[tokio::test]
+async fn a_watcher_is_told_how_the_match_ends() {
+    for reason in [CloseReason::Host, CloseReason::ShuttingDown] {
+        let arbiter = faraway(settings(&[REMOTE, RANDOM]));
+        let mut watcher = arbiter.watch(None).expect("the match is open");
+        taken(&mut watcher, 1).await;
+        let (ended, ()) = tokio::join!(watcher.next(), async { arbiter.close(reason.clone()) });
+        match reason {
+            CloseReason::Host => assert_eq!(ended, Ok(None)),
+            _ => assert_eq!(ended, Err(ServiceError::ShuttingDown)),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn positions_are_held_back_as_long_as_the_host_said() {
+    let watch_delay = Duration::from_hours(1);
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let replay = |delayed| arbiter.replay(Viewer::Public, None, delayed).expect("it is kept");
+    play_out(&arbiter).await;
+    let begun = tokio::time::Instant::now();
+    let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
+    taken(&mut watcher, 1).await;
+    let waited = begun.elapsed();
+    assert!((Duration::from_mins(59)..=watch_delay).contains(&waited), "{waited:?}");
+    let [late, own] = [replay(true), replay(false)];
+    assert!(own.over && own.revealed.is_none() && own.frames.len() > 1, "its seed was given");
+    assert!(!late.over && late.revealed.is_none());
+    assert_eq!((late.frames.len(), late.frames[0].ending.is_some()), (1, false), "the deal alone");
+}
+
+#[test]
+fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
+    let (open, private) = (faraway(settings(&[REMOTE, RANDOM])), {
+        faraway(Settings { private: true, ..settings(&[REMOTE, RANDOM]) })
+    });
+    let seat = private.join(Seat::new(0), None).expect("it is free");
+    assert_eq!(open.looks(None), Ok((Viewer::Public, false)));
+    assert_eq!(private.looks(None), Err(ServiceError::MissingToken));
+    assert_eq!(private.looks(Some(private.spectator_token())), Ok((Viewer::Public, false)));
+    assert_eq!(private.looks(Some(private.host_token())), Ok((Viewer::Public, true)));
+    assert_eq!(private.looks(Some(&seat)), Ok((Viewer::from(Seat::new(0)), true)));
+    for foreign in [open.spectator_token(), open.host_token(), ""] {
+        assert!(matches!(private.looks(Some(foreign)), Err(ServiceError::WrongToken { .. })));
+    }
+    // It looks, and does nothing else.
+    assert!(matches!(private.role(Some(private.spectator_token())), Err(ServiceError::WrongToken { .. })));
+}
