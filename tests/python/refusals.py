@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -106,6 +107,18 @@ def _(client: boardwire.Client) -> None:
 @provokes("UnknownInvitation")
 def _(client: boardwire.Client) -> None:
     client.join("nobody")
+
+
+@provokes("DecisionLate")
+def _(client: boardwire.Client) -> None:
+    clock = boardwire.Clock(limit=0.01, on_timeout="first_legal")
+    match = client.create_match("faraway", players=["remote", "random"], clock=clock)
+    seat = match.join(0)
+    seen = seat.observe(wait=True)
+    while not seat.observe().timed_out:
+        time.sleep(0.01)
+    seat.last = seen
+    seat.act(int(seen.mask.nonzero()[0][0]))
 
 
 @provokes("FramesGone")

@@ -16,6 +16,7 @@ from ._evaluation import Evaluation, evaluate
 from ._features import FeatureLayout
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
 from ._info import (
+    Clock,
     CloseReason,
     Invitation,
     Limits,
@@ -35,6 +36,7 @@ from ._types import (
     NOBODY,
     Autoreset,
     BatchStep,
+    ClockReading,
     Forfeit,
     IllegalActions,
     LegalAction,
@@ -64,6 +66,8 @@ __all__ = [
     "BatchStep",
     "BoardwireError",
     "Client",
+    "Clock",
+    "ClockReading",
     "CloseReason",
     "Column",
     "ComponentTable",

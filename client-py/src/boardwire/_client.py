@@ -11,7 +11,7 @@ from . import _convert
 from ._batch import BatchCore
 from ._catalog import Catalog
 from ._channel import MESSAGE_BYTES, Connection, check_target
-from ._info import Invitation, MatchInfo, MatchState
+from ._info import Clock, Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
 from ._match import MatchCore
@@ -88,6 +88,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         private: bool = False,
         labels: Mapping[str, str] | None = None,
         watch_delay: float = 0.0,
+        clock: Clock | Mapping[int, Clock] | None = None,
     ) -> _Match:
         """Creates a match and deals its first episode.
 
@@ -107,6 +108,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
             watch_delay: How long after they have come to be positions are shown to spectators: seconds, up to
                 a day.
+            clock: How long agents may think: one clock for all of them, or one for some seats, such as
+                `{0: boardwire.Clock(limit=1)}`; for as long as they like when left out.
 
         Raises:
             UnknownGame: The game is not served.
@@ -125,6 +128,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             private=private,
             labels=labels or {},
             watch_delay=_convert.duration(watch_delay) if watch_delay else None,
+            clocks=_convert.clocks(clock, len(players)),
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta, timezone
 from typing import Any, Literal, cast, get_args
 
@@ -10,10 +10,11 @@ import numpy as np
 from google.protobuf.duration_pb2 import Duration
 
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
-from ._info import CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
+from ._info import Clock, CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
 from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._types import (
     Autoreset,
+    ClockReading,
     Forfeit,
     IllegalActions,
     LegalAction,
@@ -122,7 +123,16 @@ def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observa
         text=message.text,
         actions=tuple(LegalAction(action.index, action.label) for action in message.actions),
         head=message.head,
+        clocks=tuple(_reading(reading) for reading in message.clocks),
+        timed_out=message.timed_out,
     )
+
+
+def _reading(message: observation_pb2.ClockReading) -> ClockReading | None:
+    if message == observation_pb2.ClockReading():
+        return None
+    left, bank = message.left.ToTimedelta(), message.bank.ToTimedelta()
+    return ClockReading(left.total_seconds(), bank.total_seconds(), message.running, message.strikes)
 
 
 def outcome(message: observation_pb2.Outcome) -> Outcome:
@@ -156,6 +166,7 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         private=message.private,
         labels=dict(message.labels),
         watch_delay=message.watch_delay.ToTimedelta(),
+        clocks=tuple(_clock_of(clock) for clock in message.clocks),
         spec_digest=message.spec_digest,
         state=cast(MatchState, word(match_pb2.MatchState, message.state)),
         close_reason=cast(CloseReason, word(match_pb2.CloseReason, closed)) if closed else None,
@@ -244,6 +255,50 @@ def _one_of(name: str, known: tuple[str, ...]) -> str:
     if name not in known:
         raise ValueError(f"{name!r} is not one of {', '.join(known)}")
     return name
+
+
+_POLICIES = {
+    "forfeit": match_pb2.TIMEOUT_POLICY_FORFEIT,
+    "first_legal": match_pb2.TIMEOUT_POLICY_FIRST_LEGAL,
+    "seeded_legal": match_pb2.TIMEOUT_POLICY_SEEDED_LEGAL,
+}
+
+
+def clocks(given: Clock | Mapping[int, Clock] | None, seats: int) -> list[match_pb2.Clock]:
+    """Clocks as messages: none, one for all seats, or one for each.
+
+    Raises:
+        ValueError: A clock is for a seat that is not there.
+    """
+    if given is None:
+        return []
+    if isinstance(given, Clock):
+        return [_clock(given)]
+    for seat in given:
+        if not 0 <= seat < seats:
+            raise ValueError(f"there is no seat {seat}")
+    return [_clock(given[seat]) if seat in given else match_pb2.Clock() for seat in range(seats)]
+
+
+def _clock(given: Clock) -> match_pb2.Clock:
+    bot = "" if given.on_timeout in _POLICIES else given.on_timeout
+    return match_pb2.Clock(
+        limit=duration(given.limit),
+        bank=duration(given.bank),
+        increment=duration(given.increment),
+        strikes=given.strikes,
+        on_timeout=_POLICIES.get(given.on_timeout, match_pb2.TIMEOUT_POLICY_BOT),
+        bot=bot,
+    )
+
+
+def _clock_of(message: match_pb2.Clock) -> Clock | None:
+    if message == match_pb2.Clock():
+        return None
+    times = (message.limit, message.bank, message.increment)
+    limit, bank, increment = (time.ToTimedelta().total_seconds() for time in times)
+    on_timeout = message.bot or word(match_pb2.TimeoutPolicy, message.on_timeout)
+    return Clock(limit, bank, increment, message.strikes, on_timeout)
 
 
 def duration(seconds: float) -> Duration:

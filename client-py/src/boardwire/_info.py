@@ -31,6 +31,31 @@ class Invitation:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """How long a seat may think: seconds.
+
+    It thinks from when it could be shown that it owes a decision, and no bot is thinking, until its act has
+    come; what that was on the wire is given back within bounds. Time in which the server is down or held up
+    is not counted.
+
+    Attributes:
+        limit: For every decision, before the bank is drawn on.
+        bank: For the whole episode: what decisions take beyond the limit.
+        increment: What is put into the bank after every decision that was made in time.
+        strikes: How often in an episode it is forgiven that time has run out, at most 100: the decision then
+            begins anew.
+        on_timeout: What happens when it is not forgiven: `forfeit`; `first_legal` or `seeded_legal`, which
+            are played for the seat; or the name of a bot that makes the decision, such as `greedy`.
+    """
+
+    limit: float = 0.0
+    bank: float = 0.0
+    increment: float = 0.0
+    strikes: int = 0
+    on_timeout: str = "forfeit"
+
+
+@dataclass(frozen=True, slots=True)
 class SeedOpening:
     """What opens the commitment to an episode's key.
 
@@ -61,6 +86,7 @@ class MatchInfo:
         private: Whether the match is shown to its host and its seats alone.
         labels: What its host has labelled it with.
         watch_delay: How long after they have come to be positions are shown to spectators.
+        clocks: How long each seat may think, none for as long as it likes; empty where nobody has a clock.
         spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
         state: `playing`, `over` or `closed`.
         close_reason: Why it has been closed; None as long as it is open.
@@ -88,6 +114,7 @@ class MatchInfo:
     private: bool
     labels: Mapping[str, str]
     watch_delay: timedelta
+    clocks: tuple[Clock | None, ...]
     spec_digest: str
     state: MatchState
     close_reason: CloseReason | None

@@ -22,9 +22,9 @@ from ._ways import RpcError
 from .v1 import match_pb2, replay_pb2
 from .v1 import match_service_pb2 as pb
 
-#: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, or
-#: there was no other choice and the match skips such decisions.
-ActionCause = Literal["agent", "substituted", "bot", "forced"]
+#: How an action came to be played: the seat's agent or bot chose it, it was played for an illegal one, there
+#: was no other choice and the match skips such decisions, or the seat's time had run out.
+ActionCause = Literal["agent", "substituted", "bot", "forced", "timed_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class Frame:
         played: That decision; none where the viewer may not know it, or not yet.
         head: What all decisions so far chain up to, 32 bytes.
         outcome: How the episode ended, if it ends here.
+        took: How many seconds the seat's clock was charged for the decision, if it has one.
     """
 
     sequence: int
@@ -69,6 +70,7 @@ class Frame:
     played: PlayedAction | None
     head: bytes
     outcome: Outcome | None
+    took: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,6 +189,7 @@ def frame(message: replay_pb2.Frame) -> Frame:
         played=_played(message.played) if message.HasField("played") else None,
         head=message.head,
         outcome=_convert.outcome(message.outcome) if message.HasField("outcome") else None,
+        took=message.took.ToTimedelta().total_seconds() if message.HasField("took") else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
 
@@ -79,6 +80,8 @@ class SeatCore(Generic[_Search]):
         self.token = token
         self.spec = spec
         self.last: Observation | None = None
+        #: When that came.
+        self._came = 0.0
         self._connection = connection
         self._timeout = timeout
         self._carrier = carrier or _Calls(connection, token)
@@ -135,6 +138,7 @@ class SeatCore(Generic[_Search]):
         Raises:
             IllegalAction: It is not legal now, and the match refuses such actions.
             NotYourTurn: The seat owes no decision.
+            LateDecision: Its time had run out, and the decision has been made for it: observe again.
             StaleDecision: The seat has decided already, or the episode is another by now.
         """
         index = operator.index(action)
@@ -149,6 +153,8 @@ class SeatCore(Generic[_Search]):
             action=index,
             wait=wait,
             extras=_extras(text, explain, actions, head),
+            # What else the decision takes is on the wire.
+            thought=_convert.duration(time.monotonic() - self._came) if seen.clocks else None,
         )
         return await self._ask(request, timeout, wait)
 
@@ -286,7 +292,7 @@ class SeatCore(Generic[_Search]):
             carrier=PlayStream(self._connection, self.token, advice=MATCH_GOES_ON),
             host_token=self._host_token,
         )
-        seat.last = self.last
+        seat.last, seat._came = self.last, self._came
         return seat
 
     async def _close(self) -> None:
@@ -301,6 +307,7 @@ class SeatCore(Generic[_Search]):
         if timeout is None:
             timeout = WAIT_SECONDS if waits else self._timeout
         self.last = _convert.observation(await self._carrier.ask(request, timeout), self.spec)
+        self._came = time.monotonic()
         return self.last
 
 

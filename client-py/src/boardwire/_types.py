@@ -75,6 +75,23 @@ class LegalAction:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClockReading:
+    """What a seat's clock shows: seconds.
+
+    Attributes:
+        left: How long the seat may still think about the present decision, or the next.
+        bank: How much of that is in the bank.
+        running: Whether time passes.
+        strikes: How often it is still forgiven that time runs out.
+    """
+
+    left: float
+    bank: float
+    running: bool
+    strikes: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
     """What one seat sees. Its arrays belong to whoever holds it.
@@ -94,6 +111,8 @@ class Observation:
         text: The position for people, when asked for; else empty.
         actions: The legal actions with their labels, ascending, when asked for; else empty.
         head: What all decisions of the episode so far chain up to, 32 bytes, when asked for; else empty.
+        clocks: What the clock of each seat shows, none where it has none; empty where nobody has one.
+        timed_out: Whether this seat's last decision was made for it, since its time had run out.
     """
 
     episode: int
@@ -110,6 +129,8 @@ class Observation:
     text: str
     actions: tuple[LegalAction, ...]
     head: bytes = b""
+    clocks: tuple[ClockReading | None, ...] = ()
+    timed_out: bool = False
 
     @property
     def over(self) -> bool:

@@ -55,6 +55,7 @@ BoardwireError                      .code, .reason, .metadata
 │       └── MatchExpired                MATCH_EXPIRED
 ├── StaleRequest                    ABORTED
 │   ├── StaleDecision                 DECISION_STALE
+│   │   └── LateDecision                DECISION_LATE
 │   └── StaleSequence                 SEQUENCE_STALE
 ├── RequestReused                   ALREADY_EXISTS: REQUEST_ID_REUSED
 ├── ServerFull                      RESOURCE_EXHAUSTED
@@ -341,6 +342,10 @@ class StaleRequest(BoardwireError, codes=("ABORTED",)):
 
 class StaleDecision(StaleRequest, reason="DECISION_STALE"):
     """The decision answered is not the one due: observe again."""
+
+
+class LateDecision(StaleDecision, reason="DECISION_LATE"):
+    """The seat's time had run out, and the decision has been made for it: observe again."""
 
 
 class StaleSequence(StaleRequest, reason="SEQUENCE_STALE"):

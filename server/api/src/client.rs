@@ -23,7 +23,7 @@
 //! while !(seen.terminated || seen.truncated) {
 //!     let action = legal_actions(&seen.mask).next().ok_or("no legal action")?;
 //!     let (episode, decision) = (seen.episode, seen.decision);
-//!     let act = ActRequest { match_id: match_id.clone(), episode, decision, action, wait: true, extras: None };
+//!     let act = ActRequest { match_id: match_id.clone(), episode, decision, action, wait: true, ..ActRequest::default() };
 //!     seen = seat.act(act).await?.into_inner().observation.ok_or("no observation")?;
 //! }
 //! println!("{:?}", seen.outcome);

@@ -7,6 +7,7 @@
 //! All of a match's state lies behind one plain lock that is never held across an await. Bots that think do so
 //! in the pool, from a copy of what their seat knows. Whoever waits is woken after every change and looks again.
 
+pub(crate) mod clock;
 mod closing;
 mod decide;
 mod event;
@@ -25,11 +26,12 @@ mod watching;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use boardwire_kernel::Seat;
 use tokio::sync::Notify;
 
+pub use clock::{Clock, OnTimeout, Reading, Took};
 pub use closing::CloseReason;
 pub use event::{Cause, Forfeit, Forfeited};
 pub use observation::{Ending, Extras, Observation};
@@ -46,6 +48,7 @@ use crate::pool::Owner;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;
+use clock::Clocks;
 #[cfg(test)]
 use event::Event;
 use event::What;
@@ -92,6 +95,7 @@ struct Name {
 struct Inner {
     standing: Standing,
     tickets: Vec<Ticket>,
+    clocks: Clocks,
     /// Where what happens is written, if it is kept.
     log: Option<Log>,
     /// How many rounds of bots have begun.
@@ -110,6 +114,7 @@ impl Inner {
         #[cfg(test)]
         let first = (standing.present.opened, standing.seeds.clone());
         Self {
+            clocks: Clocks::new(tickets.len(), Duration::ZERO),
             standing,
             tickets,
             log: None,
@@ -196,7 +201,12 @@ impl Arbiter {
             // Whoever waits also waits for the bots: else what it sees would depend on how fast they think.
             let due = standing.pending().contains(seat) && !self.bots_think();
             let ready = !wait || standing.is_over() || due;
-            Ok(ready.then(|| standing.observe(&self.table, &self.settings, seat, extras)))
+            Ok(ready.then(|| {
+                let seen = standing.observe(&self.table, &self.settings, seat, extras);
+                let clocks =
+                    if self.settings.clocks.is_empty() { vec![] } else { inner.clocks.readings(standing) };
+                Observation { clocks, ..seen }
+            }))
         })
         .await
     }
@@ -220,16 +230,49 @@ impl Arbiter {
     /// A decision that is not due, an action that may not be chosen, a match that has ended for good; more calls that
     /// wait than a seat may have.
     pub async fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), ServiceError> {
+        self.act_after(seat, decision, None).await
+    }
+
+    /// The same for an agent that says for how long it has thought: what else the decision took was on the wire, and within
+    /// bounds is not counted by the seat's clock.
+    ///
+    /// # Errors
+    /// As [`act`](Self::act), and a decision that has come too late.
+    pub async fn act_after(
+        self: &Arc<Self>,
+        seat: Seat,
+        decision: Decision,
+        thought: Option<Duration>,
+    ) -> Result<(), ServiceError> {
+        let came = tokio::time::Instant::now();
         let round = self.until(Role::Seat(seat), |inner| {
             if self.bots_think() {
                 return Ok(None);
             }
-            let decided = inner.standing.act(&self.table, &self.settings, seat, decision)?;
+            let mut decided = inner.standing.act(&self.table, &self.settings, seat, decision)?;
+            if let Some(What::Played { took: place, .. }) = &mut decided
+                && self.settings.clock(seat).is_some()
+            {
+                let took = inner.clocks.took(&inner.standing, seat, came, thought);
+                if took.is_none() {
+                    self.time_runs_out(inner, seat)?;
+                    if inner.standing.places[seat.index()].lapsed {
+                        return Ok(Some((self.settle(inner), false)));
+                    }
+                }
+                *place = Some(took.unwrap_or_default());
+            }
+            let is_new = decided.is_some();
             self.happened(inner, decided)?;
-            Ok(Some(self.settle(inner)))
+            if is_new {
+                inner.clocks.begin_anew(seat);
+            }
+            Ok(Some((self.settle(inner), true)))
         });
-        self.carry_on(round.await?);
-        Ok(())
+        let (round, in_time) = round.await?;
+        self.carry_on(round);
+        let Decision { episode, number, .. } = decision;
+        if in_time { Ok(()) } else { Err(ServiceError::DecisionLate { episode, decision: number }) }
     }
 
     /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else
@@ -258,6 +301,7 @@ impl Arbiter {
             if begins {
                 let dealt = inner.standing.deal(seed);
                 self.happened(&mut inner, [dealt])?;
+                inner.clocks.all_begin_anew();
             }
             (present, begins.then(|| self.settle(&mut inner)))
         };
@@ -344,6 +388,9 @@ impl Arbiter {
     pub fn begin(self: &Arc<Self>) {
         let round = self.settle(&mut self.lock());
         self.carry_on(round);
+        if !self.settings.clocks.is_empty() {
+            tokio::spawn(Arc::clone(self).keep_time());
+        }
     }
 
     fn bots_think(&self) -> bool {

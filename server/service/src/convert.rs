@@ -2,6 +2,7 @@
 
 mod batch;
 mod catalog;
+mod clock;
 mod match_;
 mod replay;
 mod search;
@@ -15,6 +16,7 @@ use boardwire_kernel::{GameInfo, SeatSet};
 
 pub(crate) use batch::{LEARNER, autoreset, batch, columns, step};
 pub(crate) use catalog::{game, server, spec};
+pub(crate) use clock::clocks;
 pub(crate) use match_::{extras, match_, match_state, observation};
 pub(crate) use replay::{frame, replay};
 pub(crate) use search::{rollout, search, world_step};
@@ -40,6 +42,11 @@ pub(crate) fn duration(
         let expected = format!("from 0 to {} seconds", most.as_secs());
         ServiceError::BadField { field, value: given.to_string(), expected }
     })
+}
+
+/// A time as a message; nothing for no time at all.
+fn time(time: Duration) -> Option<prost_types::Duration> {
+    if time.is_zero() { None } else { time.try_into().ok() }
 }
 
 fn bits(seats: SeatSet) -> u32 {

@@ -39,6 +39,11 @@ pub enum ServiceError {
     /// The seat has been joined with this invitation already.
     #[error("seat {} of match {id} has been joined already", .seat.number())]
     InvitationUsed { id: String, seat: Seat },
+    /// A decision that came when the seat's time had run out, and had been made for it.
+    #[error(
+        "decision {decision} of episode {episode} came too late: time had run out, and it was made for the seat; observe again"
+    )]
+    DecisionLate { episode: u32, decision: u32 },
     /// Frames of a match that are not kept any more.
     #[error("the frames after {after} are not kept any more: the oldest is frame {oldest}")]
     FramesGone { after: u64, oldest: u64 },

@@ -198,6 +198,11 @@ impl Matches {
         }
     }
 
+    /// Whether what happens cannot be kept now.
+    pub(crate) fn journal_fails(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.check().is_err())
+    }
+
     /// Makes room for a match, if there is any.
     fn reserve(&self, origin: Origin) -> Result<Place<'_>, ServiceError> {
         let mut inner = self.lock();

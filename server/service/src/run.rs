@@ -18,6 +18,7 @@ use tonic::service::Routes;
 
 use crate::batches::Batches;
 use crate::edge::{self, Bounds, Edge};
+use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
 
@@ -80,6 +81,7 @@ pub async fn run_within(
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
+        () = held_up::notice(&matches) => {}
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");

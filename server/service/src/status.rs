@@ -134,6 +134,11 @@ impl ServiceError {
                     ("decision", text(decision)),
                 ],
             ),
+            Self::DecisionLate { episode, decision } => (
+                Code::Aborted,
+                "DECISION_LATE",
+                vec![("episode", text(episode)), ("decision", text(decision))],
+            ),
             Self::EpisodeOver { episode } => {
                 (Code::FailedPrecondition, "EPISODE_OVER", vec![("episode", text(episode))])
             }

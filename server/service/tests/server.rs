@@ -86,7 +86,7 @@ async fn a_match_is_played_by_single_calls_and_by_a_stream() {
             decision: seen.decision,
             action: lowest(&seen.mask),
             wait: true,
-            extras: None,
+            ..ActRequest::default()
         };
         let mut seen = client.observe(with_token(observe, &joined.token)).await;
         let mut next = seen.as_mut().expect("it is shown").get_ref().observation.clone();

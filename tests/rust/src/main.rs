@@ -131,7 +131,7 @@ impl Agent {
         }
         let legal: Vec<u32> = legal_actions(&seen.mask).collect();
         let (decision, action) = (seen.decision, choose(&legal, &seen));
-        Ok(Ask::Act(ActRequest { match_id, episode, decision, action, wait: true, extras: None }))
+        Ok(Ask::Act(ActRequest { match_id, episode, decision, action, wait: true, ..ActRequest::default() }))
     }
 
     fn log(&self, line: &str) {

@@ -21,6 +21,38 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _TimeoutPolicy:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _TimeoutPolicyEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_TimeoutPolicy.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    TIMEOUT_POLICY_UNSPECIFIED: _TimeoutPolicy.ValueType  # 0
+    """The default: TIMEOUT_POLICY_FORFEIT."""
+    TIMEOUT_POLICY_FORFEIT: _TimeoutPolicy.ValueType  # 1
+    """The episode ends: the seat is last, the others share the first place."""
+    TIMEOUT_POLICY_FIRST_LEGAL: _TimeoutPolicy.ValueType  # 2
+    """The legal action with the lowest index is played for it."""
+    TIMEOUT_POLICY_SEEDED_LEGAL: _TimeoutPolicy.ValueType  # 3
+    """A legal action drawn from the episode's seed is played for it."""
+    TIMEOUT_POLICY_BOT: _TimeoutPolicy.ValueType  # 4
+    """A bot makes the decision, from what the seat knows."""
+
+class TimeoutPolicy(_TimeoutPolicy, metaclass=_TimeoutPolicyEnumTypeWrapper):
+    """What happens when a seat's time has run out."""
+
+TIMEOUT_POLICY_UNSPECIFIED: TimeoutPolicy.ValueType  # 0
+"""The default: TIMEOUT_POLICY_FORFEIT."""
+TIMEOUT_POLICY_FORFEIT: TimeoutPolicy.ValueType  # 1
+"""The episode ends: the seat is last, the others share the first place."""
+TIMEOUT_POLICY_FIRST_LEGAL: TimeoutPolicy.ValueType  # 2
+"""The legal action with the lowest index is played for it."""
+TIMEOUT_POLICY_SEEDED_LEGAL: TimeoutPolicy.ValueType  # 3
+"""A legal action drawn from the episode's seed is played for it."""
+TIMEOUT_POLICY_BOT: TimeoutPolicy.ValueType  # 4
+"""A bot makes the decision, from what the seat knows."""
+global___TimeoutPolicy = TimeoutPolicy
+
 class _SeedSource:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -232,6 +264,7 @@ class Match(google.protobuf.message.Message):
     SEED_SOURCE_FIELD_NUMBER: builtins.int
     SEED_OPENING_FIELD_NUMBER: builtins.int
     WATCH_DELAY_FIELD_NUMBER: builtins.int
+    CLOCKS_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -298,6 +331,10 @@ class Match(google.protobuf.message.Message):
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
         """How long after they have come to be positions are shown to whoever is neither the host nor a seat."""
 
+    @property
+    def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:
+        """How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock."""
+
     def __init__(
         self,
         *,
@@ -324,12 +361,61 @@ class Match(google.protobuf.message.Message):
         seed_source: global___SeedSource.ValueType = ...,
         seed_opening: global___SeedOpening | None = ...,
         watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
+        clocks: collections.abc.Iterable[global___Clock] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "clocks", b"clocks", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match
+
+@typing.final
+class Clock(google.protobuf.message.Message):
+    """How long a seat may think. It thinks from when it could be shown that it owes a decision, and no bot is thinking, until
+    its Act comes. Clocks begin when all agents have joined, at the latest a minute after the match was created; no connection,
+    nor its loss, starts or stops them. Time in which the server is down or held up is not counted.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LIMIT_FIELD_NUMBER: builtins.int
+    BANK_FIELD_NUMBER: builtins.int
+    INCREMENT_FIELD_NUMBER: builtins.int
+    STRIKES_FIELD_NUMBER: builtins.int
+    ON_TIMEOUT_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    strikes: builtins.int
+    """How often in an episode it is forgiven that time has run out, at most 100: the decision then begins anew."""
+    on_timeout: global___TimeoutPolicy.ValueType
+    """What happens when it is not forgiven."""
+    bot: builtins.str
+    """The bot that chooses, with TIMEOUT_POLICY_BOT."""
+    @property
+    def limit(self) -> google.protobuf.duration_pb2.Duration:
+        """For every decision, before the bank is drawn on."""
+
+    @property
+    def bank(self) -> google.protobuf.duration_pb2.Duration:
+        """For the whole episode: what decisions take beyond the limit."""
+
+    @property
+    def increment(self) -> google.protobuf.duration_pb2.Duration:
+        """What is put into the bank after every decision that was made in time."""
+
+    def __init__(
+        self,
+        *,
+        limit: google.protobuf.duration_pb2.Duration | None = ...,
+        bank: google.protobuf.duration_pb2.Duration | None = ...,
+        increment: google.protobuf.duration_pb2.Duration | None = ...,
+        strikes: builtins.int = ...,
+        on_timeout: global___TimeoutPolicy.ValueType = ...,
+        bot: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["bank", b"bank", "increment", b"increment", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bank", b"bank", "bot", b"bot", "increment", b"increment", "limit", b"limit", "on_timeout", b"on_timeout", "strikes", b"strikes"]) -> None: ...
+
+global___Clock = Clock
 
 @typing.final
 class SeedOpening(google.protobuf.message.Message):

@@ -71,6 +71,7 @@ class CreateMatchRequest(google.protobuf.message.Message):
     PRIVATE_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
     WATCH_DELAY_FIELD_NUMBER: builtins.int
+    CLOCKS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id."""
     seed: builtins.int
@@ -113,6 +114,12 @@ class CreateMatchRequest(google.protobuf.message.Message):
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
         """How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day."""
 
+    @property
+    def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.match_pb2.Clock]:
+        """How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
+        order, an empty one for as long as that seat likes, those of bots ignored.
+        """
+
     def __init__(
         self,
         *,
@@ -128,9 +135,10 @@ class CreateMatchRequest(google.protobuf.message.Message):
         private: builtins.bool = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
+        clocks: collections.abc.Iterable[boardwire.v1.match_pb2.Clock] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "clocks", b"clocks", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___CreateMatchRequest = CreateMatchRequest
@@ -400,6 +408,7 @@ class ActRequest(google.protobuf.message.Message):
     ACTION_FIELD_NUMBER: builtins.int
     WAIT_FIELD_NUMBER: builtins.int
     EXTRAS_FIELD_NUMBER: builtins.int
+    THOUGHT_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     """The match's id."""
     episode: builtins.int
@@ -414,6 +423,12 @@ class ActRequest(google.protobuf.message.Message):
     def extras(self) -> boardwire.v1.observation_pb2.Extras:
         """What to add."""
 
+    @property
+    def thought(self) -> google.protobuf.duration_pb2.Duration:
+        """How long the agent has thought, from receiving the observation to sending this: what else the decision took was on the
+        wire, and is not charged to the seat's clock as far as its quota goes.
+        """
+
     def __init__(
         self,
         *,
@@ -423,9 +438,10 @@ class ActRequest(google.protobuf.message.Message):
         action: builtins.int = ...,
         wait: builtins.bool = ...,
         extras: boardwire.v1.observation_pb2.Extras | None = ...,
+        thought: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["extras", b"extras"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["action", b"action", "decision", b"decision", "episode", b"episode", "extras", b"extras", "match_id", b"match_id", "wait", b"wait"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["extras", b"extras", "thought", b"thought"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["action", b"action", "decision", b"decision", "episode", b"episode", "extras", b"extras", "match_id", b"match_id", "thought", b"thought", "wait", b"wait"]) -> None: ...
 
 global___ActRequest = ActRequest
 

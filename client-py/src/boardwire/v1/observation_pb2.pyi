@@ -6,6 +6,7 @@ What one seat sees of an episode, and how an episode ends."""
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
@@ -101,6 +102,8 @@ class Observation(google.protobuf.message.Message):
     TEXT_FIELD_NUMBER: builtins.int
     ACTIONS_FIELD_NUMBER: builtins.int
     HEAD_FIELD_NUMBER: builtins.int
+    CLOCKS_FIELD_NUMBER: builtins.int
+    TIMED_OUT_FIELD_NUMBER: builtins.int
     episode: builtins.int
     """The episode, counted from 0."""
     ply: builtins.int
@@ -129,6 +132,8 @@ class Observation(google.protobuf.message.Message):
     """The position as text, on request."""
     head: builtins.bytes
     """What all decisions of the episode so far chain up to, 32 bytes, on request."""
+    timed_out: builtins.bool
+    """Whether this seat's last decision was made for it, since its time had run out."""
     @property
     def outcome(self) -> global___Outcome:
         """How it ended, once it has."""
@@ -136,6 +141,10 @@ class Observation(google.protobuf.message.Message):
     @property
     def actions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LegalAction]:
         """The legal actions in the order of their indices, on request."""
+
+    @property
+    def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ClockReading]:
+        """What the clock of each seat shows, in seat order, those of bots empty; none where nobody has one."""
 
     def __init__(
         self,
@@ -154,11 +163,48 @@ class Observation(google.protobuf.message.Message):
         text: builtins.str = ...,
         actions: collections.abc.Iterable[global___LegalAction] | None = ...,
         head: builtins.bytes = ...,
+        clocks: collections.abc.Iterable[global___ClockReading] | None = ...,
+        timed_out: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["outcome", b"outcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "decision", b"decision", "episode", b"episode", "head", b"head", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "truncated", b"truncated", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "clocks", b"clocks", "decision", b"decision", "episode", b"episode", "head", b"head", "mask", b"mask", "outcome", b"outcome", "pending", b"pending", "ply", b"ply", "reward", b"reward", "substituted", b"substituted", "terminated", b"terminated", "text", b"text", "timed_out", b"timed_out", "truncated", b"truncated", "view", b"view"]) -> None: ...
 
 global___Observation = Observation
+
+@typing.final
+class ClockReading(google.protobuf.message.Message):
+    """What a seat's clock shows."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LEFT_FIELD_NUMBER: builtins.int
+    BANK_FIELD_NUMBER: builtins.int
+    RUNNING_FIELD_NUMBER: builtins.int
+    STRIKES_FIELD_NUMBER: builtins.int
+    running: builtins.bool
+    """Whether time passes."""
+    strikes: builtins.int
+    """How often it is still forgiven that time runs out."""
+    @property
+    def left(self) -> google.protobuf.duration_pb2.Duration:
+        """How long the seat may still think about the present decision, or the next."""
+
+    @property
+    def bank(self) -> google.protobuf.duration_pb2.Duration:
+        """How much of that is in the bank."""
+
+    def __init__(
+        self,
+        *,
+        left: google.protobuf.duration_pb2.Duration | None = ...,
+        bank: google.protobuf.duration_pb2.Duration | None = ...,
+        running: builtins.bool = ...,
+        strikes: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["bank", b"bank", "left", b"left"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bank", b"bank", "left", b"left", "running", b"running", "strikes", b"strikes"]) -> None: ...
+
+global___ClockReading = ClockReading
 
 @typing.final
 class LegalAction(google.protobuf.message.Message):

@@ -8,6 +8,7 @@ import boardwire.v1.observation_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
@@ -38,6 +39,8 @@ class _ActionCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """The seat's bot chose it."""
     ACTION_CAUSE_FORCED: _ActionCause.ValueType  # 4
     """There was no other choice, and the match skips such decisions."""
+    ACTION_CAUSE_TIMED_OUT: _ActionCause.ValueType  # 5
+    """It was played for the seat, since its time had run out."""
 
 class ActionCause(_ActionCause, metaclass=_ActionCauseEnumTypeWrapper):
     """How an action came to be played."""
@@ -52,6 +55,8 @@ ACTION_CAUSE_BOT: ActionCause.ValueType  # 3
 """The seat's bot chose it."""
 ACTION_CAUSE_FORCED: ActionCause.ValueType  # 4
 """There was no other choice, and the match skips such decisions."""
+ACTION_CAUSE_TIMED_OUT: ActionCause.ValueType  # 5
+"""It was played for the seat, since its time had run out."""
 global___ActionCause = ActionCause
 
 @typing.final
@@ -161,6 +166,7 @@ class Frame(google.protobuf.message.Message):
     PLAYED_FIELD_NUMBER: builtins.int
     HEAD_FIELD_NUMBER: builtins.int
     OUTCOME_FIELD_NUMBER: builtins.int
+    TOOK_FIELD_NUMBER: builtins.int
     sequence: builtins.int
     """Its number among the frames of the match, from 1."""
     episode: builtins.int
@@ -190,6 +196,10 @@ class Frame(google.protobuf.message.Message):
     def outcome(self) -> boardwire.v1.observation_pb2.Outcome:
         """How the episode ended; absent unless it ends here."""
 
+    @property
+    def took(self) -> google.protobuf.duration_pb2.Duration:
+        """How long the seat took for the decision, if it has a clock, as that was charged."""
+
     def __init__(
         self,
         *,
@@ -203,9 +213,10 @@ class Frame(google.protobuf.message.Message):
         played: global___PlayedAction | None = ...,
         head: builtins.bytes = ...,
         outcome: boardwire.v1.observation_pb2.Outcome | None = ...,
+        took: google.protobuf.duration_pb2.Duration | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_played", b"_played", "_seat", b"_seat", "outcome", b"outcome", "played", b"played", "seat", b"seat", "time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_played", b"_played", "_seat", b"_seat", "episode", b"episode", "head", b"head", "outcome", b"outcome", "pending", b"pending", "played", b"played", "ply", b"ply", "seat", b"seat", "sequence", b"sequence", "time", b"time", "view", b"view"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_played", b"_played", "_seat", b"_seat", "outcome", b"outcome", "played", b"played", "seat", b"seat", "time", b"time", "took", b"took"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_played", b"_played", "_seat", b"_seat", "episode", b"episode", "head", b"head", "outcome", b"outcome", "pending", b"pending", "played", b"played", "ply", b"ply", "seat", b"seat", "sequence", b"sequence", "time", b"time", "took", b"took", "view", b"view"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_played", b"_played"]) -> typing.Literal["played"] | None: ...
     @typing.overload

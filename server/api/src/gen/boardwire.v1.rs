@@ -80,6 +80,33 @@ pub struct Match {
     /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
     #[prost(message, optional, tag = "23")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
+    /// How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
+    #[prost(message, repeated, tag = "24")]
+    pub clocks: ::prost::alloc::vec::Vec<Clock>,
+}
+/// How long a seat may think. It thinks from when it could be shown that it owes a decision, and no bot is thinking, until
+/// its Act comes. Clocks begin when all agents have joined, at the latest a minute after the match was created; no connection,
+/// nor its loss, starts or stops them. Time in which the server is down or held up is not counted.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Clock {
+    /// For every decision, before the bank is drawn on.
+    #[prost(message, optional, tag = "1")]
+    pub limit: ::core::option::Option<::prost_types::Duration>,
+    /// For the whole episode: what decisions take beyond the limit.
+    #[prost(message, optional, tag = "2")]
+    pub bank: ::core::option::Option<::prost_types::Duration>,
+    /// What is put into the bank after every decision that was made in time.
+    #[prost(message, optional, tag = "3")]
+    pub increment: ::core::option::Option<::prost_types::Duration>,
+    /// How often in an episode it is forgiven that time has run out, at most 100: the decision then begins anew.
+    #[prost(uint32, tag = "4")]
+    pub strikes: u32,
+    /// What happens when it is not forgiven.
+    #[prost(enumeration = "TimeoutPolicy", tag = "5")]
+    pub on_timeout: i32,
+    /// The bot that chooses, with TIMEOUT_POLICY_BOT.
+    #[prost(string, tag = "6")]
+    pub bot: ::prost::alloc::string::String,
 }
 /// What opens the commitment to an episode's key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -103,6 +130,47 @@ pub struct Invitation {
     /// The secret that JoinMatch takes.
     #[prost(string, tag = "2")]
     pub code: ::prost::alloc::string::String,
+}
+/// What happens when a seat's time has run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TimeoutPolicy {
+    /// The default: TIMEOUT_POLICY_FORFEIT.
+    Unspecified = 0,
+    /// The episode ends: the seat is last, the others share the first place.
+    Forfeit = 1,
+    /// The legal action with the lowest index is played for it.
+    FirstLegal = 2,
+    /// A legal action drawn from the episode's seed is played for it.
+    SeededLegal = 3,
+    /// A bot makes the decision, from what the seat knows.
+    Bot = 4,
+}
+impl TimeoutPolicy {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "TIMEOUT_POLICY_UNSPECIFIED",
+            Self::Forfeit => "TIMEOUT_POLICY_FORFEIT",
+            Self::FirstLegal => "TIMEOUT_POLICY_FIRST_LEGAL",
+            Self::SeededLegal => "TIMEOUT_POLICY_SEEDED_LEGAL",
+            Self::Bot => "TIMEOUT_POLICY_BOT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TIMEOUT_POLICY_UNSPECIFIED" => Some(Self::Unspecified),
+            "TIMEOUT_POLICY_FORFEIT" => Some(Self::Forfeit),
+            "TIMEOUT_POLICY_FIRST_LEGAL" => Some(Self::FirstLegal),
+            "TIMEOUT_POLICY_SEEDED_LEGAL" => Some(Self::SeededLegal),
+            "TIMEOUT_POLICY_BOT" => Some(Self::Bot),
+            _ => None,
+        }
+    }
 }
 /// Where a seed comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -2420,6 +2488,28 @@ pub struct Observation {
     /// What all decisions of the episode so far chain up to, 32 bytes, on request.
     #[prost(bytes = "bytes", tag = "14")]
     pub head: ::prost::bytes::Bytes,
+    /// What the clock of each seat shows, in seat order, those of bots empty; none where nobody has one.
+    #[prost(message, repeated, tag = "15")]
+    pub clocks: ::prost::alloc::vec::Vec<ClockReading>,
+    /// Whether this seat's last decision was made for it, since its time had run out.
+    #[prost(bool, tag = "16")]
+    pub timed_out: bool,
+}
+/// What a seat's clock shows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ClockReading {
+    /// How long the seat may still think about the present decision, or the next.
+    #[prost(message, optional, tag = "1")]
+    pub left: ::core::option::Option<::prost_types::Duration>,
+    /// How much of that is in the bank.
+    #[prost(message, optional, tag = "2")]
+    pub bank: ::core::option::Option<::prost_types::Duration>,
+    /// Whether time passes.
+    #[prost(bool, tag = "3")]
+    pub running: bool,
+    /// How often it is still forgiven that time runs out.
+    #[prost(uint32, tag = "4")]
+    pub strikes: u32,
 }
 /// An action that the seat may choose now.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2584,6 +2674,9 @@ pub struct Frame {
     /// How the episode ended; absent unless it ends here.
     #[prost(message, optional, tag = "10")]
     pub outcome: ::core::option::Option<Outcome>,
+    /// How long the seat took for the decision, if it has a clock, as that was charged.
+    #[prost(message, optional, tag = "11")]
+    pub took: ::core::option::Option<::prost_types::Duration>,
 }
 /// An action as it was played.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2612,6 +2705,8 @@ pub enum ActionCause {
     Bot = 3,
     /// There was no other choice, and the match skips such decisions.
     Forced = 4,
+    /// It was played for the seat, since its time had run out.
+    TimedOut = 5,
 }
 impl ActionCause {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2625,6 +2720,7 @@ impl ActionCause {
             Self::Substituted => "ACTION_CAUSE_SUBSTITUTED",
             Self::Bot => "ACTION_CAUSE_BOT",
             Self::Forced => "ACTION_CAUSE_FORCED",
+            Self::TimedOut => "ACTION_CAUSE_TIMED_OUT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2635,6 +2731,7 @@ impl ActionCause {
             "ACTION_CAUSE_SUBSTITUTED" => Some(Self::Substituted),
             "ACTION_CAUSE_BOT" => Some(Self::Bot),
             "ACTION_CAUSE_FORCED" => Some(Self::Forced),
+            "ACTION_CAUSE_TIMED_OUT" => Some(Self::TimedOut),
             _ => None,
         }
     }
@@ -2689,6 +2786,10 @@ pub struct CreateMatchRequest {
     /// How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day.
     #[prost(message, optional, tag = "12")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
+    /// How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
+    /// order, an empty one for as long as that seat likes, those of bots ignored.
+    #[prost(message, repeated, tag = "13")]
+    pub clocks: ::prost::alloc::vec::Vec<Clock>,
 }
 /// A new match, with what lets its seats in.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2816,6 +2917,10 @@ pub struct ActRequest {
     /// What to add.
     #[prost(message, optional, tag = "6")]
     pub extras: ::core::option::Option<Extras>,
+    /// How long the agent has thought, from receiving the observation to sending this: what else the decision took was on the
+    /// wire, and is not charged to the seat's clock as far as its quota goes.
+    #[prost(message, optional, tag = "7")]
+    pub thought: ::core::option::Option<::prost_types::Duration>,
 }
 /// What the seat sees after its decision.
 #[derive(Clone, PartialEq, ::prost::Message)]

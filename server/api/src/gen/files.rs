@@ -698,6 +698,40 @@ message Match {
   optional SeedOpening seed_opening = 22;
   // How long after they have come to be positions are shown to whoever is neither the host nor a seat.
   google.protobuf.Duration watch_delay = 23;
+  // How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
+  repeated Clock clocks = 24;
+}
+
+// How long a seat may think. It thinks from when it could be shown that it owes a decision, and no bot is thinking, until
+// its Act comes. Clocks begin when all agents have joined, at the latest a minute after the match was created; no connection,
+// nor its loss, starts or stops them. Time in which the server is down or held up is not counted.
+message Clock {
+  // For every decision, before the bank is drawn on.
+  google.protobuf.Duration limit = 1;
+  // For the whole episode: what decisions take beyond the limit.
+  google.protobuf.Duration bank = 2;
+  // What is put into the bank after every decision that was made in time.
+  google.protobuf.Duration increment = 3;
+  // How often in an episode it is forgiven that time has run out, at most 100: the decision then begins anew.
+  uint32 strikes = 4;
+  // What happens when it is not forgiven.
+  TimeoutPolicy on_timeout = 5;
+  // The bot that chooses, with TIMEOUT_POLICY_BOT.
+  string bot = 6;
+}
+
+// What happens when a seat's time has run out.
+enum TimeoutPolicy {
+  // The default: TIMEOUT_POLICY_FORFEIT.
+  TIMEOUT_POLICY_UNSPECIFIED = 0;
+  // The episode ends: the seat is last, the others share the first place.
+  TIMEOUT_POLICY_FORFEIT = 1;
+  // The legal action with the lowest index is played for it.
+  TIMEOUT_POLICY_FIRST_LEGAL = 2;
+  // A legal action drawn from the episode's seed is played for it.
+  TIMEOUT_POLICY_SEEDED_LEGAL = 3;
+  // A bot makes the decision, from what the seat knows.
+  TIMEOUT_POLICY_BOT = 4;
 }
 
 // What opens the commitment to an episode's key.
@@ -879,6 +913,9 @@ message CreateMatchRequest {
   map<string, string> labels = 11;
   // How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day.
   google.protobuf.Duration watch_delay = 12;
+  // How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
+  // order, an empty one for as long as that seat likes, those of bots ignored.
+  repeated Clock clocks = 13;
 }
 
 // A new match, with what lets its seats in.
@@ -975,6 +1012,9 @@ message ActRequest {
   bool wait = 5;
   // What to add.
   Extras extras = 6;
+  // How long the agent has thought, from receiving the observation to sending this: what else the decision took was on the
+  // wire, and is not charged to the seat's clock as far as its quota goes.
+  google.protobuf.Duration thought = 7;
 }
 
 // What the seat sees after its decision.
@@ -1108,6 +1148,8 @@ syntax = "proto3";
 
 package boardwire.v1;
 
+import "google/protobuf/duration.proto";
+
 option csharp_namespace = "Boardwire.V1";
 option go_package = "boardwire/v1;boardwirev1";
 option java_multiple_files = true;
@@ -1161,6 +1203,22 @@ message Observation {
   repeated LegalAction actions = 13;
   // What all decisions of the episode so far chain up to, 32 bytes, on request.
   bytes head = 14;
+  // What the clock of each seat shows, in seat order, those of bots empty; none where nobody has one.
+  repeated ClockReading clocks = 15;
+  // Whether this seat's last decision was made for it, since its time had run out.
+  bool timed_out = 16;
+}
+
+// What a seat's clock shows.
+message ClockReading {
+  // How long the seat may still think about the present decision, or the next.
+  google.protobuf.Duration left = 1;
+  // How much of that is in the bank.
+  google.protobuf.Duration bank = 2;
+  // Whether time passes.
+  bool running = 3;
+  // How often it is still forgiven that time runs out.
+  uint32 strikes = 4;
 }
 
 // An action that the seat may choose now.
@@ -1221,6 +1279,7 @@ package boardwire.v1;
 
 import "boardwire/v1/match.proto";
 import "boardwire/v1/observation.proto";
+import "google/protobuf/duration.proto";
 import "google/protobuf/timestamp.proto";
 
 option csharp_namespace = "Boardwire.V1";
@@ -1284,6 +1343,8 @@ message Frame {
   bytes head = 9;
   // How the episode ended; absent unless it ends here.
   Outcome outcome = 10;
+  // How long the seat took for the decision, if it has a clock, as that was charged.
+  google.protobuf.Duration took = 11;
 }
 
 // An action as it was played.
@@ -1308,6 +1369,8 @@ enum ActionCause {
   ACTION_CAUSE_BOT = 3;
   // There was no other choice, and the match skips such decisions.
   ACTION_CAUSE_FORCED = 4;
+  // It was played for the seat, since its time had run out.
+  ACTION_CAUSE_TIMED_OUT = 5;
 }
 "#),
 

@@ -134,7 +134,7 @@ impl Agent {
             decision: self.seen.decision,
             action: legal_action(&self.seen.mask, &mut self.rng).into(),
             wait: true,
-            extras: None,
+            ..ActRequest::default()
         };
         let start = Instant::now();
         self.seen = self.line.ask(play_request::Request::Act(act)).await?;

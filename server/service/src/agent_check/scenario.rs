@@ -124,6 +124,7 @@ impl Scenario {
             seat_may_seed: false,
             private: false,
             watch_delay: Duration::ZERO,
+            clocks: Vec::new(),
             labels: BTreeMap::new(),
             series: None,
         }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{Rejection, Seat};
 
+use super::clock::OnTimeout;
 use super::event::{Cause, Forfeit, Forfeited, What};
 use super::standing::Standing;
 use super::{Decision, IllegalActions, Opened, Player, Settings};
@@ -43,6 +44,10 @@ impl Standing {
         if place.last == Some(given) {
             return Ok(None);
         }
+        if given.episode == self.present.episode && place.late == Some(given.number) {
+            let Decision { episode, number: decision, .. } = given;
+            return Err(ServiceError::DecisionLate { episode, decision });
+        }
         if (given.episode, given.number) != (self.present.episode, place.decision) {
             return Err(ServiceError::StaleDecision {
                 expected_episode: self.present.episode,
@@ -67,7 +72,7 @@ impl Standing {
     ) -> Result<What, ServiceError> {
         let Err(rejection) = self.play.check(seat, given) else {
             let action = u8::try_from(given).expect("it was checked");
-            return Ok(What::Played { seat, action, cause: Cause::Agent });
+            return Ok(What::Played { seat, action, cause: Cause::Agent, took: None });
         };
         let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
         let action = match (rejection, settings.illegal_actions) {
@@ -84,7 +89,7 @@ impl Standing {
             let label = label.unwrap_or_default();
             return Err(ServiceError::rejected(rejection, self.present.episode, self.pending(), label));
         };
-        Ok(What::Played { seat, action, cause: Cause::Substituted { given, words: rng.words() } })
+        Ok(What::Played { seat, action, cause: Cause::Substituted { given, words: rng.words() }, took: None })
     }
 
     /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
@@ -140,10 +145,14 @@ impl Standing {
     /// Bots go first, in rounds: the match takes no decision of an agent before they have chosen, so that what they
     /// know does not depend on when it comes.
     pub(super) fn next(&self, settings: &Settings) -> Result<Next, BotFault> {
+        if let Some(what) = self.late(settings) {
+            return Ok(Next::Events(vec![what]));
+        }
         let bots = self.due(settings);
         let Some(&(first, _)) = bots.first() else {
             let forced = self.forced(settings);
-            let played = |(seat, action)| vec![What::Played { seat, action, cause: Cause::Forced }];
+            let played =
+                |(seat, action)| vec![What::Played { seat, action, cause: Cause::Forced, took: None }];
             return Ok(forced.map_or(Next::Nothing, |forced| Next::Events(played(forced))));
         };
         let quick = bots.iter().all(|(_, bot)| bot.is_quick());
@@ -160,16 +169,49 @@ impl Standing {
             let seat = round.seat().unwrap_or(first);
             Err(BotFault { seat, what: "it panicked".to_owned() })
         })?;
-        Ok(Next::Events(chosen(round.choices())))
+        Ok(Next::Events(self.chosen(round.choices())))
     }
 
     /// The pending seats of bots.
     fn due(&self, settings: &Settings) -> Vec<(Seat, Bot)> {
         let bot = |seat: Seat| match &settings.players[seat.index()] {
             Player::Bot(bot) => Some((seat, bot.clone())),
+            Player::Remote if self.places[seat.index()].lapsed => match &settings.clock(seat)?.on_timeout {
+                OnTimeout::Bot(bot) => Some((seat, bot.clone())),
+                OnTimeout::Forfeit | OnTimeout::FirstLegal | OnTimeout::SeededLegal => None,
+            },
             Player::Remote => None,
         };
         self.pending().iter().filter_map(bot).collect()
+    }
+
+    /// What happens to a seat whose time has run out, unless a bot chooses for it.
+    fn late(&self, settings: &Settings) -> Option<What> {
+        let seat = self.pending().iter().find(|seat| self.places[seat.index()].lapsed)?;
+        let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
+        let action = match settings.clock(seat)?.on_timeout {
+            OnTimeout::Forfeit => {
+                let forfeited = Forfeited { seat, why: Forfeit::Time };
+                return Some(What::Forfeited { forfeited, given: None });
+            }
+            OnTimeout::FirstLegal => legal.lowest()?,
+            OnTimeout::SeededLegal => rng.draw(&mut legal),
+            OnTimeout::Bot(_) => return None,
+        };
+        let cause = Cause::Late { words: rng.words(), bot: false };
+        Some(What::Played { seat, action, cause, took: None })
+    }
+
+    /// What the bots of a round have chosen, in the order of their seats.
+    pub(super) fn chosen(&self, mut choices: Vec<Choice>) -> Vec<What> {
+        choices.sort_unstable_by_key(|choice| choice.seat);
+        let played = |Choice { seat, action, rng }| {
+            let words = rng.words();
+            let lapsed = self.places[seat.index()].lapsed;
+            let cause = if lapsed { Cause::Late { words, bot: true } } else { Cause::Bot { words } };
+            What::Played { seat, action, cause, took: None }
+        };
+        choices.into_iter().map(played).collect()
     }
 
     /// A forced choice that is to be skipped. Nobody but the one agent is there to draw conclusions from it.
@@ -179,15 +221,4 @@ impl Standing {
         }
         settings.remote().iter().find_map(|seat| Some((seat, self.play.forced(seat)?)))
     }
-}
-
-/// What the bots of a round have chosen, in the order of their seats.
-pub(super) fn chosen(mut choices: Vec<Choice>) -> Vec<What> {
-    choices.sort_unstable_by_key(|choice| choice.seat);
-    let played = |Choice { seat, action, rng }| What::Played {
-        seat,
-        action,
-        cause: Cause::Bot { words: rng.words() },
-    };
-    choices.into_iter().map(played).collect()
 }

@@ -6,6 +6,7 @@ use boardwire_kernel::Seat;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::clock::Took;
 use super::{CloseReason, Opened};
 use crate::journal::forms;
 use crate::secret::Seeds;
@@ -54,6 +55,15 @@ pub(super) enum What {
         action: u8,
         /// How it came about.
         cause: Cause,
+        /// How long the seat took for it, if it has a clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        took: Option<Took>,
+    },
+    /// A seat's time has run out.
+    RanOut {
+        /// The seat.
+        #[serde(with = "forms::seat")]
+        seat: Seat,
     },
     /// An episode was forfeited.
     Forfeited {
@@ -76,7 +86,10 @@ impl What {
     /// The seat that it is about.
     pub(super) fn seat(&self) -> Option<Seat> {
         match self {
-            Self::Joined { seat, .. } | Self::Played { seat, .. } | Self::Voted { seat } => Some(*seat),
+            Self::Joined { seat, .. }
+            | Self::Played { seat, .. }
+            | Self::RanOut { seat }
+            | Self::Voted { seat } => Some(*seat),
             Self::Forfeited { forfeited, .. } => Some(forfeited.seat),
             Self::Dealt { .. } | Self::Closed(_) => None,
         }
@@ -103,6 +116,13 @@ pub enum Cause {
     },
     /// There was no other choice.
     Forced,
+    /// It was played for a seat whose time had run out.
+    Late {
+        /// The words that have been used now, of the stream of its bot or of that of substitutes.
+        words: u64,
+        /// Whether a bot chose it.
+        bot: bool,
+    },
 }
 
 /// How an episode was forfeited.
@@ -123,6 +143,8 @@ pub enum Forfeit {
     IllegalAction,
     /// It resigned.
     Resigned,
+    /// Its time ran out.
+    Time,
     /// The host ended the episode against it.
     Host,
 }

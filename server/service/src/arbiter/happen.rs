@@ -30,6 +30,7 @@ impl Arbiter {
         inner.rounds += u64::from(round.is_some());
         let number = if round.is_some() { inner.rounds } else { 0 };
         self.round.store(number, Ordering::Relaxed);
+        inner.run_clocks(round.is_some());
         Some(Thinking::new(self, number, round?))
     }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use boardwire_bots::Bot;
 use serde::{Deserialize, Serialize};
 
+use super::clock::{Clock, Clocks, OnTimeout};
 use super::event::{Event, What};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, IllegalActions, Inner, Name, Opened, Player, Settings, Ticket};
@@ -33,6 +35,8 @@ struct Created {
     seat_may_seed: bool,
     private: bool,
     watch_delay: Duration,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    clocks: Vec<Option<KeptClock>>,
     labels: BTreeMap<String, String>,
     /// What the host's token is found by.
     #[serde(with = "forms::hex")]
@@ -48,6 +52,42 @@ struct Created {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Invited(#[serde(with = "forms::hex")] [u8; 32]);
+
+/// A seat's clock as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptClock {
+    limit: Duration,
+    bank: Duration,
+    increment: Duration,
+    strikes: u32,
+    /// `forfeit`, `first_legal`, `seeded_legal`, or `bot:` and the bot's name.
+    on_timeout: String,
+}
+
+impl KeptClock {
+    fn of(clock: &Clock) -> Self {
+        let Clock { limit, bank, increment, strikes, on_timeout } = clock;
+        let on_timeout = match on_timeout {
+            OnTimeout::Forfeit => "forfeit".to_owned(),
+            OnTimeout::FirstLegal => "first_legal".to_owned(),
+            OnTimeout::SeededLegal => "seeded_legal".to_owned(),
+            OnTimeout::Bot(bot) => format!("bot:{bot}"),
+        };
+        Self { limit: *limit, bank: *bank, increment: *increment, strikes: *strikes, on_timeout }
+    }
+
+    fn clock(&self, bot: impl Fn(&str) -> Result<Bot, String>) -> Result<Clock, String> {
+        let Self { limit, bank, increment, strikes, on_timeout } = self;
+        let on_timeout = match on_timeout.as_str() {
+            "forfeit" => OnTimeout::Forfeit,
+            "first_legal" => OnTimeout::FirstLegal,
+            "seeded_legal" => OnTimeout::SeededLegal,
+            other => OnTimeout::Bot(bot(other.strip_prefix("bot:").unwrap_or(other))?),
+        };
+        let (limit, bank, increment, strikes) = (*limit, *bank, *increment, *strikes);
+        Ok(Clock { limit, bank, increment, strikes, on_timeout })
+    }
+}
 
 /// An event as it is written.
 #[derive(Debug, Serialize, Deserialize)]
@@ -163,6 +203,7 @@ impl Arbiter {
             seat_may_seed: settings.seat_may_seed,
             private: settings.private,
             watch_delay: settings.watch_delay,
+            clocks: settings.clocks.iter().map(|clock| clock.as_ref().map(KeptClock::of)).collect(),
             labels: settings.labels.clone(),
             host: self.name.host.digest,
             spectator: self.name.spectator.digest,
@@ -203,7 +244,9 @@ impl Arbiter {
         };
         let tickets = settings.players.iter().map(ticket).collect::<Result<_, _>>()?;
         let log = journal.map(|journal| Log::after(journal, kept));
-        let inner = Inner { log, ..Inner::new(standing, tickets) };
+        let age = SystemTime::now().duration_since(at).unwrap_or_default();
+        let clocks = Clocks::new(settings.players.len(), age);
+        let inner = Inner { clocks, log, ..Inner::new(standing, tickets) };
         let [host, spectator] = [host, spectator].map(secret::Found::by);
         let name = Name { id: kept.id.clone(), host, spectator, created: at };
         Ok(Self::over(name, table, settings, inner, owner, most_waiting))
@@ -233,6 +276,8 @@ impl Created {
             "remote" => Ok(Player::Remote),
             name => tables.bot(&table, name).map(Player::Bot).map_err(|error| error.to_string()),
         };
+        let clock_of =
+            |kept: &KeptClock| kept.clock(|name| tables.bot(&table, name).map_err(|error| error.to_string()));
         let settings = Settings {
             players: self.players.iter().map(player).collect::<Result<_, _>>()?,
             seed: None,
@@ -242,6 +287,11 @@ impl Created {
             seat_may_seed: self.seat_may_seed,
             private: self.private,
             watch_delay: self.watch_delay,
+            clocks: self
+                .clocks
+                .iter()
+                .map(|clock| clock.as_ref().map(clock_of).transpose())
+                .collect::<Result<_, _>>()?,
             labels: self.labels.clone(),
             series: None,
         };

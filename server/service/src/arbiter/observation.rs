@@ -4,6 +4,7 @@ use boardwire_kernel::{ActionSet, GameInfo, ScoreLine, Seat, SeatSet};
 use bytes::Bytes;
 
 use super::Settings;
+use super::clock::Reading;
 use super::event::Forfeited;
 use super::standing::Standing;
 use crate::play::Play;
@@ -25,6 +26,7 @@ pub struct Extras {
 }
 
 /// What one seat sees.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     /// The episode.
@@ -47,6 +49,10 @@ pub struct Observation {
     pub truncated: bool,
     /// Whether another action was played for its last one.
     pub substituted: bool,
+    /// Whether its last decision was made for it, since its time had run out.
+    pub timed_out: bool,
+    /// What the clock of each seat shows; empty where nobody has one.
+    pub clocks: Vec<Option<Reading>>,
     /// How it ended.
     pub ending: Option<Ending>,
     /// The position as text.
@@ -103,6 +109,8 @@ impl Standing {
             terminated: ending.is_some() && !truncated,
             truncated,
             substituted: place.substituted,
+            timed_out: place.timed_out,
+            clocks: Vec::new(),
             ending,
             text: extras.text.then(|| self.play.text(seat.into())),
             actions: extras.actions.then_some(legal),

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use bytes::Bytes;
 
+use super::clock::Took;
 use super::event::{Cause, Forfeited};
 use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
@@ -46,6 +47,8 @@ pub struct Move {
     pub action: u8,
     /// How it came about.
     pub cause: Cause,
+    /// How long the seat took for it, if it has a clock.
+    pub took: Option<Took>,
     /// When.
     pub at: SystemTime,
 }
@@ -67,6 +70,8 @@ pub struct Frame {
     pub pending: SeatSet,
     /// Whose decision led to it; nobody's where it was dealt, or forfeited.
     pub seat: Option<Seat>,
+    /// How long the seat took for it, if it has a clock.
+    pub took: Option<Took>,
     /// The decision, where the viewer may know it.
     pub played: Option<Move>,
     /// What all decisions so far are chained up to.
@@ -198,6 +203,7 @@ impl Retrace {
             view: view.into(),
             pending: if forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() },
             seat: played.map(|played| played.seat),
+            took: played.and_then(|played| played.took),
             played: told.copied(),
             head: self.head,
             ending: Ending::of(&*self.play, forfeited, info.seats, Extras::default()),

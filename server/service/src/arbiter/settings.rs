@@ -8,7 +8,7 @@ use boardwire_kernel::{Outcome, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Forfeited;
+use super::{Clock, Forfeited};
 use crate::error::ServiceError;
 use crate::reward::RewardKind;
 
@@ -64,6 +64,8 @@ pub struct Settings {
     pub private: bool,
     /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
     pub watch_delay: Duration,
+    /// How long the agent at each seat may think; empty where nobody has a clock.
+    pub clocks: Vec<Option<Clock>>,
     /// What its host has labelled it with.
     pub labels: BTreeMap<String, String>,
     /// Who counts its episodes in this process.
@@ -111,6 +113,7 @@ impl Settings {
     /// tells the others that a hidden hand left one choice.
     pub fn check(&self) -> Result<(), ServiceError> {
         check_labels(&self.labels)?;
+        self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.remote().len() > 1 {
             return Err(ServiceError::BadField {
                 field: "skip_forced",
@@ -125,6 +128,11 @@ impl Settings {
     /// All seats, ascending.
     pub(crate) fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
         Seat::all(u8::try_from(self.players.len()).expect("the table has been set up with so many seats"))
+    }
+
+    /// How long the agent at `seat` may think, if it has a clock.
+    pub(crate) fn clock(&self, seat: Seat) -> Option<&Clock> {
+        self.clocks.get(seat.index())?.as_ref()
     }
 
     /// The seats at which agents play.

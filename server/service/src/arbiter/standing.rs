@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
 
+use super::clock::{Clock, Time};
 use super::event::{Cause, Event, What};
 use super::record::{KEPT, Move, Record};
 use super::{CloseReason, Decision, Ended, Opened, Series, Settings};
@@ -17,6 +18,8 @@ use crate::tables::Table;
 pub(super) struct Standing {
     /// The match's id.
     pub(super) id: Box<str>,
+    /// The clocks of seats that have one.
+    pub(super) clocks: Vec<Option<Clock>>,
     /// The present episode as it stands.
     pub(super) play: Box<dyn Play>,
     /// How it came to that.
@@ -42,6 +45,14 @@ pub(super) struct Place {
     pub(super) decision: u32,
     /// Whether another action was played for its last one.
     pub(super) substituted: bool,
+    /// Whether its last decision was made for it, since its time had run out.
+    pub(super) timed_out: bool,
+    /// Which decision was last made for it so.
+    pub(super) late: Option<u32>,
+    /// Whether its time has run out for the present decision, which is to be made for it.
+    pub(super) lapsed: bool,
+    /// What its clock has left.
+    pub(super) time: Time,
     pub(super) last: Option<Decision>,
     /// Words used of the stream that its bot draws from.
     bot: u64,
@@ -74,10 +85,11 @@ impl Standing {
     ) -> Self {
         Self {
             id: id.into(),
+            clocks: settings.clocks.clone(),
             play: table.rules.clone().deal(opened.key),
             present: Record::new((id, &table.digest), 0, 1, opened, at),
             past: VecDeque::new(),
-            places: vec![Place::default(); settings.players.len()],
+            places: settings.seats().map(|seat| Place::new(settings.clock(seat))).collect(),
             seeds,
             holders: vec![None; settings.players.len()],
             votes: SeatSet::EMPTY,
@@ -108,16 +120,21 @@ impl Standing {
                     self.past.pop_front();
                 }
                 self.past.push_back(left);
-                self.places.fill(Place::default());
+                let fresh = |(place, clock): (&mut Place, _)| *place = Place::new(clock);
+                let clocks = self.clocks.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+                self.places.iter_mut().zip(clocks).for_each(fresh);
                 self.seeds = seeds.clone();
                 self.votes = SeatSet::EMPTY;
             }
-            &What::Played { seat, action, cause } => {
+            &What::Played { seat, action, cause, took } => {
                 let refused = |error| Impossible(format!("action {action}: {error}"));
                 self.play.apply(seat, action.into()).map_err(refused)?;
                 self.present.acted = event.at;
-                self.present.moves.push(Move { seat, action, cause, at: event.at });
+                self.present.moves.push(Move { seat, action, cause, took, at: event.at });
                 let place = &mut self.places[seat.index()];
+                if let (Some(took), Some(Some(clock))) = (took, self.clocks.get(seat.index())) {
+                    place.time.charge(clock, took);
+                }
                 match cause {
                     Cause::Agent => place.decide(self.present.episode, action.into(), false),
                     Cause::Substituted { given, words } => {
@@ -126,6 +143,7 @@ impl Standing {
                     }
                     Cause::Bot { words } => place.bot = words,
                     Cause::Forced => {}
+                    Cause::Late { words, bot } => place.lapse(words, bot),
                 }
             }
             What::Forfeited { forfeited, given } => {
@@ -134,6 +152,10 @@ impl Standing {
                 }
                 self.present.forfeited = Some(*forfeited);
                 self.present.acted = event.at;
+            }
+            What::RanOut { seat } => {
+                let place = &mut self.places[seat.index()];
+                place.lapsed = !place.time.run_out();
             }
             What::Voted { seat } => self.votes.insert(*seat),
             What::Closed(reason) => self.closed = Some(reason.clone()),
@@ -181,6 +203,7 @@ impl Standing {
             // What hides the key must show the same for another; so it is no part of what is drawn anew. Nor is what
             // was played: another hidden choice chains up to something else, which nobody can tell from the first.
             id: self.id.clone(),
+            clocks: self.clocks.clone(),
             present: self.present.clone(),
             past: self.past.clone(),
             places: self.places.clone(),
@@ -193,9 +216,21 @@ impl Standing {
 }
 
 impl Place {
+    fn new(clock: Option<&Clock>) -> Self {
+        Self { time: Time::new(clock), ..Self::default() }
+    }
+
+    /// After a decision that was made for the seat, since its time had run out.
+    fn lapse(&mut self, words: u64, bot: bool) {
+        *(if bot { &mut self.bot } else { &mut self.substitutes }) = words;
+        (self.lapsed, self.timed_out, self.substituted) = (false, true, false);
+        (self.late, self.last) = (Some(self.decision), None);
+        self.decision += 1;
+    }
+
     fn decide(&mut self, episode: u32, action: u32, substituted: bool) {
         self.last = Some(Decision { episode, number: self.decision, action });
         self.decision += 1;
-        self.substituted = substituted;
+        (self.substituted, self.timed_out) = (substituted, false);
     }
 }

@@ -1,4 +1,5 @@
 mod bots;
+mod clocks;
 mod events;
 mod kept;
 mod replay;
@@ -38,6 +39,7 @@ fn settings(players: &[Player]) -> Settings {
         seat_may_seed: false,
         private: false,
         watch_delay: Duration::ZERO,
+        clocks: Vec::new(),
         labels: BTreeMap::new(),
         series: None,
     }

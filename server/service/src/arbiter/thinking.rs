@@ -7,7 +7,6 @@ use boardwire_bots::{BotFault, Choice};
 use boardwire_kernel::Seat;
 
 use super::Arbiter;
-use super::decide::chosen;
 use crate::play::Round;
 use crate::pool::{Flow, Slice, Work};
 
@@ -75,7 +74,8 @@ impl Arbiter {
         if self.round.load(Ordering::Relaxed) != number || inner.standing.closed.is_some() {
             return;
         }
-        if let Err(fault) = self.bots_played(&mut inner, chosen(choices)) {
+        let chosen = inner.standing.chosen(choices);
+        if let Err(fault) = self.bots_played(&mut inner, chosen) {
             drop(inner);
             return self.lose_round(number, fault);
         }

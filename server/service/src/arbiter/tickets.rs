@@ -109,6 +109,10 @@ impl Arbiter {
         let token = secret::word();
         self.happened(&mut inner, [What::Joined { seat, token: secret::digest(&token), request }])?;
         inner.tickets[seat.index()].token = Some(token.clone());
+        // Clocks may have waited for it.
+        inner.run_clocks(self.bots_think());
+        drop(inner);
+        self.changed.notify_waiters();
         Ok(token)
     }
 

@@ -166,7 +166,7 @@ fn read(shown: &v1::Replay, table: &Table) -> Result<Record, Mismatch> {
                 let (seat, cause) = (seat(*number, shown)?, cause(*played, index)?);
                 let action = u8::try_from(played.action)
                     .map_err(|_| Mismatch::Impossible(format!("ply {index}: there is no such action")))?;
-                record.moves.push(Move { seat, action, cause, at });
+                record.moves.push(Move { seat, action, cause, took: None, at });
             }
             (Some(_), None) => {
                 return Err(unreadable(&format!("frame {index} does not show what was played")));
@@ -190,6 +190,7 @@ fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
         (v1::ActionCause::Substituted, Some(given)) => Ok(Cause::Substituted { given, words: 0 }),
         (v1::ActionCause::Bot, _) => Ok(Cause::Bot { words: 0 }),
         (v1::ActionCause::Forced, _) => Ok(Cause::Forced),
+        (v1::ActionCause::TimedOut, _) => Ok(Cause::Late { words: 0, bot: false }),
         (v1::ActionCause::Unspecified | v1::ActionCause::Substituted, _) => Err(unknown()),
     }
 }
@@ -198,7 +199,8 @@ fn cause(played: v1::PlayedAction, index: usize) -> Result<Cause, Mismatch> {
 fn forfeited(outcome: &v1::Outcome, seats: u8) -> Option<Forfeited> {
     Seat::all(seats).zip(outcome.forfeits()).find_map(|(seat, why)| {
         let why = match why {
-            v1::Forfeit::Unspecified | v1::Forfeit::Time => return None,
+            v1::Forfeit::Unspecified => return None,
+            v1::Forfeit::Time => Forfeit::Time,
             v1::Forfeit::IllegalAction => Forfeit::IllegalAction,
             v1::Forfeit::Resigned => Forfeit::Resigned,
             v1::Forfeit::Host => Forfeit::Host,
@@ -209,7 +211,8 @@ fn forfeited(outcome: &v1::Outcome, seats: u8) -> Option<Forfeited> {
 
 /// Looks whether a frame is what it should be.
 fn compare(frame: usize, given: &v1::Frame, own: &v1::Frame) -> Result<(), Mismatch> {
-    let v1::Frame { sequence, episode, ply, time: _, view, pending, seat, played, head, outcome } = own;
+    let v1::Frame { sequence, episode, ply, time: _, took: _, view, pending, seat, played, head, outcome } =
+        own;
     let bytes = |bytes: &[u8]| crate::secret::hex(bytes);
     let seats = |bits: u32| format!("{bits:#b}");
     let fields = [

@@ -217,6 +217,7 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
         illegal_actions: plan.illegal_actions,
         seat_may_seed: false,
         watch_delay: Duration::ZERO,
+        clocks: Vec::new(),
         private: false,
         labels: BTreeMap::new(),
         series: None,

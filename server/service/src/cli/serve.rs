@@ -80,10 +80,12 @@ impl Serve {
         log(settings.log.unwrap_or(LogFormat::Text), level)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
+        let runtime = runtime()?;
+        // Matches that the journal has kept go on at once, and so do their clocks.
+        let _inside = runtime.enter();
         let (matches, journal) = settings.matches(&pool)?;
         let matches = Arc::new(matches);
         let bounds = settings.bounds();
-        let runtime = runtime()?;
         runtime.block_on(async {
             let mut listeners = Vec::new();
             for address in &settings.addresses() {

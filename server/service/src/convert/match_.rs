@@ -3,7 +3,8 @@
 use boardwire_api::v1;
 use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
-use super::{bits, illegal_to, options, reward_to};
+use super::clock::{clock_to, reading};
+use super::{bits, illegal_to, options, reward_to, time};
 use crate::arbiter::{
     Arbiter, CloseReason, Ending, Extras, Forfeit, Forfeited, Observation, Opened, Phase, SeedSource,
 };
@@ -23,9 +24,12 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         illegal_actions: illegal_to(settings.illegal_actions).into(),
         seat_may_seed: settings.seat_may_seed,
         private: settings.private,
-        watch_delay: prost_types::Duration::try_from(settings.watch_delay)
-            .ok()
-            .filter(|_| !settings.watch_delay.is_zero()),
+        clocks: settings
+            .clocks
+            .iter()
+            .map(|given| given.as_ref().map(clock_to).unwrap_or_default())
+            .collect(),
+        watch_delay: time(settings.watch_delay),
         labels: settings.labels.clone(),
         spec_digest: arbiter.table().digest.to_string(),
         state: match_state(&summary.phase).into(),
@@ -103,6 +107,8 @@ pub(crate) fn observation(seen: Observation, table: &Table) -> v1::Observation {
         outcome: seen.ending.map(|ending| outcome(ending, info.seats)),
         text: seen.text.unwrap_or_default(),
         actions: seen.actions.iter().flat_map(ActionSet::iter).map(legal_action).collect(),
+        clocks: seen.clocks.into_iter().map(reading).collect(),
+        timed_out: seen.timed_out,
         head: seen.head.map(|head| head.to_vec().into()).unwrap_or_default(),
     }
 }
@@ -127,6 +133,7 @@ fn forfeit(why: Forfeit) -> v1::Forfeit {
     match why {
         Forfeit::IllegalAction => v1::Forfeit::IllegalAction,
         Forfeit::Resigned => v1::Forfeit::Resigned,
+        Forfeit::Time => v1::Forfeit::Time,
         Forfeit::Host => v1::Forfeit::Host,
     }
 }

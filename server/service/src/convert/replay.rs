@@ -39,6 +39,7 @@ pub(crate) fn frame(shown: Frame, seats: u8) -> v1::Frame {
         seat: shown.seat.map(Seat::number).map(Into::into),
         played: shown.played.map(played),
         head: shown.head.to_vec().into(),
+        took: shown.took.and_then(|took| took.charged().try_into().ok()),
         outcome: shown.ending.map(|ending| outcome(ending, seats)),
     }
 }
@@ -49,6 +50,7 @@ fn played(played: Move) -> v1::PlayedAction {
         Cause::Substituted { given, .. } => (v1::ActionCause::Substituted, Some(given)),
         Cause::Bot { .. } => (v1::ActionCause::Bot, None),
         Cause::Forced => (v1::ActionCause::Forced, None),
+        Cause::Late { .. } => (v1::ActionCause::TimedOut, None),
     };
     v1::PlayedAction { action: played.action.into(), cause: cause.into(), given }
 }

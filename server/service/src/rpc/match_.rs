@@ -50,8 +50,10 @@ impl MatchService for MatchPlane {
         let table = tables.table(&asked.game, seats, options)?;
         let players = asked.players.iter().enumerate();
         let players = players.map(|(seat, name)| named(tables, &table, seat, name, "remote"));
+        let players = players.collect::<Result<Vec<_>, _>>()?;
         let settings = Settings {
-            players: players.collect::<Result<_, _>>()?,
+            clocks: convert::clocks(&asked.clocks, &players, tables, &table)?,
+            players,
             seed: asked.seed,
             reward: convert::reward(asked.reward)?,
             skip_forced: asked.skip_forced,
@@ -215,7 +217,8 @@ async fn act(
     let seat = arbiter.seat(token)?;
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
-    arbiter.act(seat, decision).await?;
+    let thought = asked.thought.map(|thought| Duration::try_from(thought).unwrap_or_default());
+    arbiter.act_after(seat, decision, thought).await?;
     Ok(ActResponse { observation: seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await? })
 }
 

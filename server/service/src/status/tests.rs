@@ -62,6 +62,7 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("BadField", ServiceError::BadField { field: "page_token", value: word(), expected: word() }),
         ("UnknownMatch", ServiceError::UnknownMatch { id: word() }),
         ("UnknownInvitation", ServiceError::UnknownInvitation),
+        ("DecisionLate", ServiceError::DecisionLate { episode: 0, decision: 1 }),
         ("FramesGone", ServiceError::FramesGone { after: 0, oldest: 1 }),
         ("InvitationUsed", ServiceError::InvitationUsed { id: word(), seat }),
         ("MissingToken", ServiceError::MissingToken),

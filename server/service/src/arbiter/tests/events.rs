@@ -7,13 +7,13 @@ use crate::arbiter::standing::Impossible;
 /// Everything a match knows: what seats are told, what follows, and what is hidden.
 pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
-    let Standing { id, play, present, past, places, seeds, holders, votes, closed } = standing;
+    let Standing { id, play, present, past, places, seeds, holders, votes, closed, clocks } = standing;
     let seats = || arbiter.settings.seats();
     let seen = seats().map(|seat| standing.observe(&arbiter.table, &arbiter.settings, seat, extras));
     let rngs = seats().map(|seat| (standing.bot_rng(seat).seed(), standing.substitute_rng(seat).seed()));
     let (seen, rngs): (Vec<_>, Vec<_>) = (seen.collect(), rngs.collect());
     let digest = play.digest();
-    format!("{:?}", (id, present, past, places, seeds, holders, votes, closed, seen, rngs, digest))
+    format!("{:?}", (id, present, past, places, seeds, holders, votes, closed, clocks, seen, rngs, digest))
 }
 
 /// Folds a match anew from its events, and compares.
@@ -92,7 +92,7 @@ fn what_cannot_have_happened_is_refused() {
     let mut inner = arbiter.lock();
     let before = all_of(&arbiter, &inner.standing);
     for (seat, action) in [(0, 255), (0, 112), (1, 255)] {
-        let what = What::Played { seat: Seat::new(seat), action, cause: Cause::Agent };
+        let what = What::Played { seat: Seat::new(seat), action, cause: Cause::Agent, took: None };
         let event = Event { at: SystemTime::now(), what };
         let Impossible(why) = inner.standing.apply(&arbiter.table, &event).expect_err("it is not legal");
         assert!(why.starts_with(&format!("action {action}: ")), "{why}");

@@ -47,7 +47,18 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in Registry::IDS {
         let players = [REMOTE, greedy.clone(), REMOTE];
-        let played = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
+        let hour = Duration::from_hours(1);
+        let clock = Clock {
+            limit: hour,
+            bank: hour,
+            increment: hour / 60,
+            strikes: 2,
+            on_timeout: OnTimeout::Bot(Bot::Greedy { worlds: 1 }),
+        };
+        let drawn = Clock { on_timeout: OnTimeout::SeededLegal, ..clock.clone() };
+        let clocks = vec![Some(clock), None, Some(drawn)];
+        let illegal_actions = IllegalActions::SeededLegal;
+        let played = Settings { illegal_actions, clocks, ..settings(&players) };
         let undisturbed = rest(&arbiter(table(game, 3), played.clone())).await;
         let folder = tempfile::tempdir().expect("a folder");
         let (first, kept) = journal(&folder);

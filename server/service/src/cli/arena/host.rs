@@ -133,6 +133,7 @@ impl Host<'_> {
             seat_may_seed: false,
             private: true,
             watch_delay: Duration::ZERO,
+            clocks: Vec::new(),
             labels: BTreeMap::new(),
             series: Some(Series { number: way, skip: self.first(), ends }),
         };

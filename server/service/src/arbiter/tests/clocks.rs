@@ -1,0 +1,262 @@
+//! Clocks: what they count, what they forgive, and what happens when they have run out. Time stands still but where it is
+//! waited for.
+
+use boardwire_kernel::Viewer;
+use tokio::time::{Instant, advance};
+
+use super::*;
+use crate::convert;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn clock(on_timeout: OnTimeout) -> Clock {
+    Clock { limit: SECOND, bank: 10 * SECOND, increment: SECOND / 2, strikes: 0, on_timeout }
+}
+
+/// A match whose remote seats have all been taken.
+fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
+    let each = |player: &Player| (*player == REMOTE).then(|| clock.clone());
+    let clocks = players.iter().map(each).collect();
+    let seats = u32::try_from(players.len()).expect("few");
+    let arbiter = arbiter(table(game, seats), Settings { clocks, ..settings(players) });
+    for seat in arbiter.settings.remote().iter() {
+        arbiter.join(seat, None).expect("it is free");
+    }
+    arbiter
+}
+
+/// Lets others do what they have to.
+async fn settle() {
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn reading(arbiter: &Arbiter, seat: Seat) -> Reading {
+    settle().await;
+    look(arbiter, seat).await.clocks[seat.index()].expect("it has a clock")
+}
+
+/// Ends a match, and checks what was played as anybody may.
+fn check(arbiter: &Arbiter) {
+    arbiter.close(CloseReason::Host);
+    let replay = arbiter.replay(Viewer::Public, None, false).expect("it is kept");
+    let verified =
+        verify(&convert::replay(arbiter, replay, false), &tables()).expect("it is as it should be");
+    assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
+}
+
+/// Makes the lowest legal choice of a seat.
+async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), ServiceError> {
+    let seen = look(arbiter, seat).await;
+    arbiter.act_after(seat, answer(&seen, legal(&seen)[0]), thought).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
+    let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock(OnTimeout::Forfeit));
+    let seat = Seat::new(0);
+    let fresh = reading(&arbiter, seat).await;
+    assert_eq!((fresh.left, fresh.bank, fresh.running), (11 * SECOND, 10 * SECOND, true));
+    advance(3 * SECOND).await;
+    let later = reading(&arbiter, seat).await;
+    assert_eq!((later.left, later.bank), (8 * SECOND, 8 * SECOND));
+    choose(&arbiter, seat, None).await.expect("it is in time");
+    // Three seconds, one of them free; half a one more.
+    assert_eq!(reading(&arbiter, seat).await.bank, 8 * SECOND + SECOND / 2);
+    choose(&arbiter, seat, None).await.expect("it is in time");
+    assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
+    let moves = arbiter.lock().standing.present.moves.clone();
+    let took = moves.iter().filter(|played| played.seat == seat).map(|played| played.took);
+    let exactly = |all| Some(Took { all, refund: Duration::ZERO });
+    assert_eq!(took.collect::<Vec<_>>(), [exactly(3 * SECOND), exactly(Duration::ZERO)]);
+    // A repeated act is answered, and costs nothing more.
+    let last = arbiter.lock().standing.places[0].last.expect("it has chosen");
+    arbiter.act(seat, last).await.expect("a repetition is answered");
+    assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
+    // The next episode begins with a full bank.
+    arbiter.reset(Role::Seat(seat), None, None).await.expect("it plays alone");
+    assert_eq!(reading(&arbiter, seat).await.left, 11 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
+    let arbiter = timed("faraway", &[REMOTE, REMOTE], &clock(OnTimeout::Forfeit));
+    let (fast, slow) = (Seat::new(0), Seat::new(1));
+    let began = Instant::now();
+    while look(&arbiter, fast).await.pending.contains(fast) {
+        choose(&arbiter, fast, None).await.expect("it is in time");
+    }
+    let seen = arbiter.observe(fast, true, Extras::default()).await.expect("it is over some time");
+    let lost = Some(Forfeited { seat: slow, why: Forfeit::Time });
+    assert_eq!(seen.ending.expect("it is over").forfeited, lost);
+    // Its time, and what might have been on the wire.
+    let waited = began.elapsed();
+    assert!((11 * SECOND..13 * SECOND).contains(&waited), "{waited:?}");
+    let seen = look(&arbiter, slow).await;
+    let late = arbiter.act(slow, answer(&seen, 0)).await;
+    assert!(matches!(late, Err(ServiceError::EpisodeOver { .. })), "{late:?}");
+    check(&arbiter);
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_decide_for_whoever_is_late() {
+    for game in Registry::IDS {
+        for on_timeout in [OnTimeout::FirstLegal, OnTimeout::SeededLegal] {
+            let clock = Clock { bank: Duration::ZERO, ..clock(on_timeout) };
+            let arbiter = timed(game, &[REMOTE, RANDOM], &clock);
+            let seat = Seat::new(0);
+            let seen = arbiter.observe(seat, true, Extras::default()).await.expect("open");
+            advance(2 * SECOND).await;
+            settle().await;
+            let late = arbiter.observe(seat, true, Extras::default()).await.expect("open");
+            assert!(late.timed_out && late.decision == seen.decision + 1, "{game}: {late:?}");
+            let refused = arbiter.act(seat, answer(&seen, legal(&seen)[0])).await;
+            let expected = ServiceError::DecisionLate { episode: 0, decision: seen.decision };
+            assert_eq!(refused, Err(expected), "{game}");
+            choose(&arbiter, seat, None).await.expect("the next is in time");
+            assert!(!look(&arbiter, seat).await.timed_out);
+            // Without anybody it ends all the same.
+            let over = arbiter.observe(seat, false, Extras::default());
+            let mut over = over.await.expect("open");
+            while over.ending.is_none() {
+                advance(2 * SECOND).await;
+                settle().await;
+                over = arbiter.observe(seat, true, Extras::default()).await.expect("open");
+            }
+            let moves = arbiter.lock().standing.present.moves.clone();
+            let late = moves.iter().filter(|played| matches!(played.cause, Cause::Late { bot: false, .. }));
+            assert!(late.count() > 5, "{game}");
+            check(&arbiter);
+        }
+    }
+}
+
+/// A bot takes its time in a thread of its own, so here time passes as it does.
+#[tokio::test]
+async fn a_bot_decides_for_whoever_is_late() {
+    for game in Registry::IDS {
+        let on_timeout = OnTimeout::Bot(Bot::Search { playouts: 20 });
+        let (limit, bank) = (Duration::from_millis(20), Duration::ZERO);
+        let arbiter = timed(game, &[REMOTE, RANDOM], &Clock { limit, bank, ..clock(on_timeout) });
+        let seat = Seat::new(0);
+        while arbiter.lock().standing.places[0].decision < 2 {
+            arbiter.changed.notified().await;
+        }
+        let moves = arbiter.lock().standing.present.moves.clone();
+        let late = moves.iter().filter(|played| matches!(played.cause, Cause::Late { bot: true, .. }));
+        assert_eq!(late.count(), 2, "{game}");
+        let after = arbiter.lock().standing.bot_rng(seat).words();
+        assert!(after > 0, "{game}: it goes on drawing where it was");
+        arbiter.close(CloseReason::Host);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_strike_is_forgiven_and_the_next_is_not() {
+    let clock = Clock { strikes: 1, bank: SECOND, ..clock(OnTimeout::Forfeit) };
+    let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock);
+    let seat = Seat::new(0);
+    advance(3 * SECOND).await;
+    let second = reading(&arbiter, seat).await;
+    assert_eq!((second.strikes, second.left, second.running), (0, 2 * SECOND, true));
+    advance(SECOND).await;
+    choose(&arbiter, seat, None).await.expect("its time began anew");
+    assert_eq!(look(&arbiter, seat).await.ending, None);
+    advance(5 * SECOND).await;
+    settle().await;
+    assert!(look(&arbiter, seat).await.ending.is_some());
+}
+
+/// What the wire takes is given back within bounds: an agent that claims more has no more of it.
+#[tokio::test(start_paused = true)]
+async fn time_on_the_wire_is_given_back_within_bounds() {
+    let clock = Clock { bank: Duration::ZERO, increment: Duration::ZERO, ..clock(OnTimeout::Forfeit) };
+    let gain = SECOND / 20 + 40 * SECOND / 250;
+    let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock);
+    let seat = Seat::new(0);
+    settle().await;
+    for (all, thought, charged) in [
+        (SECOND, Some(SECOND * 9 / 10), SECOND * 9 / 10),
+        // Beyond its limit, but for the wire.
+        (SECOND * 11 / 10, Some(SECOND / 2), SECOND / 2),
+        (SECOND / 2, None, SECOND / 2),
+        // More than it can have thought.
+        (SECOND / 2, Some(9 * SECOND), SECOND / 2),
+    ] {
+        advance(all).await;
+        choose(&arbiter, seat, thought).await.expect("it is in time");
+        settle().await;
+        let took = arbiter.lock().standing.present.moves.iter().rev().find_map(|played| played.took);
+        let took = took.expect("it has a clock");
+        assert_eq!((took.all, took.charged()), (all, charged));
+        assert!(took.refund <= 7 * gain);
+    }
+    // It never thinks, it says; what it has saved up is spent soon, and then it has a gain a decision.
+    let mut most = Duration::ZERO;
+    while look(&arbiter, seat).await.ending.is_none() {
+        let all = (SECOND + gain).saturating_sub(Duration::from_millis(1));
+        advance(all).await;
+        choose(&arbiter, seat, Some(Duration::ZERO)).await.expect("it is in time");
+        settle().await;
+        let took = arbiter.lock().standing.present.moves.iter().rev().find_map(|played| played.took);
+        most = took.expect("it has a clock").charged();
+    }
+    assert!(most > SECOND.saturating_sub(gain), "{most:?}");
+}
+
+/// A clock waits for agents that have not joined, for a minute; no other call starts or stops it.
+#[tokio::test(start_paused = true)]
+async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
+    let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
+    let arbiter = faraway(Settings { clocks, ..settings(&[REMOTE, REMOTE]) });
+    let (early, late) = (Seat::new(0), Seat::new(1));
+    arbiter.join(early, None).expect("it is free");
+    advance(50 * SECOND).await;
+    assert!(!reading(&arbiter, early).await.running);
+    choose(&arbiter, early, None).await.expect("who is there may play");
+    arbiter.join(late, Some(Uuid::from_u128(1))).expect("it is free");
+    assert!(reading(&arbiter, late).await.running);
+    advance(5 * SECOND).await;
+    // Whoever joins again, observes or waits, changes nothing.
+    arbiter.join(late, Some(Uuid::from_u128(1))).expect("the same request");
+    let shown = reading(&arbiter, late).await;
+    let waited = tokio::time::timeout(SECOND, arbiter.observe(early, true, Extras::default())).await;
+    assert!(waited.is_err(), "it is the other's turn");
+    assert_eq!(reading(&arbiter, late).await.left, shown.left.saturating_sub(SECOND));
+
+    let alone =
+        faraway(Settings { clocks: vec![Some(clock(OnTimeout::Forfeit)); 2], ..settings(&[REMOTE, REMOTE]) });
+    alone.join(early, None).expect("it is free");
+    choose(&alone, early, None).await.expect("who is there may play");
+    let began = Instant::now();
+    let seen = alone.observe(early, true, Extras::default()).await.expect("it is over some time");
+    assert!(seen.ending.is_some_and(|ending| ending.forfeited.is_some_and(|lost| lost.seat == late)));
+    let waited = began.elapsed();
+    assert!((71 * SECOND..73 * SECOND).contains(&waited), "{waited:?}");
+}
+
+/// Time in which bots think is nobody's.
+#[tokio::test]
+async fn clocks_stand_while_bots_think() {
+    let thoughtful = Player::Bot(Bot::Search { playouts: 20_000 });
+    let arbiter = timed("faraway", &[REMOTE, thoughtful], &clock(OnTimeout::Forfeit));
+    assert!(arbiter.bots_think(), "20,000 playouts take a while");
+    assert!(!reading(&arbiter, Seat::new(0)).await.running);
+    arbiter.close(CloseReason::Host);
+}
+
+#[test]
+fn clocks_that_cannot_be_are_refused() {
+    let day = clock::LONGEST;
+    for wrong in [
+        Clock { limit: Duration::ZERO, bank: Duration::ZERO, ..clock(OnTimeout::Forfeit) },
+        Clock { limit: day + SECOND, ..clock(OnTimeout::Forfeit) },
+        Clock { bank: day + SECOND, ..clock(OnTimeout::Forfeit) },
+        Clock { increment: day + SECOND, ..clock(OnTimeout::Forfeit) },
+        Clock { strikes: 101, ..clock(OnTimeout::Forfeit) },
+    ] {
+        let settings = Settings { clocks: vec![Some(wrong), None], ..settings(&[REMOTE, RANDOM]) };
+        assert!(matches!(settings.check(), Err(ServiceError::BadField { field: "clocks", .. })));
+    }
+}

@@ -1,0 +1,78 @@
+//! Clocks from messages, and as messages.
+
+use boardwire_api::v1;
+
+use super::{duration, time};
+use crate::arbiter::clock::LONGEST;
+use crate::arbiter::{Clock, OnTimeout, Player, Reading};
+use crate::error::ServiceError;
+use crate::tables::{Table, Tables};
+
+/// The clocks of agents at a table: one for each seat, from none, one, or as many as there are seats.
+pub(crate) fn clocks(
+    given: &[v1::Clock],
+    players: &[Player],
+    tables: &Tables,
+    table: &Table,
+) -> Result<Vec<Option<Clock>>, ServiceError> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    if given.len() != 1 && given.len() != players.len() {
+        let (value, expected) = (given.len().to_string(), format!("1 or {}", players.len()));
+        return Err(ServiceError::BadField { field: "clocks", value, expected });
+    }
+    let each = players.iter().zip(given.iter().cycle());
+    let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
+    each.map(|(player, given)| match player {
+        Player::Remote if is_none(given) => Ok(None),
+        Player::Remote => clock(given, tables, table).map(Some),
+        Player::Bot(_) => Ok(None),
+    })
+    .collect()
+}
+
+fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, ServiceError> {
+    let v1::Clock { limit, bank, increment, strikes, on_timeout, bot } = given;
+    let refuse =
+        |value: String, expected| Err(ServiceError::BadField { field: "clocks.on_timeout", value, expected });
+    let on_timeout = match v1::TimeoutPolicy::try_from(*on_timeout) {
+        Ok(v1::TimeoutPolicy::Unspecified | v1::TimeoutPolicy::Forfeit) => OnTimeout::Forfeit,
+        Ok(v1::TimeoutPolicy::FirstLegal) => OnTimeout::FirstLegal,
+        Ok(v1::TimeoutPolicy::SeededLegal) => OnTimeout::SeededLegal,
+        Ok(v1::TimeoutPolicy::Bot) => OnTimeout::Bot(tables.bot(table, bot).map_err(|unknown| {
+            let (value, expected) = (unknown.given, unknown.expected);
+            ServiceError::BadField { field: "clocks.bot", value, expected }
+        })?),
+        Err(_) => return refuse(on_timeout.to_string(), "of TimeoutPolicy".to_owned()),
+    };
+    if !bot.is_empty() && !matches!(on_timeout, OnTimeout::Bot(_)) {
+        return refuse(format!("{on_timeout:?} with bot {bot}"), "TIMEOUT_POLICY_BOT with a bot".to_owned());
+    }
+    let clock = Clock {
+        limit: duration("clocks.limit", *limit, LONGEST)?,
+        bank: duration("clocks.bank", *bank, LONGEST)?,
+        increment: duration("clocks.increment", *increment, LONGEST)?,
+        strikes: *strikes,
+        on_timeout,
+    };
+    clock.check()?;
+    Ok(clock)
+}
+
+pub(super) fn clock_to(clock: &Clock) -> v1::Clock {
+    let Clock { limit, bank, increment, strikes, on_timeout } = clock;
+    let (policy, bot) = match on_timeout {
+        OnTimeout::Forfeit => (v1::TimeoutPolicy::Forfeit, String::new()),
+        OnTimeout::FirstLegal => (v1::TimeoutPolicy::FirstLegal, String::new()),
+        OnTimeout::SeededLegal => (v1::TimeoutPolicy::SeededLegal, String::new()),
+        OnTimeout::Bot(bot) => (v1::TimeoutPolicy::Bot, bot.to_string()),
+    };
+    let [limit, bank, increment] = [*limit, *bank, *increment].map(time);
+    v1::Clock { limit, bank, increment, strikes: *strikes, on_timeout: policy.into(), bot }
+}
+
+pub(super) fn reading(reading: Option<Reading>) -> v1::ClockReading {
+    let Some(Reading { left, bank, running, strikes }) = reading else { return v1::ClockReading::default() };
+    v1::ClockReading { left: time(left), bank: time(bank), running, strikes }
+}
