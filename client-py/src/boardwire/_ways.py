@@ -126,11 +126,17 @@ BLOCKING: Way = _Blocking()
 AWAITING: Way = _Awaiting()
 
 
+#: What grpcio puts in the place of the true status when a stream is written to that has just ended: grpc#36066.
+_OVERWRITTEN = "Internal error from Core"
+
+
 def read_status(status: RpcError) -> tuple[str, str, str, dict[str, str]]:
     """Code, message, reason and metadata of a failed call."""
     # Every RpcError raised by a call is also that call, or tells what one does.
     assert isinstance(status, grpc.Call | grpc.aio.AioRpcError)
     code, message = status.code().name, status.details() or ""
+    if message.startswith(_OVERWRITTEN):
+        return "UNAVAILABLE", "the stream broke", "", {}
     for key, value in status.trailing_metadata() or ():
         if key == "grpc-status-details-bin":
             return code, message, *error_info(status_pb2.Status.FromString(value))
