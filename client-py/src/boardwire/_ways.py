@@ -126,7 +126,7 @@ BLOCKING: Way = _Blocking()
 AWAITING: Way = _Awaiting()
 
 
-#: What grpcio puts in the place of the true status when a stream is written to that has just ended: grpc#36066.
+#: What grpcio puts in the place of the true status when a message goes to an ended stream: grpc#36066.
 _OVERWRITTEN = "Internal error from Core"
 
 
