@@ -121,6 +121,19 @@ def _(client: boardwire.Client) -> None:
     seat.act(int(seen.mask.nonzero()[0][0]))
 
 
+@provokes("NotDealt")
+def _(client: boardwire.Client) -> None:
+    match = client.create_match("faraway", players=["remote", "random"], fair_deals=True)
+    match.join(0).observe()
+
+
+@provokes("DealWithheld")
+def _(client: boardwire.Client) -> None:
+    with boardwire.connect(server_args=["--opening-timeout", "0"]) as hurried:
+        match = hurried.create_match("faraway", players=["remote", "random"], fair_deals=True)
+        match.join(0).observe(wait=True)
+
+
 @provokes("FramesGone")
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]

@@ -18,6 +18,7 @@ from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewFie
 from ._info import (
     Clock,
     CloseReason,
+    FairDeal,
     Invitation,
     Limits,
     MatchInfo,
@@ -75,6 +76,7 @@ __all__ = [
     "Entities",
     "EntityLayout",
     "Evaluation",
+    "FairDeal",
     "FeatureLayout",
     "Forfeit",
     "Frame",

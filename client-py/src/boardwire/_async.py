@@ -32,6 +32,7 @@ class Seat(SeatCore[Search], AsyncClosing):
     observe = awaiting(SeatCore[Search]._observe)
     act = awaiting(SeatCore[Search]._act)
     reset = awaiting(SeatCore[Search]._reset)
+    open = awaiting(SeatCore[Search]._open)
     resign = awaiting(SeatCore[Search]._resign)
     search = awaiting(SeatCore[Search]._search)
     info = awaiting(SeatCore[Search]._info)

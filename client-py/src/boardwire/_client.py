@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import operator
+import secrets
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
@@ -89,6 +91,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         labels: Mapping[str, str] | None = None,
         watch_delay: float = 0.0,
         clock: Clock | Mapping[int, Clock] | None = None,
+        fair_deals: bool = False,
     ) -> _Match:
         """Creates a match and deals its first episode.
 
@@ -110,6 +113,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 a day.
             clock: How long agents may think: one clock for all of them, or one for some seats, such as
                 `{0: boardwire.Clock(limit=1)}`; for as long as they like when left out.
+            fair_deals: Whether every agent has a hand in the deals, so that nobody can choose what is dealt:
+                each calls `Seat.open` before anything else. Not with a seed.
 
         Raises:
             UnknownGame: The game is not served.
@@ -129,6 +134,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             labels=labels or {},
             watch_delay=_convert.duration(watch_delay) if watch_delay else None,
             clocks=_convert.clocks(clock, len(players)),
+            fair_deals=fair_deals,
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(
@@ -259,26 +265,47 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         return await self._take(self._connection, code)
 
     async def _take(self, connection: Connection, code: str, host_token: str = "") -> _Seat:
-        request = pb.JoinMatchRequest(code=code, request_id=str(uuid.uuid4()))
+        secret = secrets.token_bytes(32)
+        commitment = hashlib.sha256(secret).digest()
+        request = pb.JoinMatchRequest(code=code, request_id=str(uuid.uuid4()), commitment=commitment)
         answer = await connection.call(
             lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
         )
         info = _convert.match_info(answer.match)
-        return await self._made(connection, info, answer.token, answer.seat, host_token)
+        return await self._made(connection, info, answer.token, answer.seat, secret, host_token)
 
-    async def _seat(self, match_id: str, token: str) -> _Seat:
-        """Takes a seat again whose token is known: after a crash of the agent, or in another process."""
+    async def _seat(self, match_id: str, token: str, *, secret: bytes = b"") -> _Seat:
+        """Takes a seat again whose token is known: after a crash of the agent, or in another process.
+
+        Args:
+            match_id: The match's id.
+            token: The seat's token.
+            secret: Its secret, if it has yet to `open` that.
+        """
         connection = self._connection
         info = await fetch_match(connection, match_id, self._timeout, token)
-        return await self._made(connection, info, token, None)
+        return await self._made(connection, info, token, None, secret)
 
     async def _made(
-        self, connection: Connection, info: MatchInfo, token: str, index: int | None, host_token: str = ""
+        self,
+        connection: Connection,
+        info: MatchInfo,
+        token: str,
+        index: int | None,
+        secret: bytes,
+        host_token: str = "",
     ) -> _Seat:
         spec = await self._table(info.game, len(info.players), info.options, info.spec_digest)
         timeout = self._timeout
         return self._seat_type(
-            connection, info.id, token, spec, index=index, timeout=timeout, host_token=host_token
+            connection,
+            info.id,
+            token,
+            spec,
+            index=index,
+            timeout=timeout,
+            host_token=host_token,
+            secret=secret,
         )
 
     async def _replay(self, match_id: str, episode: int | None = None) -> Replay:

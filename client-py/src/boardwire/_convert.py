@@ -10,7 +10,17 @@ import numpy as np
 from google.protobuf.duration_pb2 import Duration
 
 from ._fields import Axis, AxisOrder, Column, ComponentTable, ValueKind, ViewField
-from ._info import Clock, CloseReason, Invitation, Limits, MatchInfo, MatchState, SeedOpening, ServerInfo
+from ._info import (
+    Clock,
+    CloseReason,
+    FairDeal,
+    Invitation,
+    Limits,
+    MatchInfo,
+    MatchState,
+    SeedOpening,
+    ServerInfo,
+)
 from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._types import (
     Autoreset,
@@ -167,6 +177,7 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         labels=dict(message.labels),
         watch_delay=message.watch_delay.ToTimedelta(),
         clocks=tuple(_clock_of(clock) for clock in message.clocks),
+        fair=fair_deal(message.fair) if message.HasField("fair") else None,
         spec_digest=message.spec_digest,
         state=cast(MatchState, word(match_pb2.MatchState, message.state)),
         close_reason=cast(CloseReason, word(match_pb2.CloseReason, closed)) if closed else None,
@@ -184,7 +195,14 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
 
 def seed_opening(message: match_pb2.SeedOpening) -> SeedOpening:
     """What opens the commitment to an episode's key."""
-    return SeedOpening(message.seed if message.HasField("seed") else None, message.salt, message.key)
+    seed = message.seed if message.HasField("seed") else None
+    return SeedOpening(seed, message.salt, message.key, message.server_secret)
+
+
+def fair_deal(message: match_pb2.FairDeal) -> FairDeal:
+    """How fair deals come about."""
+    commitments, secrets = tuple(message.seat_commitments), tuple(message.seat_secrets)
+    return FairDeal(message.server_commitment, commitments, secrets)
 
 
 def invitations(message: match_service_pb2.CreateMatchResponse) -> tuple[Invitation, ...]:

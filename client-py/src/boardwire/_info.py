@@ -9,12 +9,13 @@ from typing import Literal
 
 from ._types import IllegalActions, Reward
 
-#: How a match stands: some seat owes a decision, the present episode has ended, or it has been closed.
-MatchState = Literal["playing", "over", "closed"]
+#: How a match stands: some seat owes a decision, the present episode has ended, it has been closed, or, where
+#: deals are fair, seats have yet to join or to open what they contribute.
+MatchState = Literal["playing", "over", "closed", "gathering"]
 
-#: Why a match has been closed: by its host, since nobody used it for too long, since a bot of it failed, or
-#: since the server is shutting down.
-CloseReason = Literal["host", "idle", "bot_failed", "shutting_down"]
+#: Why a match has been closed: by its host, since nobody used it for too long, since a bot of it failed,
+#: since the server is shutting down, or since a seat did not open what it had contributed to the deal.
+CloseReason = Literal["host", "idle", "bot_failed", "shutting_down", "withheld"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,29 @@ class SeedOpening:
         seed: The seed, 0 to 2**64 - 1, if it was given or follows from one that was.
         salt: 16 bytes.
         key: The 32 bytes of the episode's key, which all its randomness follows from.
+        server_secret: Where deals are fair, the 32 bytes that the server has contributed; else empty.
     """
 
     seed: int | None
     salt: bytes
     key: bytes
+    server_secret: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FairDeal:
+    """How deals come about in which everybody has a hand. All hashes are SHA-256.
+
+    Attributes:
+        server_commitment: Hashed e + 1 times, what the server contributes to episode e.
+        seat_commitments: By seat the hash of what it contributes; empty of bots, and of agents that have not
+            joined.
+        seat_secrets: By seat what it contributes; empty of bots, and until all have opened that.
+    """
+
+    server_commitment: bytes
+    seat_commitments: tuple[bytes, ...]
+    seat_secrets: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +106,7 @@ class MatchInfo:
         labels: What its host has labelled it with.
         watch_delay: How long after they have come to be positions are shown to spectators.
         clocks: How long each seat may think, none for as long as it likes; empty where nobody has a clock.
+        fair: How its deals come about, if they are fair.
         spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
         state: `playing`, `over` or `closed`.
         close_reason: Why it has been closed; None as long as it is open.
@@ -115,6 +135,7 @@ class MatchInfo:
     labels: Mapping[str, str]
     watch_delay: timedelta
     clocks: tuple[Clock | None, ...]
+    fair: FairDeal | None
     spec_digest: str
     state: MatchState
     close_reason: CloseReason | None

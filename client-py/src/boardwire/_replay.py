@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import _convert
 from ._channel import Connection, bearer
-from ._info import SeedOpening
+from ._info import FairDeal, SeedOpening
 from ._status import error
 from ._types import Outcome
 from ._ways import RpcError
@@ -90,6 +90,7 @@ class Replay:
         viewer: The seat whose views these are; none for the public's.
         over: Whether the episode is over, so that every decision is shown.
         frames: Every position, from the deal on.
+        fair: How its deal came about, if that was fair.
     """
 
     match_id: str
@@ -104,6 +105,7 @@ class Replay:
     viewer: int | None
     over: bool
     frames: tuple[Frame, ...]
+    fair: FairDeal | None
     _message: replay_pb2.Replay = field(repr=False)
 
     def to_json(self) -> str:
@@ -172,6 +174,7 @@ def _replay(message: replay_pb2.Replay) -> Replay:
         viewer=message.viewer if message.HasField("viewer") else None,
         over=message.over,
         frames=tuple(frame(shown) for shown in message.frames),
+        fair=_convert.fair_deal(message.fair) if message.HasField("fair") else None,
         _message=message,
     )
 

@@ -57,6 +57,7 @@ class SeatCore(Generic[_Search]):
         index: The seat, counted from 0; none where only the token is known.
         token: The seat's secret; valid until the match is closed, over any connection.
         spec: The table's description.
+        secret: The 32 bytes that it contributes to deals that are fair; empty where they are not known.
         last: The observation answered last, which `act` refers to.
     """
 
@@ -73,6 +74,7 @@ class SeatCore(Generic[_Search]):
         timeout: float,
         carrier: Carrier | None = None,
         host_token: str = "",
+        secret: bytes = b"",
     ) -> None:
         """Is called by `Client.join`, `Client.seat` and `Match.join`."""
         self.match_id = match_id
@@ -86,6 +88,7 @@ class SeatCore(Generic[_Search]):
         self._timeout = timeout
         self._carrier = carrier or _Calls(connection, token)
         self._host_token = host_token
+        self.secret = secret
 
     async def _observe(
         self,
@@ -195,6 +198,28 @@ class SeatCore(Generic[_Search]):
             return await self._observe(wait=wait, text=text, actions=actions, timeout=timeout)
         return await self._ask(request, timeout, True)
 
+    async def _open(self, *, timeout: float = WAIT_SECONDS) -> None:
+        """Opens what this seat contributes to deals that are fair, once all seats have joined.
+
+        When all have opened, the first episode is dealt. To repeat it is safe.
+
+        Args:
+            timeout: Seconds that the others may take to join.
+
+        Raises:
+            InvalidField: The deals of this match are the server's.
+            DealWithheld: Another seat has not opened in time, and has forfeited the match.
+        """
+        request = pb.OpenDealRequest(match_id=self.match_id, secret=self.secret)
+        await self._connection.call(
+            lambda on: on.match.OpenDeal,
+            request,
+            timeout=timeout,
+            token=self.token,
+            attempts=2,
+            advice=MATCH_GOES_ON,
+        )
+
     async def _resign(
         self, *, text: bool = False, explain: bool = False, timeout: float | None = None
     ) -> Observation:
@@ -291,6 +316,7 @@ class SeatCore(Generic[_Search]):
             timeout=self._timeout,
             carrier=PlayStream(self._connection, self.token, advice=MATCH_GOES_ON),
             host_token=self._host_token,
+            secret=self.secret,
         )
         seat.last, seat._came = self.last, self._came
         return seat

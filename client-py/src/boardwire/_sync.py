@@ -30,6 +30,7 @@ class Seat(SeatCore[Search], Closing):
     observe = blocking(SeatCore[Search]._observe)
     act = blocking(SeatCore[Search]._act)
     reset = blocking(SeatCore[Search]._reset)
+    open = blocking(SeatCore[Search]._open)
     resign = blocking(SeatCore[Search]._resign)
     search = blocking(SeatCore[Search]._search)
     info = blocking(SeatCore[Search]._info)

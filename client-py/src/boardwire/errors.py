@@ -51,6 +51,8 @@ BoardwireError                      .code, .reason, .metadata
 │   │   ├── EnvironmentOver             ENVIRONMENT_OVER
 │   │   └── WorldOver                   WORLD_OVER
 │   ├── EpisodeNotOver                EPISODE_NOT_OVER
+│   ├── NotDealt                      NOT_DEALT
+│   ├── DealWithheld                  DEAL_WITHHELD
 │   └── MatchClosed                   MATCH_CLOSED
 │       └── MatchExpired                MATCH_EXPIRED
 ├── StaleRequest                    ABORTED
@@ -326,6 +328,14 @@ class WorldOver(EpisodeOver, reason="WORLD_OVER"):
 
 class EpisodeNotOver(NotPossibleNow, reason="EPISODE_NOT_OVER"):
     """The episode has not ended, and the caller may not cut it short."""
+
+
+class NotDealt(NotPossibleNow, reason="NOT_DEALT"):
+    """Nothing has been dealt: some seats have yet to join, or to `open` what they contribute to the deal."""
+
+
+class DealWithheld(NotPossibleNow, reason="DEAL_WITHHELD"):
+    """The match has ended: some seats have forfeited it, which did not open what they had contributed."""
 
 
 class MatchClosed(NotPossibleNow, reason="MATCH_CLOSED"):

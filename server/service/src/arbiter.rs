@@ -11,6 +11,7 @@ pub(crate) mod clock;
 mod closing;
 mod decide;
 mod event;
+mod fair;
 mod happen;
 mod log;
 mod observation;
@@ -34,6 +35,7 @@ use tokio::sync::Notify;
 pub use clock::{Clock, OnTimeout, Reading, Took};
 pub use closing::CloseReason;
 pub use event::{Cause, Forfeit, Forfeited};
+pub use fair::{FairDeal, OPENING, Part, binds, is_bound, key as fair_key};
 pub use observation::{Ending, Extras, Observation};
 pub use record::{Frame, Move, Replay, chained};
 pub use settings::{Ended, IllegalActions, Player, Series, Settings};
@@ -52,6 +54,7 @@ use clock::Clocks;
 #[cfg(test)]
 use event::Event;
 use event::What;
+use fair::Root;
 use log::Log;
 use standing::Standing;
 use thinking::Thinking;
@@ -110,11 +113,11 @@ struct Inner {
 }
 
 impl Inner {
-    fn new(standing: Standing, tickets: Vec<Ticket>) -> Self {
+    fn new(standing: Standing, settings: &Settings, age: Duration, tickets: Vec<Ticket>) -> Self {
         #[cfg(test)]
         let first = (standing.present.opened, standing.seeds.clone());
         Self {
-            clocks: Clocks::new(tickets.len(), Duration::ZERO),
+            clocks: Clocks::new(settings, age),
             standing,
             tickets,
             log: None,
@@ -136,8 +139,10 @@ impl Arbiter {
         let [host, spectator] = [(); 2].map(|()| secret::Found::fresh());
         let name = Name { id: secret::word(), host, spectator, created: log::now() };
         let (opened, seeds) = decide::first(&settings);
-        let standing = Standing::new(&table, &settings, &name.id, opened, seeds, name.created);
-        let inner = Inner::new(standing, settings.players.iter().map(Ticket::of).collect());
+        let fair = settings.fair_deals.then(Root::fresh);
+        let standing = Standing::new(&table, &settings, &name.id, opened, seeds, fair, name.created);
+        let tickets = settings.players.iter().map(Ticket::of).collect();
+        let inner = Inner::new(standing, &settings, Duration::ZERO, tickets);
         Self::over(name, table, settings, inner, owner, most_waiting)
     }
 
@@ -198,6 +203,9 @@ impl Arbiter {
     pub async fn observe(&self, seat: Seat, wait: bool, extras: Extras) -> Result<Observation, ServiceError> {
         self.until(Role::Seat(seat), |inner| {
             let standing = &inner.standing;
+            if !wait {
+                standing.check_dealt()?;
+            }
             // Whoever waits also waits for the bots: else what it sees would depend on how fast they think.
             let due = standing.pending().contains(seat) && !self.bots_think();
             let ready = !wait || standing.is_over() || due;
@@ -275,6 +283,22 @@ impl Arbiter {
         if in_time { Ok(()) } else { Err(ServiceError::DecisionLate { episode, decision: number }) }
     }
 
+    /// Opens what `seat` contributes to the deals, once all seats are bound to what they do; the last that does so has the
+    /// first episode dealt. Repeated it changes nothing.
+    ///
+    /// # Errors
+    /// A match whose deals are the server's, another part than the seat is bound to, a match that has ended for good; more
+    /// calls that wait than a seat may have.
+    pub async fn open(self: &Arc<Self>, seat: Seat, part: Part) -> Result<(), ServiceError> {
+        let round = self.until(Role::Seat(seat), |inner| {
+            let Some(opened) = inner.standing.open(seat, part)? else { return Ok(None) };
+            self.happened(inner, opened)?;
+            Ok(Some(self.settle(inner)))
+        });
+        self.carry_on(round.await?);
+        Ok(())
+    }
+
     /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else
     /// when every remote seat has asked for it.
     ///
@@ -297,6 +321,8 @@ impl Arbiter {
                     return Ok(());
                 }
             }
+            inner.standing.check_dealt()?;
+            inner.standing.check_left()?;
             let begins = self.may_begin(&mut inner, role, seed)?;
             if begins {
                 let dealt = inner.standing.deal(seed);
@@ -314,6 +340,11 @@ impl Arbiter {
     /// Counts the vote of `role` for the next episode; whether it may begin now.
     fn may_begin(&self, inner: &mut Inner, role: Role, seed: Option<u64>) -> Result<bool, ServiceError> {
         let remote = self.settings.remote();
+        if seed.is_some() && self.settings.fair_deals {
+            let (value, expected) =
+                ("given".to_owned(), "nothing: the deals of this match are fair".to_owned());
+            return Err(ServiceError::BadField { field: "seed", value, expected });
+        }
         let Role::Seat(seat) = role else { return Ok(true) };
         let alone = remote.len() == 1;
         // Whoever gives a seed knows every card.
@@ -388,7 +419,7 @@ impl Arbiter {
     pub fn begin(self: &Arc<Self>) {
         let round = self.settle(&mut self.lock());
         self.carry_on(round);
-        if !self.settings.clocks.is_empty() {
+        if self.settings.fair_deals || !self.settings.clocks.is_empty() {
             tokio::spawn(Arc::clone(self).keep_time());
         }
     }

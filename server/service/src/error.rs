@@ -39,6 +39,12 @@ pub enum ServiceError {
     /// The seat has been joined with this invitation already.
     #[error("seat {} of match {id} has been joined already", .seat.number())]
     InvitationUsed { id: String, seat: Seat },
+    /// An episode that has not been dealt.
+    #[error("nothing has been dealt: seats {} have yet to {what}", list(*.missing))]
+    NotDealt { missing: SeatSet, what: &'static str },
+    /// A match that ended before its deal, since agents did not open what they were bound to contribute.
+    #[error("match {id} has ended: seats {} did not open what they had contributed to the deal, and have forfeited it", list(*.seats))]
+    DealWithheld { id: String, seats: SeatSet },
     /// A decision that came when the seat's time had run out, and had been made for it.
     #[error(
         "decision {decision} of episode {episode} came too late: time had run out, and it was made for the seat; observe again"

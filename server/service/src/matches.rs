@@ -11,7 +11,7 @@ use boardwire_kernel::Seat;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::arbiter::{Arbiter, CloseReason, Role, Settings};
+use crate::arbiter::{Arbiter, CloseReason, OPENING, Part, Role, Settings};
 use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::journal::{Journal, Kept};
@@ -32,11 +32,19 @@ pub struct Limits {
     pub waiting: usize,
     /// How long a match stays that nobody uses.
     pub idle: Duration,
+    /// How long agents may take to open what they contribute to fair deals, once all have joined.
+    pub opening: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { matches: 100_000, per_caller: 50_000, waiting: 16, idle: Duration::from_hours(4) }
+        Self {
+            matches: 100_000,
+            per_caller: 50_000,
+            waiting: 16,
+            idle: Duration::from_hours(4),
+            opening: OPENING,
+        }
     }
 }
 
@@ -277,16 +285,17 @@ impl Matches {
     /// Turns an invitation into a seat and its token.
     ///
     /// # Errors
-    /// An invitation that is unknown or has been used; a journal that cannot be written.
+    /// An invitation that is unknown or has been used; deals that are fair, and nothing that binds the agent; a journal that cannot be written.
     pub async fn join(
         &self,
         invitation: &str,
         request: Option<Uuid>,
+        bound: Option<Part>,
     ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
         let found = self.lock().invitations.get(&secret::digest(invitation)).cloned();
         let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
         let before = arbiter.holders();
-        let token = arbiter.join(seat, request)?;
+        let token = arbiter.join_bound(seat, request, bound)?;
         self.lock().admit(&arbiter, seat, &token, &before);
         arbiter.kept().await?;
         Ok((arbiter, seat, token))

@@ -9,7 +9,7 @@ use crate::journal::forms;
 const EPISODE_STREAM: u64 = 4 << 32;
 
 /// Bytes from the operating system's generator.
-fn random<const N: usize>() -> [u8; N] {
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
@@ -143,6 +143,11 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// Nothing: what an episode that has not been dealt follows from.
+    pub(crate) fn nothing() -> Self {
+        Self { source: SeedSource::Drawn, key: [0; 32].into(), salt: [0; 16] }
+    }
+
     /// A key with a fresh salt.
     pub(crate) fn new(key: Key, source: SeedSource) -> Self {
         Self { source, key, salt: random() }

@@ -134,6 +134,14 @@ impl ServiceError {
                     ("decision", text(decision)),
                 ],
             ),
+            Self::NotDealt { missing, what } => {
+                (Code::FailedPrecondition, "NOT_DEALT", vec![("missing", list(*missing)), ("to", text(what))])
+            }
+            Self::DealWithheld { id, seats } => (
+                Code::FailedPrecondition,
+                "DEAL_WITHHELD",
+                vec![("match", id.clone()), ("seats", list(*seats))],
+            ),
             Self::DecisionLate { episode, decision } => (
                 Code::Aborted,
                 "DECISION_LATE",

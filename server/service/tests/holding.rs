@@ -111,7 +111,11 @@ async fn of_eight_creations_with_one_id_one_is_made() {
     for wrong in ["a", &"7".repeat(40_000)] {
         let refused = server.host().await.create_match(create(&["remote", "random"], wrong)).await;
         assert_eq!(reason(&refused.expect_err("it is no UUID")), "FIELD_INVALID");
-        let join = JoinMatchRequest { code: "x".to_owned(), request_id: wrong.to_owned() };
+        let join = JoinMatchRequest {
+            code: "x".to_owned(),
+            request_id: wrong.to_owned(),
+            ..JoinMatchRequest::default()
+        };
         assert_eq!(
             reason(&server.host().await.join_match(join).await.expect_err("no UUID")),
             "FIELD_INVALID"

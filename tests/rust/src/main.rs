@@ -54,7 +54,11 @@ struct Agent {
 impl Agent {
     /// Takes the seat. With a request id of its own, a join whose answer was lost can be repeated.
     async fn join(channel: Channel, code: &str, transcript: bool) -> anyhow::Result<Self> {
-        let join = JoinMatchRequest { code: code.to_owned(), request_id: Uuid::new_v4().to_string() };
+        let join = JoinMatchRequest {
+            code: code.to_owned(),
+            request_id: Uuid::new_v4().to_string(),
+            ..JoinMatchRequest::default()
+        };
         let matches = MatchServiceClient::new(channel.clone());
         let joined = insist(&join, async |request| matches.clone().join_match(request).await).await?;
         let played = joined.r#match.context("a seat without a match")?;

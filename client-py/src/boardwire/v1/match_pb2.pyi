@@ -159,6 +159,8 @@ class _CloseReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """A bot of it failed."""
     CLOSE_REASON_SHUTTING_DOWN: _CloseReason.ValueType  # 4
     """The server is shutting down."""
+    CLOSE_REASON_WITHHELD: _CloseReason.ValueType  # 5
+    """Agents did not open what they had contributed to the deal: they have forfeited the match."""
 
 class CloseReason(_CloseReason, metaclass=_CloseReasonEnumTypeWrapper):
     """Why a match has been closed."""
@@ -173,6 +175,8 @@ CLOSE_REASON_BOT_FAILED: CloseReason.ValueType  # 3
 """A bot of it failed."""
 CLOSE_REASON_SHUTTING_DOWN: CloseReason.ValueType  # 4
 """The server is shutting down."""
+CLOSE_REASON_WITHHELD: CloseReason.ValueType  # 5
+"""Agents did not open what they had contributed to the deal: they have forfeited the match."""
 global___CloseReason = CloseReason
 
 class _MatchState:
@@ -189,6 +193,8 @@ class _MatchStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The present episode has ended; a reset begins the next."""
     MATCH_STATE_CLOSED: _MatchState.ValueType  # 3
     """The match has been closed."""
+    MATCH_STATE_GATHERING: _MatchState.ValueType  # 4
+    """Where deals are fair: agents have yet to join, or to open what they contribute; nothing has been dealt."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
     """How a match stands."""
@@ -201,6 +207,8 @@ MATCH_STATE_OVER: MatchState.ValueType  # 2
 """The present episode has ended; a reset begins the next."""
 MATCH_STATE_CLOSED: MatchState.ValueType  # 3
 """The match has been closed."""
+MATCH_STATE_GATHERING: MatchState.ValueType  # 4
+"""Where deals are fair: agents have yet to join, or to open what they contribute; nothing has been dealt."""
 global___MatchState = MatchState
 
 @typing.final
@@ -265,6 +273,7 @@ class Match(google.protobuf.message.Message):
     SEED_OPENING_FIELD_NUMBER: builtins.int
     WATCH_DELAY_FIELD_NUMBER: builtins.int
     CLOCKS_FIELD_NUMBER: builtins.int
+    FAIR_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -288,7 +297,8 @@ class Match(google.protobuf.message.Message):
     joined: builtins.int
     """The seats, as a set of bits, that are bots or have been joined."""
     waiting_for: builtins.int
-    """The seats, as a set of bits, that the match waits for: those that owe a decision while it is played, the remote
+    """The seats, as a set of bits, that the match waits for: those that have yet to join, or to open what they contribute, while
+    it gathers; those that owe a decision while it is played; the remote
     ones that have not asked for the next episode once one is over.
     """
     episode: builtins.int
@@ -296,7 +306,7 @@ class Match(google.protobuf.message.Message):
     ply: builtins.int
     """How many actions have been applied in it."""
     seed_commitment: builtins.bytes
-    """The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+    """The commitment to the present episode's key, 32 bytes, none as long as nothing has been dealt: BLAKE3 of the match's id (32 ASCII characters), the episode
     (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
     """
     seed_source: global___SeedSource.ValueType
@@ -335,6 +345,10 @@ class Match(google.protobuf.message.Message):
     def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:
         """How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock."""
 
+    @property
+    def fair(self) -> global___FairDeal:
+        """How its deals come about, if they are fair."""
+
     def __init__(
         self,
         *,
@@ -362,12 +376,45 @@ class Match(google.protobuf.message.Message):
         seed_opening: global___SeedOpening | None = ...,
         watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
         clocks: collections.abc.Iterable[global___Clock] | None = ...,
+        fair: global___FairDeal | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "clocks", b"clocks", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "fair", b"fair", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "clocks", b"clocks", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "fair", b"fair", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match
+
+@typing.final
+class FairDeal(google.protobuf.message.Message):
+    """How deals come about in which everybody has a hand. All hashes are SHA-256."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SERVER_COMMITMENT_FIELD_NUMBER: builtins.int
+    SEAT_COMMITMENTS_FIELD_NUMBER: builtins.int
+    SEAT_SECRETS_FIELD_NUMBER: builtins.int
+    server_commitment: builtins.bytes
+    """What binds the server to all that it contributes, 32 bytes: hashed `e + 1` times, what it contributes to episode `e`."""
+    @property
+    def seat_commitments(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bytes]:
+        """What binds each seat, in seat order, 32 bytes: the hash of what it contributes; empty of bots, and of agents that
+        have not joined.
+        """
+
+    @property
+    def seat_secrets(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bytes]:
+        """What each seat contributes to every episode, in seat order, 32 bytes; empty of bots, and until all have opened that."""
+
+    def __init__(
+        self,
+        *,
+        server_commitment: builtins.bytes = ...,
+        seat_commitments: collections.abc.Iterable[builtins.bytes] | None = ...,
+        seat_secrets: collections.abc.Iterable[builtins.bytes] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["seat_commitments", b"seat_commitments", "seat_secrets", b"seat_secrets", "server_commitment", b"server_commitment"]) -> None: ...
+
+global___FairDeal = FairDeal
 
 @typing.final
 class Clock(google.protobuf.message.Message):
@@ -426,21 +473,28 @@ class SeedOpening(google.protobuf.message.Message):
     SEED_FIELD_NUMBER: builtins.int
     SALT_FIELD_NUMBER: builtins.int
     KEY_FIELD_NUMBER: builtins.int
+    SERVER_SECRET_FIELD_NUMBER: builtins.int
     seed: builtins.int
     """The seed, if it was given or follows from one that was."""
     salt: builtins.bytes
     """The 16 bytes of salt."""
     key: builtins.bytes
     """The 32 bytes of the episode's key: of a given seed its 8 bytes, low first, then 24 zero bytes."""
+    server_secret: builtins.bytes
+    """Where deals are fair, the 32 bytes that the server has contributed to this one. The key is then the hash of `boardwire fair
+    deal` (19 ASCII characters), the match's id (32), the episode (4 bytes, low first), these 32 bytes, and for each seat of an
+    agent, ascending, its number (1 byte) and what it contributes (32 bytes).
+    """
     def __init__(
         self,
         *,
         seed: builtins.int | None = ...,
         salt: builtins.bytes = ...,
         key: builtins.bytes = ...,
+        server_secret: builtins.bytes = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "key", b"key", "salt", b"salt", "seed", b"seed"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "key", b"key", "salt", b"salt", "seed", b"seed", "server_secret", b"server_secret"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___SeedOpening = SeedOpening

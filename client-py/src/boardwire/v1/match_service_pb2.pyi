@@ -72,6 +72,7 @@ class CreateMatchRequest(google.protobuf.message.Message):
     LABELS_FIELD_NUMBER: builtins.int
     WATCH_DELAY_FIELD_NUMBER: builtins.int
     CLOCKS_FIELD_NUMBER: builtins.int
+    FAIR_DEALS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id."""
     seed: builtins.int
@@ -96,6 +97,8 @@ class CreateMatchRequest(google.protobuf.message.Message):
     """
     private: builtins.bool
     """Whether the match is listed for nobody, and shown to its host and its seats alone."""
+    fair_deals: builtins.bool
+    """Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed."""
     @property
     def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `mc:160`."""
@@ -136,9 +139,10 @@ class CreateMatchRequest(google.protobuf.message.Message):
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
         clocks: collections.abc.Iterable[boardwire.v1.match_pb2.Clock] | None = ...,
+        fair_deals: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "clocks", b"clocks", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "clocks", b"clocks", "fair_deals", b"fair_deals", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___CreateMatchRequest = CreateMatchRequest
@@ -303,17 +307,21 @@ class JoinMatchRequest(google.protobuf.message.Message):
 
     CODE_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
+    COMMITMENT_FIELD_NUMBER: builtins.int
     code: builtins.str
     """The code of the invitation."""
     request_id: builtins.str
     """A fresh random UUID, or empty; a repeated request with the same one is answered as the first was."""
+    commitment: builtins.bytes
+    """Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; else empty."""
     def __init__(
         self,
         *,
         code: builtins.str = ...,
         request_id: builtins.str = ...,
+        commitment: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["code", b"code", "request_id", b"request_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["code", b"code", "commitment", b"commitment", "request_id", b"request_id"]) -> None: ...
 
 global___JoinMatchRequest = JoinMatchRequest
 
@@ -345,6 +353,40 @@ class JoinMatchResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["match", b"match", "seat", b"seat", "token", b"token"]) -> None: ...
 
 global___JoinMatchResponse = JoinMatchResponse
+
+@typing.final
+class OpenDealRequest(google.protobuf.message.Message):
+    """Opens what a seat contributes to deals."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    SECRET_FIELD_NUMBER: builtins.int
+    match_id: builtins.str
+    """The match's id."""
+    secret: builtins.bytes
+    """The 32 bytes whose SHA-256 the seat has joined with."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.str = ...,
+        secret: builtins.bytes = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "secret", b"secret"]) -> None: ...
+
+global___OpenDealRequest = OpenDealRequest
+
+@typing.final
+class OpenDealResponse(google.protobuf.message.Message):
+    """What the seat contributes is known."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___OpenDealResponse = OpenDealResponse
 
 @typing.final
 class ObserveRequest(google.protobuf.message.Message):

@@ -56,6 +56,11 @@ class MatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchResponse.FromString,
                 _registered_method=True)
+        self.OpenDeal = channel.unary_unary(
+                '/boardwire.v1.MatchService/OpenDeal',
+                request_serializer=boardwire_dot_v1_dot_match__service__pb2.OpenDealRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_match__service__pb2.OpenDealResponse.FromString,
+                _registered_method=True)
         self.Observe = channel.unary_unary(
                 '/boardwire.v1.MatchService/Observe',
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.ObserveRequest.SerializeToString,
@@ -128,6 +133,14 @@ class MatchServiceServicer(object):
 
     def JoinMatch(self, request, context):
         """Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def OpenDeal(self, request, context):
+        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+        the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -220,6 +233,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.JoinMatch,
                     request_deserializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchResponse.SerializeToString,
+            ),
+            'OpenDeal': grpc.unary_unary_rpc_method_handler(
+                    servicer.OpenDeal,
+                    request_deserializer=boardwire_dot_v1_dot_match__service__pb2.OpenDealRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_match__service__pb2.OpenDealResponse.SerializeToString,
             ),
             'Observe': grpc.unary_unary_rpc_method_handler(
                     servicer.Observe,
@@ -372,6 +390,33 @@ class MatchService(object):
             '/boardwire.v1.MatchService/JoinMatch',
             boardwire_dot_v1_dot_match__service__pb2.JoinMatchRequest.SerializeToString,
             boardwire_dot_v1_dot_match__service__pb2.JoinMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OpenDeal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.MatchService/OpenDeal',
+            boardwire_dot_v1_dot_match__service__pb2.OpenDealRequest.SerializeToString,
+            boardwire_dot_v1_dot_match__service__pb2.OpenDealResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -55,6 +55,14 @@ class MatchServiceStub:
     ]
     """Turns an invitation into a seat's token. Safe to retry with the same `request_id`."""
 
+    OpenDeal: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.OpenDealRequest,
+        boardwire.v1.match_service_pb2.OpenDealResponse,
+    ]
+    """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+    the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+    """
+
     Observe: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.ObserveRequest,
         boardwire.v1.match_service_pb2.ObserveResponse,
@@ -149,6 +157,14 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.JoinMatchResponse,
     ]
     """Turns an invitation into a seat's token. Safe to retry with the same `request_id`."""
+
+    OpenDeal: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.OpenDealRequest,
+        boardwire.v1.match_service_pb2.OpenDealResponse,
+    ]
+    """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+    the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+    """
 
     Observe: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.ObserveRequest,
@@ -252,6 +268,16 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.JoinMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.JoinMatchResponse]]:
         """Turns an invitation into a seat's token. Safe to retry with the same `request_id`."""
+
+    @abc.abstractmethod
+    def OpenDeal(
+        self,
+        request: boardwire.v1.match_service_pb2.OpenDealRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire.v1.match_service_pb2.OpenDealResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.OpenDealResponse]]:
+        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+        the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        """
 
     @abc.abstractmethod
     def Observe(

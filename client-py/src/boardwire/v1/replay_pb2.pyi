@@ -93,6 +93,7 @@ class Replay(google.protobuf.message.Message):
     VIEWER_FIELD_NUMBER: builtins.int
     OVER_FIELD_NUMBER: builtins.int
     FRAMES_FIELD_NUMBER: builtins.int
+    FAIR_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -125,6 +126,10 @@ class Replay(google.protobuf.message.Message):
     def frames(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Frame]:
         """Every position, from the deal on: one after each decision, and one more for a forfeit."""
 
+    @property
+    def fair(self) -> boardwire.v1.match_pb2.FairDeal:
+        """How its deal came about, if that was fair."""
+
     def __init__(
         self,
         *,
@@ -140,9 +145,10 @@ class Replay(google.protobuf.message.Message):
         viewer: builtins.int | None = ...,
         over: builtins.bool = ...,
         frames: collections.abc.Iterable[global___Frame] | None = ...,
+        fair: boardwire.v1.match_pb2.FairDeal | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "seed_opening", b"seed_opening", "viewer", b"viewer"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "episode", b"episode", "frames", b"frames", "game", b"game", "match_id", b"match_id", "options", b"options", "over", b"over", "players", b"players", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "viewer", b"viewer"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "fair", b"fair", "seed_opening", b"seed_opening", "viewer", b"viewer"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "episode", b"episode", "fair", b"fair", "frames", b"frames", "game", b"game", "match_id", b"match_id", "options", b"options", "over", b"over", "players", b"players", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "viewer", b"viewer"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
     @typing.overload

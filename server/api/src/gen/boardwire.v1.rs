@@ -50,7 +50,8 @@ pub struct Match {
     /// The seats, as a set of bits, that are bots or have been joined.
     #[prost(uint32, tag = "14")]
     pub joined: u32,
-    /// The seats, as a set of bits, that the match waits for: those that owe a decision while it is played, the remote
+    /// The seats, as a set of bits, that the match waits for: those that have yet to join, or to open what they contribute, while
+    /// it gathers; those that owe a decision while it is played; the remote
     /// ones that have not asked for the next episode once one is over.
     #[prost(uint32, tag = "15")]
     pub waiting_for: u32,
@@ -66,7 +67,7 @@ pub struct Match {
     /// When the last action was applied, or the present episode dealt if none has been.
     #[prost(message, optional, tag = "19")]
     pub last_action_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+    /// The commitment to the present episode's key, 32 bytes, none as long as nothing has been dealt: BLAKE3 of the match's id (32 ASCII characters), the episode
     /// (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
     #[prost(bytes = "bytes", tag = "20")]
     pub seed_commitment: ::prost::bytes::Bytes,
@@ -83,6 +84,23 @@ pub struct Match {
     /// How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
     #[prost(message, repeated, tag = "24")]
     pub clocks: ::prost::alloc::vec::Vec<Clock>,
+    /// How its deals come about, if they are fair.
+    #[prost(message, optional, tag = "25")]
+    pub fair: ::core::option::Option<FairDeal>,
+}
+/// How deals come about in which everybody has a hand. All hashes are SHA-256.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FairDeal {
+    /// What binds the server to all that it contributes, 32 bytes: hashed `e + 1` times, what it contributes to episode `e`.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub server_commitment: ::prost::bytes::Bytes,
+    /// What binds each seat, in seat order, 32 bytes: the hash of what it contributes; empty of bots, and of agents that
+    /// have not joined.
+    #[prost(bytes = "bytes", repeated, tag = "2")]
+    pub seat_commitments: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    /// What each seat contributes to every episode, in seat order, 32 bytes; empty of bots, and until all have opened that.
+    #[prost(bytes = "bytes", repeated, tag = "3")]
+    pub seat_secrets: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
 }
 /// How long a seat may think. It thinks from when it could be shown that it owes a decision, and no bot is thinking, until
 /// its Act comes. Clocks begin when all agents have joined, at the latest a minute after the match was created; no connection,
@@ -120,6 +138,10 @@ pub struct SeedOpening {
     /// The 32 bytes of the episode's key: of a given seed its 8 bytes, low first, then 24 zero bytes.
     #[prost(bytes = "bytes", tag = "3")]
     pub key: ::prost::bytes::Bytes,
+    /// Where deals are fair, the 32 bytes that the server has contributed to this one. The key is then the hash of `boardwire fair  deal` (19 ASCII characters), the match's id (32), the episode (4 bytes, low first), these 32 bytes, and for each seat of an
+    /// agent, ascending, its number (1 byte) and what it contributes (32 bytes).
+    #[prost(bytes = "bytes", tag = "4")]
+    pub server_secret: ::prost::bytes::Bytes,
 }
 /// What lets an agent in.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -302,6 +324,8 @@ pub enum CloseReason {
     BotFailed = 3,
     /// The server is shutting down.
     ShuttingDown = 4,
+    /// Agents did not open what they had contributed to the deal: they have forfeited the match.
+    Withheld = 5,
 }
 impl CloseReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -315,6 +339,7 @@ impl CloseReason {
             Self::Idle => "CLOSE_REASON_IDLE",
             Self::BotFailed => "CLOSE_REASON_BOT_FAILED",
             Self::ShuttingDown => "CLOSE_REASON_SHUTTING_DOWN",
+            Self::Withheld => "CLOSE_REASON_WITHHELD",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -325,6 +350,7 @@ impl CloseReason {
             "CLOSE_REASON_IDLE" => Some(Self::Idle),
             "CLOSE_REASON_BOT_FAILED" => Some(Self::BotFailed),
             "CLOSE_REASON_SHUTTING_DOWN" => Some(Self::ShuttingDown),
+            "CLOSE_REASON_WITHHELD" => Some(Self::Withheld),
             _ => None,
         }
     }
@@ -341,6 +367,8 @@ pub enum MatchState {
     Over = 2,
     /// The match has been closed.
     Closed = 3,
+    /// Where deals are fair: agents have yet to join, or to open what they contribute; nothing has been dealt.
+    Gathering = 4,
 }
 impl MatchState {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -353,6 +381,7 @@ impl MatchState {
             Self::Playing => "MATCH_STATE_PLAYING",
             Self::Over => "MATCH_STATE_OVER",
             Self::Closed => "MATCH_STATE_CLOSED",
+            Self::Gathering => "MATCH_STATE_GATHERING",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -362,6 +391,7 @@ impl MatchState {
             "MATCH_STATE_PLAYING" => Some(Self::Playing),
             "MATCH_STATE_OVER" => Some(Self::Over),
             "MATCH_STATE_CLOSED" => Some(Self::Closed),
+            "MATCH_STATE_GATHERING" => Some(Self::Gathering),
             _ => None,
         }
     }
@@ -2638,6 +2668,9 @@ pub struct Replay {
     /// Every position, from the deal on: one after each decision, and one more for a forfeit.
     #[prost(message, repeated, tag = "12")]
     pub frames: ::prost::alloc::vec::Vec<Frame>,
+    /// How its deal came about, if that was fair.
+    #[prost(message, optional, tag = "13")]
+    pub fair: ::core::option::Option<FairDeal>,
 }
 /// A position as somebody saw it, and what led to it.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2790,6 +2823,9 @@ pub struct CreateMatchRequest {
     /// order, an empty one for as long as that seat likes, those of bots ignored.
     #[prost(message, repeated, tag = "13")]
     pub clocks: ::prost::alloc::vec::Vec<Clock>,
+    /// Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed.
+    #[prost(bool, tag = "14")]
+    pub fair_deals: bool,
 }
 /// A new match, with what lets its seats in.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2862,6 +2898,10 @@ pub struct JoinMatchRequest {
     /// A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
     #[prost(string, tag = "2")]
     pub request_id: ::prost::alloc::string::String,
+    /// Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere nobody looks
+    /// at it.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub commitment: ::prost::bytes::Bytes,
 }
 /// The way to act for a seat.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2876,6 +2916,19 @@ pub struct JoinMatchResponse {
     #[prost(string, tag = "3")]
     pub token: ::prost::alloc::string::String,
 }
+/// Opens what a seat contributes to deals.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OpenDealRequest {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The 32 bytes whose SHA-256 the seat has joined with.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub secret: ::prost::bytes::Bytes,
+}
+/// What the seat contributes is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OpenDealResponse {}
 /// Asks for the seat's observation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ObserveRequest {
@@ -3287,6 +3340,32 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "JoinMatch"));
             self.inner.unary(req, path, codec).await
         }
+        /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+        /// the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        pub async fn open_deal(
+            &mut self,
+            request: impl tonic::IntoRequest<super::OpenDealRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::OpenDealResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.MatchService/OpenDeal",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.MatchService", "OpenDeal"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Shows the seat its observation, at once or when the seat has something to decide. Safe to retry.
         pub async fn observe(
             &mut self,
@@ -3535,6 +3614,15 @@ pub mod match_service_server {
             request: tonic::Request<super::JoinMatchRequest>,
         ) -> std::result::Result<
             tonic::Response<super::JoinMatchResponse>,
+            tonic::Status,
+        >;
+        /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+        /// the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        async fn open_deal(
+            &self,
+            request: tonic::Request<super::OpenDealRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::OpenDealResponse>,
             tonic::Status,
         >;
         /// Shows the seat its observation, at once or when the seat has something to decide. Safe to retry.
@@ -3848,6 +3936,51 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = JoinMatchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.MatchService/OpenDeal" => {
+                    #[allow(non_camel_case_types)]
+                    struct OpenDealSvc<T: MatchService>(pub Arc<T>);
+                    impl<
+                        T: MatchService,
+                    > tonic::server::UnaryService<super::OpenDealRequest>
+                    for OpenDealSvc<T> {
+                        type Response = super::OpenDealResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::OpenDealRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MatchService>::open_deal(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = OpenDealSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

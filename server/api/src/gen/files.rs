@@ -677,7 +677,8 @@ message Match {
   CloseReason close_reason = 13;
   // The seats, as a set of bits, that are bots or have been joined.
   uint32 joined = 14;
-  // The seats, as a set of bits, that the match waits for: those that owe a decision while it is played, the remote
+  // The seats, as a set of bits, that the match waits for: those that have yet to join, or to open what they contribute, while
+  // it gathers; those that owe a decision while it is played; the remote
   // ones that have not asked for the next episode once one is over.
   uint32 waiting_for = 15;
   // The present episode, counted from 0.
@@ -688,7 +689,7 @@ message Match {
   google.protobuf.Timestamp create_time = 18;
   // When the last action was applied, or the present episode dealt if none has been.
   google.protobuf.Timestamp last_action_time = 19;
-  // The commitment to the present episode's key, 32 bytes: BLAKE3 of the match's id (32 ASCII characters), the episode
+  // The commitment to the present episode's key, 32 bytes, none as long as nothing has been dealt: BLAKE3 of the match's id (32 ASCII characters), the episode
   // (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
   bytes seed_commitment = 20;
   // Where the present episode's seed comes from.
@@ -700,6 +701,19 @@ message Match {
   google.protobuf.Duration watch_delay = 23;
   // How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
   repeated Clock clocks = 24;
+  // How its deals come about, if they are fair.
+  FairDeal fair = 25;
+}
+
+// How deals come about in which everybody has a hand. All hashes are SHA-256.
+message FairDeal {
+  // What binds the server to all that it contributes, 32 bytes: hashed `e + 1` times, what it contributes to episode `e`.
+  bytes server_commitment = 1;
+  // What binds each seat, in seat order, 32 bytes: the hash of what it contributes; empty of bots, and of agents that
+  // have not joined.
+  repeated bytes seat_commitments = 2;
+  // What each seat contributes to every episode, in seat order, 32 bytes; empty of bots, and until all have opened that.
+  repeated bytes seat_secrets = 3;
 }
 
 // How long a seat may think. It thinks from when it could be shown that it owes a decision, and no bot is thinking, until
@@ -742,6 +756,10 @@ message SeedOpening {
   bytes salt = 2;
   // The 32 bytes of the episode's key: of a given seed its 8 bytes, low first, then 24 zero bytes.
   bytes key = 3;
+  // Where deals are fair, the 32 bytes that the server has contributed to this one. The key is then the hash of `boardwire fair
+  // deal` (19 ASCII characters), the match's id (32), the episode (4 bytes, low first), these 32 bytes, and for each seat of an
+  // agent, ascending, its number (1 byte) and what it contributes (32 bytes).
+  bytes server_secret = 4;
 }
 
 // What lets an agent in.
@@ -803,6 +821,8 @@ enum CloseReason {
   CLOSE_REASON_BOT_FAILED = 3;
   // The server is shutting down.
   CLOSE_REASON_SHUTTING_DOWN = 4;
+  // Agents did not open what they had contributed to the deal: they have forfeited the match.
+  CLOSE_REASON_WITHHELD = 5;
 }
 
 // How a match stands.
@@ -815,6 +835,8 @@ enum MatchState {
   MATCH_STATE_OVER = 2;
   // The match has been closed.
   MATCH_STATE_CLOSED = 3;
+  // Where deals are fair: agents have yet to join, or to open what they contribute; nothing has been dealt.
+  MATCH_STATE_GATHERING = 4;
 }
 "#),
 
@@ -855,6 +877,9 @@ service MatchService {
   rpc ListMatches(ListMatchesRequest) returns (ListMatchesResponse);
   // Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
   rpc JoinMatch(JoinMatchRequest) returns (JoinMatchResponse);
+  // Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
+  // the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+  rpc OpenDeal(OpenDealRequest) returns (OpenDealResponse);
   // Shows the seat its observation, at once or when the seat has something to decide. Safe to retry.
   rpc Observe(ObserveRequest) returns (ObserveResponse);
   // Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
@@ -916,6 +941,8 @@ message CreateMatchRequest {
   // How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
   // order, an empty one for as long as that seat likes, those of bots ignored.
   repeated Clock clocks = 13;
+  // Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed.
+  bool fair_deals = 14;
 }
 
 // A new match, with what lets its seats in.
@@ -970,6 +997,9 @@ message JoinMatchRequest {
   string code = 1;
   // A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
   string request_id = 2;
+  // Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere nobody looks
+  // at it.
+  bytes commitment = 3;
 }
 
 // The way to act for a seat.
@@ -981,6 +1011,17 @@ message JoinMatchResponse {
   // The seat's secret token, valid until the match is closed, over any connection.
   string token = 3;
 }
+
+// Opens what a seat contributes to deals.
+message OpenDealRequest {
+  // The match's id.
+  string match_id = 1;
+  // The 32 bytes whose SHA-256 the seat has joined with.
+  bytes secret = 2;
+}
+
+// What the seat contributes is known.
+message OpenDealResponse {}
 
 // Asks for the seat's observation.
 message ObserveRequest {
@@ -1317,6 +1358,8 @@ message Replay {
   bool over = 11;
   // Every position, from the deal on: one after each decision, and one more for a forfeit.
   repeated Frame frames = 12;
+  // How its deal came about, if that was fair.
+  FairDeal fair = 13;
 }
 
 // A position as somebody saw it, and what led to it.

@@ -13,8 +13,8 @@ use boardwire_api::v1::{
     ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
     GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, JoinMatchRequest,
     JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, Observation, ObserveRequest, ObserveResponse,
-    PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest,
-    WatchResponse, play_request, play_response,
+    OpenDealRequest, OpenDealResponse, PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest,
+    ResignResponse, WatchRequest, WatchResponse, play_request, play_response,
 };
 use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 use boardwire_server::run::runtime;
@@ -146,6 +146,10 @@ impl MatchService for Echo {
     }
 
     async fn get_replay(&self, _: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
+        unserved()
+    }
+
+    async fn open_deal(&self, _: Request<OpenDealRequest>) -> Answer<OpenDealResponse> {
         unserved()
     }
 

@@ -125,6 +125,8 @@ impl Scenario {
             private: false,
             watch_delay: Duration::ZERO,
             clocks: Vec::new(),
+            fair_deals: false,
+            opening: Duration::ZERO,
             labels: BTreeMap::new(),
             series: None,
         }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::event::What;
 use super::standing::Standing;
 use super::thinking::Thinking;
-use super::{Arbiter, Inner};
+use super::{Arbiter, CloseReason, Inner, Settings};
 use crate::error::ServiceError;
 use crate::held_up;
 
@@ -199,13 +199,18 @@ pub(super) struct Clocks {
     running: Vec<Running>,
     /// When they run at the latest, whoever has not joined.
     start: Instant,
+    /// How long agents have been taking to open what they contribute to the first deal.
+    opening: Running,
+    /// How long they may.
+    most_opening: Duration,
 }
 
 impl Clocks {
     /// Those of a match that was created so long ago.
-    pub(super) fn new(seats: usize, age: Duration) -> Self {
+    pub(super) fn new(settings: &Settings, age: Duration) -> Self {
         let start = Instant::now() + JOINING.saturating_sub(age);
-        Self { running: vec![Running::default(); seats], start }
+        let running = vec![Running::default(); settings.players.len()];
+        Self { running, start, opening: Running::default(), most_opening: settings.opening }
     }
 
     /// Lets the clock of a seat begin anew.
@@ -221,6 +226,7 @@ impl Clocks {
     /// Lets the clocks run of those seats that are to choose now, and of no other.
     pub(super) fn run(&mut self, standing: &Standing, bots_think: bool) {
         let now = Instant::now();
+        self.opening.run(standing.is_opening(), now);
         let begun = standing.have_joined() || now >= self.start;
         let chooses = if begun && !bots_think && standing.closed.is_none() {
             standing.to_choose()
@@ -258,12 +264,22 @@ impl Clocks {
     /// When it should be looked again whether somebody's time has run out.
     pub(super) fn next(&self, standing: &Standing) -> Option<Instant> {
         let now = Instant::now();
+        if standing.is_gathering() {
+            let left = self.most_opening.saturating_sub(self.opening.elapsed(now));
+            return standing.is_opening().then_some(now + left.max(Duration::from_millis(1)));
+        }
         if now < self.start && !standing.have_joined() {
             return Some(self.start);
         }
         let left = standing.to_choose().iter().filter_map(|seat| self.left(standing, seat, now));
         // Never sooner than the operating system could tell.
         left.min().map(|left| now + left.max(Duration::from_millis(1)))
+    }
+
+    /// The seats that have not opened what they contribute to the first deal, when they had time enough.
+    fn withheld(&self, standing: &Standing, now: Instant) -> SeatSet {
+        let is_late = standing.is_opening() && self.opening.elapsed(now) >= self.most_opening;
+        if is_late { standing.missing() } else { SeatSet::EMPTY }
     }
 
     /// How long it is until the time of a seat runs out, whatever may be on the wire; nothing, if its clock stands.
@@ -354,6 +370,11 @@ impl Arbiter {
     /// Lets time run out for those seats that have none left; whether it has for any, and what is to be carried on.
     fn look_at_clocks(self: &Arc<Self>, inner: &mut Inner) -> (bool, Option<Thinking>) {
         inner.run_clocks(self.bots_think());
+        let seats = inner.clocks.withheld(&inner.standing, Instant::now());
+        if !seats.is_empty() {
+            self.end(inner, CloseReason::Withheld { seats });
+            return (true, None);
+        }
         let out = inner.clocks.run_out(&inner.standing, Instant::now());
         let mut happened = false;
         for seat in out.iter() {

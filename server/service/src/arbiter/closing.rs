@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use boardwire_bots::BotFault;
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::What;
@@ -25,6 +25,12 @@ pub enum CloseReason {
     },
     /// A bot of it failed.
     BotFailed(#[serde(with = "Fault")] BotFault),
+    /// Agents have not opened what they were bound to contribute: they have forfeited it.
+    Withheld {
+        /// At which seats.
+        #[serde(with = "forms::seats")]
+        seats: SeatSet,
+    },
     /// The server stops.
     ShuttingDown,
 }
@@ -71,6 +77,7 @@ impl Arbiter {
             Some(CloseReason::BotFailed(BotFault { seat, what })) => {
                 ServiceError::BotFailed { id: id(), seat: *seat, problem: what.clone() }
             }
+            Some(CloseReason::Withheld { seats }) => ServiceError::DealWithheld { id: id(), seats: *seats },
             Some(CloseReason::ShuttingDown) => ServiceError::ShuttingDown,
         })
     }

@@ -11,7 +11,7 @@ use super::standing::Standing;
 use super::{Decision, IllegalActions, Opened, Player, Settings};
 use crate::error::ServiceError;
 use crate::play::{Insight, Round};
-use crate::secret::Seeds;
+use crate::secret::{SeedSource, Seeds};
 use crate::tables::Table;
 
 /// What comes next without an agent.
@@ -26,6 +26,9 @@ pub(super) enum Next {
 
 /// What the first episode of a match follows from, and what the next one does.
 pub(super) fn first(settings: &Settings) -> (Opened, Seeds) {
+    if settings.fair_deals {
+        return (Opened::nothing(), Seeds::Drawn);
+    }
     let skip = settings.series.as_ref().map_or(0, |series| series.skip);
     let (seeds, key, source) = Seeds::begin_at(settings.seed, skip);
     (Opened::new(key, source), seeds)
@@ -56,6 +59,7 @@ impl Standing {
                 decision: given.number,
             });
         }
+        self.check_dealt()?;
         if self.is_over() {
             return Err(ServiceError::EpisodeOver { episode: self.present.episode });
         }
@@ -95,6 +99,7 @@ impl Standing {
     /// The end of an episode against a seat; nothing, if the seat has forfeited it already.
     pub(super) fn forfeit(&self, episode: u32, forfeited: Forfeited) -> Result<Option<What>, ServiceError> {
         self.not_to_come(episode)?;
+        self.check_dealt()?;
         if episode == self.present.episode
             && self.present.forfeited.is_some_and(|known| known.seat == forfeited.seat)
         {
@@ -117,6 +122,11 @@ impl Standing {
 
     /// The next episode, from `given` or the next seed there is.
     pub(super) fn deal(&self, given: Option<u64>) -> What {
+        if let Some(fair) = &self.fair {
+            let episode = if self.is_gathering() { 0 } else { self.present.episode + 1 };
+            let opened = Opened::new(fair.key(&self.id, episode), SeedSource::Drawn);
+            return What::Dealt { opened, seeds: Seeds::Drawn };
+        }
         let (seeds, key, source) = if given.is_some() {
             Seeds::begin(given)
         } else {
@@ -129,6 +139,7 @@ impl Standing {
 
     /// What a seat knows that owes a decision.
     pub(super) fn insight(&self, seat: Seat) -> Result<Box<dyn Insight>, ServiceError> {
+        self.check_dealt()?;
         let pending = self.pending();
         if pending.contains(seat) {
             return Ok(self.play.insight(seat));
@@ -145,6 +156,10 @@ impl Standing {
     /// Bots go first, in rounds: the match takes no decision of an agent before they have chosen, so that what they
     /// know does not depend on when it comes.
     pub(super) fn next(&self, settings: &Settings) -> Result<Next, BotFault> {
+        if self.is_gathering() {
+            let all_have_opened = self.is_opening() && self.missing().is_empty();
+            return Ok(if all_have_opened { Next::Events(vec![self.deal(None)]) } else { Next::Nothing });
+        }
         if let Some(what) = self.late(settings) {
             return Ok(Next::Events(vec![what]));
         }

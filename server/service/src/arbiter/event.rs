@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::clock::Took;
+use super::fair::Part;
 use super::{CloseReason, Opened};
 use crate::journal::forms;
 use crate::secret::Seeds;
@@ -38,6 +39,18 @@ pub(super) enum What {
         token: [u8; 32],
         /// What the request was named by that took it.
         request: Option<Uuid>,
+        /// What binds it to what it contributes to deals, if they are fair.
+        #[serde(default, with = "forms::perhaps", skip_serializing_if = "Option::is_none")]
+        bound: Option<Part>,
+    },
+    /// A seat has opened what it contributes to deals.
+    Opened {
+        /// The seat.
+        #[serde(with = "forms::seat")]
+        seat: Seat,
+        /// That.
+        #[serde(with = "forms::hex")]
+        part: Part,
     },
     /// An episode was dealt.
     Dealt {
@@ -87,6 +100,7 @@ impl What {
     pub(super) fn seat(&self) -> Option<Seat> {
         match self {
             Self::Joined { seat, .. }
+            | Self::Opened { seat, .. }
             | Self::Played { seat, .. }
             | Self::RanOut { seat }
             | Self::Voted { seat } => Some(*seat),

@@ -65,7 +65,7 @@ impl Arbiter {
     /// Lets happen what bots have chosen.
     pub(super) fn bots_played(&self, inner: &mut Inner, played: Vec<What>) -> Result<(), BotFault> {
         for what in played {
-            let seat = what.seat().unwrap_or(Seat::new(0));
+            let seat = what.seat().unwrap_or(Seat::FIRST);
             self.happen(inner, what).map_err(|Impossible(what)| BotFault { seat, what })?;
         }
         Ok(())

@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use boardwire_bots::Bot;
 use serde::{Deserialize, Serialize};
 
-use super::clock::{Clock, Clocks, OnTimeout};
+use super::clock::{Clock, OnTimeout};
 use super::event::{Event, What};
+use super::fair::{Fair, Root};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, IllegalActions, Inner, Name, Opened, Player, Settings, Ticket};
 use crate::error::ServiceError;
@@ -48,6 +49,10 @@ struct Created {
     invitations: Vec<Invited>,
     opened: Opened,
     seeds: Seeds,
+    /// What the server contributes to deals, if they are fair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fair: Option<Root>,
+    opening: Duration,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -210,6 +215,8 @@ impl Arbiter {
             invitations: inner.tickets.iter().filter_map(Ticket::invited).map(Invited).collect(),
             opened: standing.present.opened,
             seeds: standing.seeds.clone(),
+            fair: standing.fair.as_ref().map(Fair::root),
+            opening: settings.opening,
         }
     }
 
@@ -229,8 +236,8 @@ impl Arbiter {
         let created = lines.next().ok_or("it has no line")?.0;
         let created: Created = serde_json::from_str(created).map_err(|error| format!("line 0: {error}"))?;
         let (table, settings) = created.set_up(tables)?;
-        let Created { at, host, spectator, invitations, opened, seeds, .. } = created;
-        let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, at);
+        let Created { at, host, spectator, invitations, opened, seeds, fair, .. } = created;
+        let mut standing = Standing::new(&table, &settings, &kept.id, opened, seeds, fair, at);
         for (line, number) in lines {
             standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }
@@ -245,8 +252,7 @@ impl Arbiter {
         let tickets = settings.players.iter().map(ticket).collect::<Result<_, _>>()?;
         let log = journal.map(|journal| Log::after(journal, kept));
         let age = SystemTime::now().duration_since(at).unwrap_or_default();
-        let clocks = Clocks::new(settings.players.len(), age);
-        let inner = Inner { clocks, log, ..Inner::new(standing, tickets) };
+        let inner = Inner { log, ..Inner::new(standing, &settings, age, tickets) };
         let [host, spectator] = [host, spectator].map(secret::Found::by);
         let name = Name { id: kept.id.clone(), host, spectator, created: at };
         Ok(Self::over(name, table, settings, inner, owner, most_waiting))
@@ -287,6 +293,8 @@ impl Created {
             seat_may_seed: self.seat_may_seed,
             private: self.private,
             watch_delay: self.watch_delay,
+            fair_deals: self.fair.is_some(),
+            opening: self.opening,
             clocks: self
                 .clocks
                 .iter()

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::clock::Took;
 use super::event::{Cause, Forfeited};
+use super::fair::{FairDeal, Part};
 use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, Opened, SeedSource};
@@ -28,8 +29,8 @@ pub(super) struct Record {
     pub(super) opened: Opened,
     /// What commits to that.
     pub(super) commitment: [u8; 32],
-    /// When it was dealt.
-    pub(super) dealt: SystemTime,
+    /// When it was dealt, if it has been.
+    pub(super) dealt: Option<SystemTime>,
     /// All that was played, in the order in which it came.
     pub(super) moves: Vec<Move>,
     /// Who has lost it without playing it to its end, and why.
@@ -93,6 +94,10 @@ pub struct Replay {
     pub source: SeedSource,
     /// What the commitment hides, once it may be known.
     pub revealed: Option<Opened>,
+    /// How its deal came about, if that was fair.
+    pub fair: Option<FairDeal>,
+    /// What the server has contributed to that, once it may be known.
+    pub server_part: Option<Part>,
     /// Whether it is over, so that every decision is shown.
     pub over: bool,
     /// All positions, from the deal on.
@@ -120,12 +125,19 @@ impl Record {
     ) -> Self {
         let commitment = opened.commitment(id, episode, spec);
         let (moves, forfeited) = (Vec::new(), None);
-        Self { episode, first, opened, commitment, dealt: at, moves, forfeited, acted: at }
+        Self { episode, first, opened, commitment, dealt: Some(at), moves, forfeited, acted: at }
+    }
+
+    /// The first episode of a match, before it has been dealt.
+    pub(super) fn undealt(at: SystemTime) -> Self {
+        let (opened, commitment) = (Opened::nothing(), [0; 32]);
+        let (moves, forfeited) = (Vec::new(), None);
+        Self { episode: 0, first: 1, opened, commitment, dealt: None, moves, forfeited, acted: at }
     }
 
     /// How many frames there are: the deal, every decision, and a forfeit.
     pub(super) fn frames(&self) -> u64 {
-        1 + self.moves.len() as u64 + u64::from(self.forfeited.is_some())
+        u64::from(self.dealt.is_some()) + self.moves.len() as u64 + u64::from(self.forfeited.is_some())
     }
 
     /// The number of the first frame after it.
@@ -199,7 +211,8 @@ impl Retrace {
             sequence: record.first + index as u64,
             episode: record.episode,
             ply: self.play.ply(),
-            at: played.map_or(if index == 0 { record.dealt } else { record.acted }, |played| played.at),
+            at: played
+                .map_or(record.dealt.filter(|_| index == 0).unwrap_or(record.acted), |played| played.at),
             view: view.into(),
             pending: if forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() },
             seat: played.map(|played| played.seat),
@@ -265,11 +278,12 @@ impl Arbiter {
         episode: Option<u32>,
         delayed: bool,
     ) -> Result<Replay, ServiceError> {
-        let (record, over, revealed) = {
+        let (record, over, revealed, (fair, server_part)) = {
             let inner = self.lock();
             let standing = &inner.standing;
             let episode = episode.unwrap_or(standing.present.episode);
             standing.not_to_come(episode)?;
+            standing.check_dealt()?;
             let record = standing.record(episode).ok_or_else(|| ServiceError::BadField {
                 field: "episode",
                 value: episode.to_string(),
@@ -282,7 +296,9 @@ impl Arbiter {
             let is_cut = delayed
                 && !self.settings.watch_delay.is_zero()
                 && record.cut(now - self.settings.watch_delay);
-            (record, over && !is_cut, revealed.filter(|_| !is_cut))
+            let revealed = revealed.filter(|_| !is_cut);
+            let part = standing.fair.as_ref().filter(|_| revealed.is_some()).map(|fair| fair.part(episode));
+            (record, over && !is_cut, revealed, (standing.fair_deal(), part))
         };
         let shown = if over { Shown::All } else { Shown::Own };
         let mut retrace = Retrace::new(&self.table, &record);
@@ -295,6 +311,7 @@ impl Arbiter {
             frames.push(frame);
         }
         let Record { episode, opened, commitment, .. } = record;
-        Ok(Replay { viewer, episode, commitment, source: opened.source, revealed, over, frames })
+        let source = opened.source;
+        Ok(Replay { viewer, episode, commitment, source, revealed, fair, server_part, over, frames })
     }
 }

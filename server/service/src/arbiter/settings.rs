@@ -46,6 +46,7 @@ pub enum IllegalActions {
 }
 
 /// What a match is created with, beside its table.
+#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Who plays at each seat.
@@ -66,6 +67,10 @@ pub struct Settings {
     pub watch_delay: Duration,
     /// How long the agent at each seat may think; empty where nobody has a clock.
     pub clocks: Vec<Option<Clock>>,
+    /// Whether every agent has a hand in the deals.
+    pub fair_deals: bool,
+    /// How long they may then take to open what they contribute, once all have joined.
+    pub opening: Duration,
     /// What its host has labelled it with.
     pub labels: BTreeMap<String, String>,
     /// Who counts its episodes in this process.
@@ -113,6 +118,13 @@ impl Settings {
     /// tells the others that a hidden hand left one choice.
     pub fn check(&self) -> Result<(), ServiceError> {
         check_labels(&self.labels)?;
+        if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.remote().is_empty()) {
+            return Err(ServiceError::BadField {
+                field: "fair_deals",
+                value: "true".to_owned(),
+                expected: "false where somebody gives a seed, and where no agent plays".to_owned(),
+            });
+        }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.remote().len() > 1 {
             return Err(ServiceError::BadField {

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::clock::{Clock, Time};
 use super::event::{Cause, Event, What};
+use super::fair::{Fair, Root};
 use super::record::{KEPT, Move, Record};
 use super::{CloseReason, Decision, Ended, Opened, Series, Settings};
 use crate::play::Play;
@@ -18,6 +19,10 @@ use crate::tables::Table;
 pub(super) struct Standing {
     /// The match's id.
     pub(super) id: Box<str>,
+    /// What everybody contributes to deals, if they are fair.
+    pub(super) fair: Option<Fair>,
+    /// The seats at which agents play.
+    pub(super) remote: SeatSet,
     /// The clocks of seats that have one.
     pub(super) clocks: Vec<Option<Clock>>,
     /// The present episode as it stands.
@@ -81,13 +86,20 @@ impl Standing {
         id: &str,
         opened: Opened,
         seeds: Seeds,
+        fair: Option<Root>,
         at: SystemTime,
     ) -> Self {
+        let present = match fair {
+            Some(_) => Record::undealt(at),
+            None => Record::new((id, &table.digest), 0, 1, opened, at),
+        };
         Self {
             id: id.into(),
+            fair: fair.map(|root| Fair::new(root, settings.players.len())),
+            remote: settings.remote(),
             clocks: settings.clocks.clone(),
             play: table.rules.clone().deal(opened.key),
-            present: Record::new((id, &table.digest), 0, 1, opened, at),
+            present,
             past: VecDeque::new(),
             places: settings.seats().map(|seat| Place::new(settings.clock(seat))).collect(),
             seeds,
@@ -108,43 +120,21 @@ impl Standing {
             return Err(Impossible(format!("there is no seat {}", seat.number())));
         }
         match &event.what {
-            What::Joined { seat, token, request } => {
+            What::Joined { seat, token, request, bound } => {
+                if let Some(fair) = &mut self.fair {
+                    fair.bound[seat.index()] = *bound;
+                }
                 self.holders[seat.index()] = Some(Holder { token: *token, request: *request });
             }
-            What::Dealt { opened, seeds } => {
-                self.play = table.rules.clone().deal(opened.key);
-                let (episode, first) = (self.present.episode + 1, self.present.end());
-                let dealt = Record::new((&self.id, &table.digest), episode, first, *opened, event.at);
-                let left = std::mem::replace(&mut self.present, dealt);
-                if self.past.len() == KEPT {
-                    self.past.pop_front();
-                }
-                self.past.push_back(left);
-                let fresh = |(place, clock): (&mut Place, _)| *place = Place::new(clock);
-                let clocks = self.clocks.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-                self.places.iter_mut().zip(clocks).for_each(fresh);
-                self.seeds = seeds.clone();
-                self.votes = SeatSet::EMPTY;
+            What::Opened { seat, part } => {
+                let Some(fair) = &mut self.fair else {
+                    return Err(Impossible("nobody contributes to its deals".to_owned()));
+                };
+                fair.opened[seat.index()] = Some(*part);
             }
+            What::Dealt { opened, seeds } => self.dealt(table, event.at, *opened, seeds.clone()),
             &What::Played { seat, action, cause, took } => {
-                let refused = |error| Impossible(format!("action {action}: {error}"));
-                self.play.apply(seat, action.into()).map_err(refused)?;
-                self.present.acted = event.at;
-                self.present.moves.push(Move { seat, action, cause, took, at: event.at });
-                let place = &mut self.places[seat.index()];
-                if let (Some(took), Some(Some(clock))) = (took, self.clocks.get(seat.index())) {
-                    place.time.charge(clock, took);
-                }
-                match cause {
-                    Cause::Agent => place.decide(self.present.episode, action.into(), false),
-                    Cause::Substituted { given, words } => {
-                        place.substitutes = words;
-                        place.decide(self.present.episode, given, true);
-                    }
-                    Cause::Bot { words } => place.bot = words,
-                    Cause::Forced => {}
-                    Cause::Late { words, bot } => place.lapse(words, bot),
-                }
+                self.played(Move { seat, action, cause, took, at: event.at })?;
             }
             What::Forfeited { forfeited, given } => {
                 if let Some(given) = given {
@@ -163,12 +153,63 @@ impl Standing {
         Ok(())
     }
 
+    /// After an episode has been dealt.
+    fn dealt(&mut self, table: &Table, at: SystemTime, opened: Opened, seeds: Seeds) {
+        let identity = (&*self.id, &table.digest);
+        self.play = table.rules.clone().deal(opened.key);
+        self.seeds = seeds;
+        if self.is_gathering() {
+            self.present = Record::new(identity, 0, 1, opened, at);
+            return;
+        }
+        let (episode, first) = (self.present.episode + 1, self.present.end());
+        let dealt = Record::new(identity, episode, first, opened, at);
+        if self.past.len() == KEPT {
+            self.past.pop_front();
+        }
+        self.past.push_back(std::mem::replace(&mut self.present, dealt));
+        let clocks = self.clocks.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        for (place, clock) in self.places.iter_mut().zip(clocks) {
+            *place = Place::new(clock);
+        }
+        self.votes = SeatSet::EMPTY;
+    }
+
+    /// After an action has been played.
+    fn played(&mut self, played: Move) -> Result<(), Impossible> {
+        let Move { seat, action, cause, took, at } = played;
+        let refused = |error| Impossible(format!("action {action}: {error}"));
+        self.play.apply(seat, action.into()).map_err(refused)?;
+        self.present.acted = at;
+        self.present.moves.push(played);
+        let place = &mut self.places[seat.index()];
+        if let (Some(took), Some(Some(clock))) = (took, self.clocks.get(seat.index())) {
+            place.time.charge(clock, took);
+        }
+        let episode = self.present.episode;
+        match cause {
+            Cause::Agent => place.decide(episode, action.into(), false),
+            Cause::Substituted { given, words } => {
+                place.substitutes = words;
+                place.decide(episode, given, true);
+            }
+            Cause::Bot { words } => place.bot = words,
+            Cause::Forced => {}
+            Cause::Late { words, bot } => place.lapse(words, bot),
+        }
+        Ok(())
+    }
+
     pub(super) fn pending(&self) -> SeatSet {
-        if self.present.forfeited.is_some() { SeatSet::EMPTY } else { self.play.pending() }
+        if self.present.forfeited.is_some() || self.is_gathering() {
+            SeatSet::EMPTY
+        } else {
+            self.play.pending()
+        }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.pending().is_empty()
+        !self.is_gathering() && self.pending().is_empty()
     }
 
     /// What the bot of a seat draws from.
@@ -203,6 +244,8 @@ impl Standing {
             // What hides the key must show the same for another; so it is no part of what is drawn anew. Nor is what
             // was played: another hidden choice chains up to something else, which nobody can tell from the first.
             id: self.id.clone(),
+            fair: self.fair.clone(),
+            remote: self.remote,
             clocks: self.clocks.clone(),
             present: self.present.clone(),
             past: self.past.clone(),

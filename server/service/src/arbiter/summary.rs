@@ -4,11 +4,14 @@ use std::time::SystemTime;
 
 use boardwire_kernel::{Digest, SeatSet};
 
+use super::fair::{FairDeal, Part};
 use super::{Arbiter, CloseReason, Inner, Opened, SeedSource};
 
 /// How a match stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
+    /// Some seats have yet to join, or to open what they contribute to the deal.
+    Gathering,
     /// Some seat owes a decision.
     Playing,
     /// The present episode has ended.
@@ -45,12 +48,16 @@ pub struct Summary {
     pub created: SystemTime,
     /// When the last action was applied, or the present episode dealt if none has been.
     pub last_action: SystemTime,
-    /// The commitment to the episode's key.
-    pub commitment: [u8; 32],
+    /// The commitment to the episode's key, once it has been dealt.
+    pub commitment: Option<[u8; 32]>,
     /// Where its seed comes from.
     pub source: SeedSource,
     /// What the commitment hides, once it may be known.
     pub revealed: Option<Opened>,
+    /// How its deals come about, if they are fair.
+    pub fair: Option<FairDeal>,
+    /// What the server has contributed to the present one, once it may be known.
+    pub server_part: Option<Part>,
 }
 
 impl Arbiter {
@@ -82,6 +89,7 @@ impl Arbiter {
         Summary {
             joined: bots.chain(agents).collect(),
             waiting_for: match &phase {
+                Phase::Gathering => standing.missing(),
                 Phase::Playing => standing.pending(),
                 Phase::Over => {
                     self.settings.remote().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
@@ -92,9 +100,14 @@ impl Arbiter {
             ply: standing.play.ply(),
             created: self.name.created,
             last_action: standing.present.acted,
-            commitment: standing.present.commitment,
+            commitment: (!standing.is_gathering()).then_some(standing.present.commitment),
             source: standing.present.opened.source,
             revealed: standing.revealed(&standing.present),
+            fair: standing.fair_deal(),
+            server_part: standing
+                .revealed(&standing.present)
+                .and(standing.fair.as_ref())
+                .map(|fair| fair.part(standing.present.episode)),
             phase,
         }
     }
@@ -104,6 +117,7 @@ impl Inner {
     fn phase(&self) -> Phase {
         match &self.standing.closed {
             Some(reason) => Phase::Closed(reason.clone()),
+            None if self.standing.is_gathering() => Phase::Gathering,
             None if self.standing.is_over() => Phase::Over,
             None => Phase::Playing,
         }

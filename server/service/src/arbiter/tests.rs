@@ -1,6 +1,7 @@
 mod bots;
 mod clocks;
 mod events;
+mod fair;
 mod kept;
 mod replay;
 mod resigning;
@@ -40,6 +41,8 @@ fn settings(players: &[Player]) -> Settings {
         private: false,
         watch_delay: Duration::ZERO,
         clocks: Vec::new(),
+        fair_deals: false,
+        opening: OPENING,
         labels: BTreeMap::new(),
         series: None,
     }
@@ -306,7 +309,7 @@ async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     let digest = given.table.digest;
     let bytes =
         [given.id().as_bytes(), &[0; 4], digest.as_bytes(), opened.key.as_bytes(), &opened.salt].concat();
-    assert_eq!(*blake3::hash(&bytes).as_bytes(), given.summary().commitment);
+    assert_eq!(*blake3::hash(&bytes).as_bytes(), given.summary().commitment.expect("it is dealt"));
 
     let drawn = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
     assert_eq!((drawn.summary().source, drawn.summary().revealed), (SeedSource::Drawn, None));

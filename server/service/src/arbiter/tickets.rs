@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::event::What;
 use super::standing::Holder;
-use super::{Arbiter, Player};
+use super::{Arbiter, Part, Player};
 use crate::error::ServiceError;
 use crate::secret::{self, Found};
 
@@ -95,11 +95,27 @@ impl Arbiter {
     /// A seat that has been joined already, unless by the same `request`; a match that has ended for good; a journal that
     /// cannot be written.
     pub fn join(&self, seat: Seat, request: Option<Uuid>) -> Result<String, ServiceError> {
+        self.join_bound(seat, request, None)
+    }
+
+    /// The same for an agent that is bound so to what it contributes to deals, if they are fair.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), and an agent that is not bound where deals are fair.
+    pub fn join_bound(
+        &self,
+        seat: Seat,
+        request: Option<Uuid>,
+        bound: Option<Part>,
+    ) -> Result<String, ServiceError> {
         let mut inner = self.lock();
         self.refuse_closed(&inner)?;
+        inner.standing.check_bound(bound)?;
+        let bound = bound.filter(|_| inner.standing.fair.is_some());
         inner.used = Instant::now();
         if let Some(holder) = &inner.standing.holders[seat.index()] {
-            if request.is_none() || holder.request != request {
+            let before = inner.standing.fair.as_ref().and_then(|fair| fair.bound[seat.index()]);
+            if request.is_none() || holder.request != request || before != bound {
                 return Err(ServiceError::InvitationUsed { id: self.name.id.clone(), seat });
             }
             if let Some(token) = &inner.tickets[seat.index()].token {
@@ -107,7 +123,7 @@ impl Arbiter {
             }
         }
         let token = secret::word();
-        self.happened(&mut inner, [What::Joined { seat, token: secret::digest(&token), request }])?;
+        self.happened(&mut inner, [What::Joined { seat, token: secret::digest(&token), request, bound }])?;
         inner.tickets[seat.index()].token = Some(token.clone());
         // Clocks may have waited for it.
         inner.run_clocks(self.bots_think());

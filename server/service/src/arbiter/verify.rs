@@ -1,10 +1,11 @@
 //! Checks an episode that somebody has been shown: plays it once more from its key, and compares everything.
 
 use boardwire_api::v1;
-use boardwire_kernel::{Digest, Key, Seat, Viewer};
+use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
 use super::event::{Cause, Forfeit, Forfeited};
+use super::fair::{self, Part};
 use super::record::{Move, Record, Retrace, Shown};
 use super::standing::Impossible;
 use super::{Opened, SeedSource};
@@ -40,6 +41,9 @@ pub enum Mismatch {
     /// The key does not follow from the seed.
     #[error("the key does not follow from seed {0}")]
     Seed(u64),
+    /// The key does not follow from what everybody has contributed.
+    #[error("the deal is not fair: {0}")]
+    Unfair(String),
     /// A decision cannot have been made.
     #[error("{0}")]
     Impossible(String),
@@ -72,6 +76,8 @@ pub struct Verified {
     pub decisions: usize,
     /// Where the seed comes from.
     pub source: SeedSource,
+    /// The seats that had a hand in the deal.
+    pub contributed: SeatSet,
     /// What all decisions chain up to.
     pub head: [u8; 32],
     /// The final scores by seat; none of an episode that was cut or forfeited.
@@ -92,6 +98,9 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
         return Err(Mismatch::Spec { given: shown.spec_digest.clone(), own });
     }
     let record = read(shown, &table)?;
+    if let Some(deal) = &shown.fair {
+        check_fair(shown, deal, &record.opened.key)?;
+    }
     let viewer = match shown.viewer {
         None => Viewer::Public,
         Some(number) => Viewer::from(seat(number, shown)?),
@@ -111,7 +120,9 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     let (head, ending) = last.ok_or_else(|| unreadable(&"there is no frame"))?;
     let ending = ending.ok_or_else(|| unreadable(&"the last frame is not the end of the episode"))?;
     let decisions = record.moves.len();
-    Ok(Verified { decisions, source: record.opened.source, head, scores: ending.scores })
+    let contributed = shown.fair.as_ref().map(|deal| agents(shown, deal)).transpose()?;
+    let contributed = contributed.into_iter().flatten().map(|(seat, _)| seat).collect();
+    Ok(Verified { decisions, source: record.opened.source, contributed, head, scores: ending.scores })
 }
 
 fn unreadable(what: &impl ToString) -> Mismatch {
@@ -146,6 +157,44 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
         return Err(Mismatch::Commitment { given, own });
     }
     Ok(opened)
+}
+
+/// What agents have contributed to a deal, each as it was bound.
+fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, Mismatch> {
+    let unfair = |what: String| Mismatch::Unfair(what);
+    let mut agents = Vec::new();
+    for (number, player) in (0..).zip(&shown.players) {
+        if player != "remote" {
+            continue;
+        }
+        let at = |parts: &[bytes::Bytes]| {
+            parts.get(number as usize).and_then(|part| Part::try_from(&part[..]).ok())
+        };
+        let bound = at(&deal.seat_commitments);
+        let part = at(&deal.seat_secrets).filter(|part| bound == Some(fair::binds(part)));
+        let part =
+            part.ok_or_else(|| unfair(format!("seat {number} was not bound to what it has opened")))?;
+        agents.push((seat(number, shown)?, part));
+    }
+    Ok(agents)
+}
+
+/// Looks whether everybody had a hand in a deal, and nobody could choose it.
+fn check_fair(shown: &v1::Replay, deal: &v1::FairDeal, key: &Key) -> Result<(), Mismatch> {
+    let unfair = |what: &str| Mismatch::Unfair(what.to_owned());
+    let agents = agents(shown, deal)?;
+    let server =
+        shown.seed_opening.as_ref().and_then(|opening| Part::try_from(&opening.server_secret[..]).ok());
+    let server = server.ok_or_else(|| unfair("what the server has contributed is not shown"))?;
+    let bound =
+        Part::try_from(&deal.server_commitment[..]).map_err(|_| unfair("the server was not bound"))?;
+    if !fair::is_bound(&bound, &server, shown.episode) {
+        return Err(unfair("the server was not bound to what it has contributed"));
+    }
+    if fair::key(&shown.match_id, shown.episode, &server, &agents) != *key {
+        return Err(unfair("the key does not follow from what everybody has contributed"));
+    }
+    Ok(())
 }
 
 /// What was played, as it is stated.

@@ -62,7 +62,7 @@ impl Arbiter {
     /// A frame that is still to come.
     pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, ServiceError> {
         let last = self.lock().standing.present.end() - 1;
-        let after = after.unwrap_or(last - 1);
+        let after = after.unwrap_or(last.saturating_sub(1));
         if after > last {
             let (value, expected) = (after.to_string(), format!("{last} or less"));
             return Err(ServiceError::BadField { field: "after", value, expected });

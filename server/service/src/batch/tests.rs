@@ -218,6 +218,8 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
         seat_may_seed: false,
         watch_delay: Duration::ZERO,
         clocks: Vec::new(),
+        fair_deals: false,
+        opening: Duration::ZERO,
         private: false,
         labels: BTreeMap::new(),
         series: None,

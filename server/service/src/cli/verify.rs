@@ -11,6 +11,7 @@ use prost_reflect::{DescriptorPool, DynamicMessage};
 
 use super::Catalogues;
 use crate::arbiter::{SeedSource, Verified, verify};
+use crate::error::list;
 use crate::secret::hex;
 use crate::tables::Tables;
 
@@ -28,14 +29,19 @@ impl Verify {
         let tables = Tables::new(self.catalogues.load()?);
         let about = || self.file.display().to_string();
         let replay = read(&self.file).with_context(about)?;
-        let Verified { decisions, source, head, scores } = verify(&replay, &tables).with_context(about)?;
+        let Verified { decisions, source, contributed, head, scores } =
+            verify(&replay, &tables).with_context(about)?;
         println!(
             "{}: episode {} of match {} is as it should be",
             replay.game, replay.episode, replay.match_id
         );
         println!("the key is the one that was committed to before the first decision");
         match source {
-            SeedSource::Drawn => println!("the server drew it"),
+            SeedSource::Drawn if contributed.is_empty() => println!("the server drew it"),
+            SeedSource::Drawn => println!(
+                "nobody could choose it: the server and seats {} had a hand in it",
+                list(contributed)
+            ),
             SeedSource::Given(seed) => println!("it follows from seed {seed}, which somebody gave"),
         }
         println!("all {decisions} decisions could be made, and led to the views that were shown");

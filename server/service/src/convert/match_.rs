@@ -6,7 +6,8 @@ use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 use super::clock::{clock_to, reading};
 use super::{bits, illegal_to, options, reward_to, time};
 use crate::arbiter::{
-    Arbiter, CloseReason, Ending, Extras, Forfeit, Forfeited, Observation, Opened, Phase, SeedSource,
+    Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Observation, Opened, Part, Phase,
+    SeedSource,
 };
 use crate::tables::Table;
 
@@ -35,7 +36,7 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         state: match_state(&summary.phase).into(),
         close_reason: match &summary.phase {
             Phase::Closed(reason) => close_reason(reason).into(),
-            Phase::Playing | Phase::Over => v1::CloseReason::Unspecified.into(),
+            Phase::Gathering | Phase::Playing | Phase::Over => v1::CloseReason::Unspecified.into(),
         },
         joined: bits(summary.joined),
         waiting_for: bits(summary.waiting_for),
@@ -43,12 +44,13 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         ply: summary.ply,
         create_time: Some(summary.created.into()),
         last_action_time: Some(summary.last_action.into()),
-        seed_commitment: summary.commitment.to_vec().into(),
+        seed_commitment: summary.commitment.map(|bytes| bytes.to_vec().into()).unwrap_or_default(),
+        fair: summary.fair.map(fair_deal),
         seed_source: seed_source(summary.source).into(),
         seed_opening: summary
             .revealed
             .filter(|_| belongs || matches!(summary.phase, Phase::Closed(_)))
-            .map(seed_opening),
+            .map(|opened| seed_opening(opened, summary.server_part)),
     }
 }
 
@@ -61,6 +63,7 @@ pub(super) fn seed_source(source: SeedSource) -> v1::SeedSource {
 
 pub(crate) fn match_state(phase: &Phase) -> v1::MatchState {
     match phase {
+        Phase::Gathering => v1::MatchState::Gathering,
         Phase::Playing => v1::MatchState::Playing,
         Phase::Over => v1::MatchState::Over,
         Phase::Closed(_) => v1::MatchState::Closed,
@@ -72,11 +75,24 @@ fn close_reason(reason: &CloseReason) -> v1::CloseReason {
         CloseReason::Host => v1::CloseReason::Host,
         CloseReason::Idle { .. } => v1::CloseReason::Idle,
         CloseReason::BotFailed(_) => v1::CloseReason::BotFailed,
+        CloseReason::Withheld { .. } => v1::CloseReason::Withheld,
         CloseReason::ShuttingDown => v1::CloseReason::ShuttingDown,
     }
 }
 
-pub(super) fn seed_opening(opened: Opened) -> v1::SeedOpening {
+pub(super) fn fair_deal(deal: FairDeal) -> v1::FairDeal {
+    let parts = |parts: Vec<Option<Part>>| {
+        let bytes = |part: Option<Part>| part.map(|part| part.to_vec().into()).unwrap_or_default();
+        parts.into_iter().map(bytes).collect()
+    };
+    v1::FairDeal {
+        server_commitment: deal.server.to_vec().into(),
+        seat_commitments: parts(deal.bound),
+        seat_secrets: parts(deal.opened),
+    }
+}
+
+pub(super) fn seed_opening(opened: Opened, server_part: Option<Part>) -> v1::SeedOpening {
     v1::SeedOpening {
         seed: match opened.source {
             SeedSource::Given(seed) => Some(seed),
@@ -84,6 +100,7 @@ pub(super) fn seed_opening(opened: Opened) -> v1::SeedOpening {
         },
         salt: opened.salt.to_vec().into(),
         key: opened.key.as_bytes().to_vec().into(),
+        server_secret: server_part.map(|part| part.to_vec().into()).unwrap_or_default(),
     }
 }
 

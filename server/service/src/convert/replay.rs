@@ -3,7 +3,7 @@
 use boardwire_api::v1;
 use boardwire_kernel::Seat;
 
-use super::match_::{outcome, seed_opening, seed_source};
+use super::match_::{fair_deal, outcome, seed_opening, seed_source};
 use super::{bits, options};
 use crate::arbiter::{Arbiter, Cause, Frame, Move, Replay};
 
@@ -21,7 +21,11 @@ pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Re
         episode: replay.episode,
         seed_commitment: replay.commitment.to_vec().into(),
         seed_source: seed_source(replay.source).into(),
-        seed_opening: replay.revealed.filter(|_| shown).map(seed_opening),
+        seed_opening: replay
+            .revealed
+            .filter(|_| shown)
+            .map(|opened| seed_opening(opened, replay.server_part)),
+        fair: replay.fair.map(fair_deal),
         viewer: replay.viewer.seat().map(|seat| seat.number().into()),
         over: replay.over,
         frames: replay.frames.into_iter().map(|shown| frame(shown, info.seats)).collect(),

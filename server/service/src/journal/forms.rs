@@ -30,6 +30,23 @@ pub(crate) mod hex {
     }
 }
 
+/// Bytes as hexadecimal digits, if there are any.
+pub(crate) mod perhaps {
+    use super::{Deserializer, Serializer, hex};
+
+    #[expect(clippy::ref_option, reason = "serde asks for it so")]
+    pub(crate) fn serialize<S: Serializer>(bytes: &Option<[u8; 32]>, to: S) -> Result<S::Ok, S::Error> {
+        match bytes {
+            Some(bytes) => hex::serialize(bytes, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {
+        hex::deserialize(from).map(Some)
+    }
+}
+
 /// A key as hexadecimal digits.
 pub(crate) mod key {
     use super::{Deserializer, Serializer, hex};
@@ -41,6 +58,26 @@ pub(crate) mod key {
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Key, D::Error> {
         hex::deserialize::<D, 32>(from).map(Key::from)
+    }
+}
+
+/// Seats as their numbers.
+pub(crate) mod seats {
+    use super::{Deserialize, Deserializer, Serializer};
+    use boardwire_kernel::{MAX_SEATS, Seat, SeatSet};
+    use serde::de::Error as _;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    pub(crate) fn serialize<S: Serializer>(seats: &SeatSet, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(seats.iter().map(Seat::number))
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<SeatSet, D::Error> {
+        let numbers = Vec::<u8>::deserialize(from)?;
+        match numbers.iter().find(|number| usize::from(**number) >= MAX_SEATS) {
+            Some(number) => Err(D::Error::custom(format!("there is no seat {number}"))),
+            None => Ok(numbers.into_iter().map(Seat::new).collect()),
+        }
     }
 }
 

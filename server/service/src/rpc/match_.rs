@@ -8,8 +8,9 @@ use boardwire_api::v1::{
     self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
     CreateMatchResponse, GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, Invitation,
     JoinMatchRequest, JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, ObserveRequest,
-    ObserveResponse, PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse,
-    WatchRequest, WatchResponse, match_service_server::MatchService, play_request, play_response,
+    ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest, PlayResponse, ResetRequest,
+    ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
+    match_service_server::MatchService, play_request, play_response,
 };
 use boardwire_kernel::Seat;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -17,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::pages::Paging;
 use super::{caller, holding, named, request_id, room, token};
-use crate::arbiter::{Arbiter, Decision, Role, Settings};
+use crate::arbiter::{Arbiter, Decision, Part, Role, Settings};
 use crate::convert;
 use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
@@ -59,6 +60,8 @@ impl MatchService for MatchPlane {
             skip_forced: asked.skip_forced,
             illegal_actions: convert::illegal(asked.illegal_actions)?,
             seat_may_seed: asked.seat_may_seed,
+            fair_deals: asked.fair_deals,
+            opening: self.0.limits().opening,
             private: asked.private,
             watch_delay: convert::duration("watch_delay", asked.watch_delay, DAY)?,
             labels: asked.labels,
@@ -100,15 +103,24 @@ impl MatchService for MatchPlane {
     }
 
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
-        let JoinMatchRequest { code, request_id } = request.into_inner();
+        let JoinMatchRequest { code, request_id, commitment } = request.into_inner();
         let request = RequestId::parse(&request_id)?;
-        let (arbiter, seat, token) = self.0.join(&code, request).await?;
+        let bound = if commitment.is_empty() { None } else { Some(part("commitment", &commitment)?) };
+        let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         Ok(Response::new(JoinMatchResponse {
             r#match: Some(convert::match_(&arbiter, true)),
             seat: seat.number().into(),
             token,
         }))
+    }
+
+    async fn open_deal(&self, request: Request<OpenDealRequest>) -> Answer<OpenDealResponse> {
+        let asked = request.get_ref();
+        let arbiter = self.0.find(&asked.match_id)?;
+        let seat = arbiter.seat(token(&request))?;
+        arbiter.open(seat, part("secret", &asked.secret)?).await?;
+        Ok(Response::new(OpenDealResponse {}))
     }
 
     async fn observe(&self, request: Request<ObserveRequest>) -> Answer<ObserveResponse> {
@@ -168,6 +180,14 @@ impl MatchService for MatchPlane {
         tracing::info!(match_id = arbiter.id(), "match closed");
         Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter, true)) }))
     }
+}
+
+/// What somebody contributes to deals, or is bound by.
+fn part(field: &'static str, bytes: &[u8]) -> Result<Part, ServiceError> {
+    bytes.try_into().map_err(|_| {
+        let (value, expected) = (format!("{} bytes", bytes.len()), "32 bytes".to_owned());
+        ServiceError::BadField { field, value, expected }
+    })
 }
 
 /// Whether a match passes the filters of a request.

@@ -63,6 +63,8 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("UnknownMatch", ServiceError::UnknownMatch { id: word() }),
         ("UnknownInvitation", ServiceError::UnknownInvitation),
         ("DecisionLate", ServiceError::DecisionLate { episode: 0, decision: 1 }),
+        ("NotDealt", ServiceError::NotDealt { missing: SeatSet::EMPTY, what: "join" }),
+        ("DealWithheld", ServiceError::DealWithheld { id: word(), seats: SeatSet::EMPTY }),
         ("FramesGone", ServiceError::FramesGone { after: 0, oldest: 1 }),
         ("InvitationUsed", ServiceError::InvitationUsed { id: word(), seat }),
         ("MissingToken", ServiceError::MissingToken),

@@ -173,7 +173,7 @@ async fn huge_values_are_cut_and_the_code_arrives() {
     let close = CloseBatchRequest { batch_id: huge() };
     statuses.push(batches.close_batch(with_token(close, "x")).await.expect_err("it is wrong"));
     statuses.push(matches.get_match(GetMatchRequest { match_id: huge() }).await.expect_err("it is wrong"));
-    let join = JoinMatchRequest { code: huge(), request_id: huge() };
+    let join = JoinMatchRequest { code: huge(), request_id: huge(), ..JoinMatchRequest::default() };
     statuses.push(matches.join_match(join).await.expect_err("it is wrong"));
     let list = ListGamesRequest { page_token: huge(), page_size: 0 };
     statuses.push(catalog.list_games(list).await.expect_err("it is wrong"));

@@ -2,26 +2,43 @@
 
 use super::*;
 use crate::arbiter::event::{Cause, Forfeited};
+use crate::arbiter::fair::Fair;
 use crate::arbiter::standing::Impossible;
 
 /// Everything a match knows: what seats are told, what follows, and what is hidden.
 pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
-    let Standing { id, play, present, past, places, seeds, holders, votes, closed, clocks } = standing;
+    let Standing { id, play, present, past, places, seeds, holders, votes, closed, clocks, fair, remote } =
+        standing;
     let seats = || arbiter.settings.seats();
     let seen = seats().map(|seat| standing.observe(&arbiter.table, &arbiter.settings, seat, extras));
     let rngs = seats().map(|seat| (standing.bot_rng(seat).seed(), standing.substitute_rng(seat).seed()));
     let (seen, rngs): (Vec<_>, Vec<_>) = (seen.collect(), rngs.collect());
     let digest = play.digest();
-    format!("{:?}", (id, present, past, places, seeds, holders, votes, closed, clocks, seen, rngs, digest))
+    format!(
+        "{:?}",
+        (
+            (id, present, past, places, seeds),
+            (holders, votes, closed, clocks, fair, remote),
+            (seen, rngs, digest)
+        )
+    )
 }
 
 /// Folds a match anew from its events, and compares.
 fn same_again(arbiter: &Arbiter) {
     let inner = arbiter.lock();
     let (opened, seeds) = inner.first.clone();
-    let mut again =
-        Standing::new(&arbiter.table, &arbiter.settings, arbiter.id(), opened, seeds, arbiter.name.created);
+    let fair = inner.standing.fair.as_ref().map(Fair::root);
+    let mut again = Standing::new(
+        &arbiter.table,
+        &arbiter.settings,
+        arbiter.id(),
+        opened,
+        seeds,
+        fair,
+        arbiter.name.created,
+    );
     for event in &inner.events {
         again.apply(&arbiter.table, event).expect("it has happened");
     }

@@ -42,21 +42,21 @@ async fn rest(arbiter: &Arc<Arbiter>) -> String {
     format!("{:?} {:?}", futures_util::future::join_all(ends).await, arbiter.position())
 }
 
+/// Clocks that never run out, of the first and the last of three seats.
+fn patient_clocks() -> Vec<Option<Clock>> {
+    let (hour, bot) = (Duration::from_hours(1), Bot::Greedy { worlds: 1 });
+    let by_bot =
+        Clock { limit: hour, bank: hour, increment: hour / 60, strikes: 2, on_timeout: OnTimeout::Bot(bot) };
+    let drawn = Clock { on_timeout: OnTimeout::SeededLegal, ..by_bot.clone() };
+    vec![Some(by_bot), None, Some(drawn)]
+}
+
 #[tokio::test]
 async fn a_match_goes_on_after_a_restart_as_it_would_have() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
     for game in Registry::IDS {
         let players = [REMOTE, greedy.clone(), REMOTE];
-        let hour = Duration::from_hours(1);
-        let clock = Clock {
-            limit: hour,
-            bank: hour,
-            increment: hour / 60,
-            strikes: 2,
-            on_timeout: OnTimeout::Bot(Bot::Greedy { worlds: 1 }),
-        };
-        let drawn = Clock { on_timeout: OnTimeout::SeededLegal, ..clock.clone() };
-        let clocks = vec![Some(clock), None, Some(drawn)];
+        let clocks = patient_clocks();
         let illegal_actions = IllegalActions::SeededLegal;
         let played = Settings { illegal_actions, clocks, ..settings(&players) };
         let undisturbed = rest(&arbiter(table(game, 3), played.clone())).await;
@@ -139,4 +139,38 @@ async fn a_match_that_cannot_go_on_says_why() {
     assert!(why(1, "\"seat\":", "\"seat\":7").starts_with("line 1: there is no seat 7"));
     assert!(why(2, "\"digest\":\"", "\"digest\":\"x").contains("another than it was"));
     assert!(why(3, "{", "[").starts_with("line 3: "));
+}
+
+/// What everybody is bound to outlives the server, before and after the deal.
+#[tokio::test]
+async fn a_fair_match_gathers_on_after_restarts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut writing, _) = journal(&folder);
+    let settings = Settings { seed: None, fair_deals: true, ..settings(&[REMOTE, RANDOM, REMOTE]) };
+    let fresh = Arbiter::new(table("faraway", 3), settings, pool().owner(), 3).kept_in(&writing);
+    let mut arbiter = Arc::new(fresh);
+    let server = arbiter.summary().fair.expect("it is fair").server;
+    for step in 0..6 {
+        let seat = Seat::new(if step % 2 == 0 { 0 } else { 2 });
+        let part = [seat.number(); 32];
+        match step {
+            0 | 1 => drop(arbiter.join_bound(seat, None, Some(binds(&part))).expect("it is free")),
+            2 | 3 => arbiter.open(seat, part).await.expect("all have joined"),
+            _ => {
+                play_out(&arbiter).await;
+                arbiter.reset(Role::Host, None, None).await.expect("the host may");
+            }
+        }
+        writing.close();
+        let (next, kept) = journal(&folder);
+        let again =
+            Arbiter::restored(&kept[0], &tables(), pool().owner(), 3, Some(&next)).expect("it goes on");
+        {
+            let (before, after) = (arbiter.lock(), again.lock());
+            assert_eq!(all_of(&arbiter, &before.standing), all_of(&again, &after.standing), "step {step}");
+        }
+        assert_eq!(again.summary().fair.expect("it is fair").server, server);
+        assert_eq!(again.phase() == Phase::Gathering, step < 3);
+        (arbiter, writing) = (Arc::new(again), next);
+    }
 }

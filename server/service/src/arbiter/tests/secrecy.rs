@@ -53,7 +53,7 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
             let settings = settings(&vec![REMOTE; seats as usize]);
             let (opened, seeds) = decide::first(&settings);
             let at = SystemTime::UNIX_EPOCH;
-            let mut truth = Standing::new(&table, &settings, "match", opened, seeds, at);
+            let mut truth = Standing::new(&table, &settings, "match", opened, seeds, None, at);
             let mut rng = RngStream::new(u64::from(seats), SUBSTITUTE_STREAM);
             while let Some(next) = truth.pending().lowest() {
                 for seat in settings.seats() {

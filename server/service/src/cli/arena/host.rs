@@ -134,6 +134,8 @@ impl Host<'_> {
             private: true,
             watch_delay: Duration::ZERO,
             clocks: Vec::new(),
+            fair_deals: false,
+            opening: Duration::ZERO,
             labels: BTreeMap::new(),
             series: Some(Series { number: way, skip: self.first(), ends }),
         };

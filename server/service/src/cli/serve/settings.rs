@@ -37,6 +37,9 @@ pub(super) struct Settings {
     /// After this many seconds without use a match is closed. [default: 14400]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_MATCH_IDLE_TIMEOUT")]
     match_idle_timeout: Option<u64>,
+    /// How many seconds agents may take to open what they contribute to fair deals, once all have joined. [default: 30]
+    #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_OPENING_TIMEOUT")]
+    opening_timeout: Option<u64>,
     /// The most batches that may be open at once. [default: 1000]
     #[arg(long, env = "BOARDWIRE_MAX_BATCHES")]
     max_batches: Option<usize>,
@@ -155,6 +158,7 @@ impl Settings {
             max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
             max_waiting_calls: self.max_waiting_calls.or(file.max_waiting_calls),
             match_idle_timeout: self.match_idle_timeout.or(file.match_idle_timeout),
+            opening_timeout: self.opening_timeout.or(file.opening_timeout),
             max_batches: self.max_batches.or(file.max_batches),
             max_environments: self.max_environments.or(file.max_environments),
             max_environments_per_caller: self
@@ -217,6 +221,7 @@ impl Settings {
             per_caller: self.max_matches_per_caller.unwrap_or(limits.per_caller),
             waiting: self.max_waiting_calls.unwrap_or(limits.waiting),
             idle: self.match_idle_timeout.map_or(limits.idle, Duration::from_secs),
+            opening: self.opening_timeout.map_or(limits.opening, Duration::from_secs),
         }
     }
 
@@ -316,10 +321,12 @@ mod tests {
     #[test]
     fn every_limit_of_what_is_held_has_a_flag() {
         let line = "--max-matches 1 --max-matches-per-caller 2 --max-waiting-calls 3 --match-idle-timeout 4 \
-                    --max-batches 5 --max-environments 6 --max-environments-per-caller 7 --idle-timeout 8";
+                    --opening-timeout 9 --max-batches 5 --max-environments 6 --max-environments-per-caller 7 --idle-timeout 8";
         let settings = flags(&line.split_whitespace().collect::<Vec<_>>());
         let idle = Duration::from_secs(4);
-        assert_eq!(settings.match_limits(), matches::Limits { matches: 1, per_caller: 2, waiting: 3, idle });
+        let opening = Duration::from_secs(9);
+        let expected = matches::Limits { matches: 1, per_caller: 2, waiting: 3, idle, opening };
+        assert_eq!(settings.match_limits(), expected);
         let idle = Duration::from_secs(8);
         let expected = batches::Limits { batches: 5, environments: 6, per_caller: 7, idle };
         assert_eq!(settings.batch_limits(), expected);
@@ -348,6 +355,7 @@ mod tests {
             ("max-matches-per-caller", matches.per_caller.to_string()),
             ("max-waiting-calls", matches.waiting.to_string()),
             ("match-idle-timeout", matches.idle.as_secs().to_string()),
+            ("opening-timeout", matches.opening.as_secs().to_string()),
             ("max-batches", batches.batches.to_string()),
             ("max-environments", batches.environments.to_string()),
             ("max-environments-per-caller", batches.per_caller.to_string()),

@@ -1,0 +1,193 @@
+//! Deals in which everybody has a hand.
+
+use boardwire_api::v1;
+use boardwire_kernel::Viewer;
+use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+
+use super::*;
+use crate::convert;
+
+fn fair(players: &[Player]) -> Arc<Arbiter> {
+    faraway(Settings { seed: None, fair_deals: true, ..settings(players) })
+}
+
+/// What the agent at a seat contributes.
+fn own(seat: Seat) -> Part {
+    [seat.number() + 1; 32]
+}
+
+fn join(arbiter: &Arbiter, seat: Seat) {
+    arbiter.join_bound(seat, Some(Uuid::from_u128(9)), Some(binds(&own(seat)))).expect("it is free");
+}
+
+/// A match that has been dealt.
+async fn dealt(players: &[Player]) -> Arc<Arbiter> {
+    let arbiter = fair(players);
+    for seat in arbiter.settings.remote().iter() {
+        join(&arbiter, seat);
+    }
+    for seat in arbiter.settings.remote().iter() {
+        arbiter.open(seat, own(seat)).await.expect("all have joined");
+    }
+    arbiter
+}
+
+#[tokio::test]
+async fn nothing_is_dealt_before_all_have_opened() {
+    let arbiter = fair(&[REMOTE, RANDOM, REMOTE]);
+    let (first, last) = (Seat::new(0), Seat::new(2));
+    let missing = |what| {
+        let summary = arbiter.summary();
+        assert_eq!((summary.phase, summary.commitment, summary.revealed), (Phase::Gathering, None, None));
+        let told = arbiter.lock().standing.check_dealt().expect_err("nothing is dealt");
+        assert!(told.to_string().ends_with(what), "{told}");
+        summary.waiting_for
+    };
+    assert_eq!(missing("have yet to join"), [first, last].into_iter().collect());
+    let bound = |seat| Some(binds(&own(seat)));
+    assert!(arbiter.join(first, None).is_err(), "it is not bound to anything");
+    arbiter.join_bound(first, None, bound(first)).expect("it is free");
+    // It must not open before the other is bound, who could choose what to be bound to.
+    let early = tokio::time::timeout(Duration::from_millis(20), arbiter.open(first, own(first)));
+    assert!(early.await.is_err(), "it waits");
+    assert_eq!(arbiter.summary().fair.expect("it is fair").opened, [None; 3]);
+    arbiter.join_bound(last, None, bound(last)).expect("it is free");
+    assert_eq!(missing("open what they have contributed"), [first, last].into_iter().collect());
+    assert!(arbiter.open(first, own(last)).await.is_err(), "it is not what it is bound to");
+    for _ in 0..2 {
+        arbiter.open(first, own(first)).await.expect("all have joined");
+        assert_eq!(missing("open what they have contributed"), [last].into_iter().collect());
+        // What one has opened is shown to nobody before the other has.
+        assert_eq!(arbiter.summary().fair.expect("it is fair").opened, [None; 3]);
+    }
+    let decision = Decision { episode: 0, number: 0, action: 0 };
+    for refused in [
+        arbiter.observe(first, false, Extras::default()).await.map(drop),
+        arbiter.act(first, decision).await,
+        arbiter.insight(first).await.map(drop),
+        arbiter.resign(Role::Seat(first), None, None).await,
+        arbiter.reset(Role::Host, None, None).await,
+        arbiter.replay(Viewer::Public, None, false).map(drop),
+    ] {
+        assert!(matches!(refused, Err(ServiceError::NotDealt { .. })), "{refused:?}");
+    }
+    let mut watcher = arbiter.watch(None).expect("it may watch");
+    let (shown, first_frame, opened) = tokio::join!(
+        arbiter.observe(first, true, Extras::default()),
+        watcher.next(),
+        arbiter.open(last, own(last)),
+    );
+    assert_eq!(opened, Ok(()));
+    assert!(shown.expect("it is dealt").pending.contains(first));
+    assert_eq!(first_frame.expect("it is dealt").expect("a frame").sequence, 1);
+    assert_eq!(arbiter.phase(), Phase::Playing);
+    let shown = arbiter.summary().fair.expect("it is fair");
+    assert_eq!(shown.opened, [Some(own(first)), None, Some(own(last))]);
+}
+
+/// The key of every episode follows from what was contributed, and from nothing else.
+#[tokio::test]
+async fn whoever_was_shown_an_episode_can_check_its_deal() {
+    let arbiter = dealt(&[REMOTE, RANDOM, REMOTE]).await;
+    let server = arbiter.summary().fair.expect("it is fair").server;
+    let mut keys = Vec::new();
+    for episode in 0..3 {
+        assert_eq!(arbiter.summary().server_part, None, "it is still to be played");
+        play_out(&arbiter).await;
+        let summary = arbiter.summary();
+        let part = summary.server_part.expect("it is over");
+        let mut hash = part;
+        for _ in 0..=episode {
+            hash = binds(&hash);
+        }
+        assert_eq!(hash, server);
+        let key = *summary.revealed.expect("it is over").key.as_bytes();
+        let bytes = [
+            &b"boardwire fair deal"[..],
+            arbiter.id().as_bytes(),
+            &[episode, 0, 0, 0],
+            &part,
+            &[0],
+            &own(Seat::new(0)),
+            &[2],
+            &own(Seat::new(2)),
+        ];
+        assert_eq!(key, <[u8; 32]>::from(Sha256::digest(bytes.concat())));
+        assert!(!keys.contains(&key));
+        keys.push(key);
+        let replay =
+            convert::replay(&arbiter, arbiter.replay(Viewer::Public, None, false).expect("kept"), true);
+        let verified = verify(&replay, &tables()).expect("it is as it should be");
+        assert_eq!(verified.contributed, arbiter.settings.remote());
+        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+    }
+    let seeded = arbiter.reset(Role::Host, Some(5), None).await;
+    assert!(matches!(seeded, Err(ServiceError::BadField { field: "seed", .. })));
+}
+
+#[tokio::test]
+async fn a_deal_that_somebody_chose_is_found() {
+    let arbiter = dealt(&[REMOTE, REMOTE]).await;
+    arbiter.resign(Role::Host, Some(1), None).await.expect("it goes on");
+    let good = convert::replay(&arbiter, arbiter.replay(Viewer::Public, None, false).expect("kept"), true);
+    let why = |change: &dyn Fn(&mut v1::Replay, &mut v1::FairDeal)| {
+        let mut changed = good.clone();
+        let mut deal = changed.fair.take().expect("it is fair");
+        change(&mut changed, &mut deal);
+        changed.fair = Some(deal);
+        verify(&changed, &tables()).expect_err("it was altered").to_string()
+    };
+    let other = || bytes::Bytes::from(vec![7; 32]);
+    for (told, expected) in [
+        (why(&|_, deal| deal.server_commitment = other()), "the server was not bound to what"),
+        (why(&|_, deal| deal.server_commitment.clear()), "the server was not bound"),
+        (why(&|_, deal| deal.seat_secrets[1] = other()), "seat 1 was not bound to what it has opened"),
+        (why(&|_, deal| deal.seat_secrets.clear()), "seat 0 was not bound"),
+        (why(&|_, deal| deal.seat_commitments[0] = other()), "seat 0 was not bound"),
+        (why(&|replay, _| replay.seed_opening.as_mut().expect("over").server_secret.clear()), "is not shown"),
+        (why(&|replay, _| replay.players[0] = "greedy".to_owned()), "does not follow from what everybody"),
+        (
+            why(&|_, deal| {
+                let (part, bound) = ([7; 32], binds(&[7; 32]));
+                (deal.seat_secrets[1], deal.seat_commitments[1]) =
+                    (part.to_vec().into(), bound.to_vec().into());
+            }),
+            "does not follow from what everybody",
+        ),
+    ] {
+        assert!(told.contains(expected), "{told}, not {expected}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_does_not_open_loses() {
+    let arbiter = fair(&[REMOTE, REMOTE]);
+    let (honest, other) = (Seat::new(0), Seat::new(1));
+    join(&arbiter, honest);
+    // As long as somebody has not joined, there is time.
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    join(&arbiter, other);
+    let began = Instant::now();
+    arbiter.open(honest, own(honest)).await.expect("all have joined");
+    let seen = arbiter.observe(honest, true, Extras::default()).await;
+    let seats = [other].into_iter().collect();
+    assert_eq!(seen, Err(ServiceError::DealWithheld { id: arbiter.id().to_owned(), seats }));
+    let waited = began.elapsed();
+    assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
+    assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
+    // What the honest one has opened is shown to nobody.
+    assert_eq!(arbiter.summary().fair.expect("it is fair").opened, [None, None]);
+}
+
+#[test]
+fn fair_deals_take_no_seed() {
+    for wrong in [
+        Settings { seed: Some(1), ..settings(&[REMOTE, RANDOM]) },
+        Settings { seed: None, seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) },
+        Settings { seed: None, ..settings(&[RANDOM, RANDOM]) },
+    ] {
+        let refused = Settings { fair_deals: true, ..wrong }.check();
+        assert!(matches!(refused, Err(ServiceError::BadField { field: "fair_deals", .. })));
+    }
+}

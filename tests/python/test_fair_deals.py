@@ -1,0 +1,121 @@
+"""Deals in which everybody has a hand, checked by the agents: with the server's program, and without it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+import boardwire
+from boardwire._server import find_binary
+from chance import faraway_deal
+
+
+def sha256(data: bytes) -> bytes:
+    """What all hashes here are."""
+    return hashlib.sha256(data).digest()
+
+
+def check(replay: boardwire.Replay, seat: int, secret: bytes) -> bytes:
+    """Checks what a seat knows of a deal against its replay, with nothing of Boardwire's; gives the key.
+
+    It is all that `docs/protocol.md` says of them.
+    """
+    deal, opening = replay.fair, replay.seed_opening
+    assert deal is not None
+    assert opening is not None
+    assert deal.seat_secrets[seat] == secret, "what I have contributed is not among it"
+    agents = [index for index, player in enumerate(replay.players) if player == "remote"]
+    for index in agents:
+        assert sha256(deal.seat_secrets[index]) == deal.seat_commitments[index], f"seat {index} was not bound"
+    bound = opening.server_secret
+    for _ in range(replay.episode + 1):
+        bound = sha256(bound)
+    assert bound == deal.server_commitment, "the server was not bound"
+    parts = [bytes([index]) + deal.seat_secrets[index] for index in agents]
+    episode = replay.episode.to_bytes(4, "little")
+    start = b"boardwire fair deal" + replay.match_id.encode() + episode + opening.server_secret
+    key = sha256(start + b"".join(parts))
+    assert key == opening.key, "the key does not follow"
+    return key
+
+
+def play(seat: boardwire.Seat) -> None:
+    """Plays an episode by the lowest legal action."""
+    seen = seat.observe(wait=True)
+    while not seen.over:
+        seen = seat.act(int(seen.mask.nonzero()[0][0]))
+
+
+def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Client, tmp_path: Path) -> None:
+    """Each agent in a thread of its own, with nothing but an invitation."""
+    players = ["remote", "greedy", "remote"]
+    checked: list[bytes] = []
+
+    def agent(code: str) -> None:
+        seat = client.join(code)
+        seat.open()
+        before = seat.info()
+        assert before.fair is not None
+        assert seat.index is not None
+        assert before.fair.seat_secrets[seat.index] in (b"", seat.secret)
+        for episode in range(2):
+            play(seat)
+            replay = seat.replay()
+            key = check(replay, seat.index, seat.secret)
+            assert replay.fair is not None
+            assert replay.fair.server_commitment == before.fair.server_commitment
+            hands, _ = faraway_deal(key, len(players))
+            first = seat.spec.decode(replay.frames[0].view)
+            assert [card for card in first["hand"].tolist() if card] == hands[seat.index]
+            replay.save(path := tmp_path / f"{seat.index}-{episode}.json")
+            command = [str(find_binary()), "verify", str(path)]
+            told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert (told.returncode, "seats 0, 2 had a hand in it" in told.stdout) == (0, True), told
+            checked.append(key)
+            if episode == 0:
+                seat.reset()
+
+    with client.create_match("faraway", players=players, fair_deals=True) as match:
+        info = match.info()
+        assert (info.state, info.waiting_for, info.seed_commitment) == ("gathering", (0, 2), b"")
+        assert info.fair is not None
+        assert info.fair.seat_commitments == (b"", b"", b"")
+        agents = [threading.Thread(target=agent, args=(given.code,)) for given in match.invitations]
+        for thread in agents:
+            thread.start()
+        for thread in agents:
+            thread.join(60)
+    assert len(checked) == 4
+    assert len(set(checked)) == 2
+
+
+def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> None:
+    with client.create_match("rauha", players=["remote", "remote"], fair_deals=True) as match:
+        first = match.join(0)
+        with pytest.raises(boardwire.errors.NotDealt, match="seats 1 have yet to join"):
+            first.observe()
+        with pytest.raises(boardwire.errors.CallTimeout):
+            first.open(timeout=0.2)
+        second = match.join(1)
+        first.open()
+        with pytest.raises(boardwire.errors.NotDealt, match="seats 1 have yet to open"):
+            first.observe()
+        again = client.seat(match.id, second.token, secret=bytes(32))
+        with pytest.raises(boardwire.errors.InvalidField, match="secret"):
+            again.open()
+        client.seat(match.id, second.token, secret=second.secret).open()
+        assert first.observe().episode == 0
+        assert match.info().state == "playing"
+
+
+def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        seat = match.join(0)
+        with pytest.raises(boardwire.errors.InvalidField, match="the deals of this match are the server's"):
+            seat.open()
+    with pytest.raises(boardwire.errors.InvalidField, match="fair_deals"):
+        client.create_match("faraway", players=["remote", "random"], fair_deals=True, seed=1)
