@@ -119,3 +119,19 @@ def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:
             seat.open()
     with pytest.raises(boardwire.errors.InvalidField, match="fair_deals"):
         client.create_match("faraway", players=["remote", "random"], fair_deals=True, seed=1)
+
+
+def test_a_seat_is_given_away_anew(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        lost, first = match.join(0), match.invitations[0]
+        assert first.seat == 0
+        seen = lost.observe(wait=True)
+        given = match.invite(0)
+        with pytest.raises(boardwire.errors.WrongToken):
+            lost.observe()
+        with pytest.raises(boardwire.errors.UnknownInvitation):
+            client.join(first)
+        found = client.join(given)
+        assert (found.observe().decision, match.invitations) == (seen.decision, (given,))
+        with pytest.raises(boardwire.errors.InvalidField, match="seat"):
+            match.invite(1)

@@ -44,6 +44,7 @@ class Match(MatchCore[Seat], AsyncClosing):
     __doc__ = MatchCore.__doc__
 
     join = awaiting(MatchCore[Seat]._join)
+    invite = awaiting(MatchCore[Seat]._invite)
     info = awaiting(MatchCore[Seat]._info)
     reset = awaiting(MatchCore[Seat]._reset)
     resign = awaiting(MatchCore[Seat]._resign)

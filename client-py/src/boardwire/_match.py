@@ -63,6 +63,25 @@ class MatchCore(Generic[_Seat]):
         remote = ", ".join(str(given.seat) for given in self.invitations) or "none"
         raise ValueError(f"seat {seat} is not remote: {remote} of {self.id} is")
 
+    async def _invite(self, seat: int) -> Invitation:
+        """Gives a remote seat away anew: whoever had its invitation or its token has it no longer.
+
+        Raises:
+            InvalidField: It is no remote seat.
+            NotDealt: Agents are opening what they contribute to fair deals: none may be exchanged now.
+        """
+        request = pb.InviteRequest(match_id=self.id, seat=operator.index(seat))
+        answer = await self._connection.call(
+            lambda on: on.match.Invite,
+            request,
+            timeout=self._client._timeout,
+            token=self.host_token,
+            advice=MATCH_GOES_ON,
+        )
+        given = Invitation(answer.invitation.seat, answer.invitation.code)
+        self.invitations = tuple(given if known.seat == seat else known for known in self.invitations)
+        return given
+
     async def _info(self) -> MatchInfo:
         """What everybody at the table may know of the match."""
         return await fetch_match(self._connection, self.id, self._client._timeout, self.host_token)

@@ -42,6 +42,7 @@ class Match(MatchCore[Seat], Closing):
     __doc__ = MatchCore.__doc__
 
     join = blocking(MatchCore[Seat]._join)
+    invite = blocking(MatchCore[Seat]._invite)
     info = blocking(MatchCore[Seat]._info)
     reset = blocking(MatchCore[Seat]._reset)
     resign = blocking(MatchCore[Seat]._resign)

@@ -282,6 +282,28 @@ impl Matches {
         all.into_values().take(CHUNK).map(Arc::clone).collect()
     }
 
+    /// Gives a seat away anew, for the host.
+    ///
+    /// # Errors
+    /// No such match, a token that is not its host's; as [`Arbiter::invite`].
+    pub async fn invite(
+        &self,
+        id: &str,
+        token: Option<&str>,
+        seat: u32,
+    ) -> Result<(Seat, String), ServiceError> {
+        let arbiter = self.find(id)?;
+        if arbiter.role(token)? != Role::Host {
+            return Err(ServiceError::HostOnly { id: id.to_owned() });
+        }
+        let (invited, before) = (arbiter.invited(), arbiter.holders());
+        let (seat, code) = arbiter.invite(seat)?;
+        let former = invited.iter().filter(|(known, _)| *known == seat).map(|(_, digest)| digest);
+        self.lock().invite(&arbiter, seat, &code, former, &before);
+        arbiter.kept().await?;
+        Ok((seat, code))
+    }
+
     /// Turns an invitation into a seat and its token.
     ///
     /// # Errors

@@ -313,7 +313,9 @@ class JoinMatchRequest(google.protobuf.message.Message):
     request_id: builtins.str
     """A fresh random UUID, or empty; a repeated request with the same one is answered as the first was."""
     commitment: builtins.bytes
-    """Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; else empty."""
+    """Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere nobody looks
+    at it.
+    """
     def __init__(
         self,
         *,
@@ -353,6 +355,49 @@ class JoinMatchResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["match", b"match", "seat", b"seat", "token", b"token"]) -> None: ...
 
 global___JoinMatchResponse = JoinMatchResponse
+
+@typing.final
+class InviteRequest(google.protobuf.message.Message):
+    """Gives a seat away anew."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    SEAT_FIELD_NUMBER: builtins.int
+    match_id: builtins.str
+    """The match's id."""
+    seat: builtins.int
+    """The seat, counted from 0."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.str = ...,
+        seat: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "seat", b"seat"]) -> None: ...
+
+global___InviteRequest = InviteRequest
+
+@typing.final
+class InviteResponse(google.protobuf.message.Message):
+    """The new way in."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    INVITATION_FIELD_NUMBER: builtins.int
+    @property
+    def invitation(self) -> boardwire.v1.match_pb2.Invitation:
+        """The invitation."""
+
+    def __init__(
+        self,
+        *,
+        invitation: boardwire.v1.match_pb2.Invitation | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["invitation", b"invitation"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["invitation", b"invitation"]) -> None: ...
+
+global___InviteResponse = InviteResponse
 
 @typing.final
 class OpenDealRequest(google.protobuf.message.Message):

@@ -56,6 +56,11 @@ class MatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchResponse.FromString,
                 _registered_method=True)
+        self.Invite = channel.unary_unary(
+                '/boardwire.v1.MatchService/Invite',
+                request_serializer=boardwire_dot_v1_dot_match__service__pb2.InviteRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_match__service__pb2.InviteResponse.FromString,
+                _registered_method=True)
         self.OpenDeal = channel.unary_unary(
                 '/boardwire.v1.MatchService/OpenDeal',
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.OpenDealRequest.SerializeToString,
@@ -133,6 +138,14 @@ class MatchServiceServicer(object):
 
     def JoinMatch(self, request, context):
         """Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Invite(self, request, context):
+        """Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+        invitation and token are worth nothing any more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -233,6 +246,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.JoinMatch,
                     request_deserializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_match__service__pb2.JoinMatchResponse.SerializeToString,
+            ),
+            'Invite': grpc.unary_unary_rpc_method_handler(
+                    servicer.Invite,
+                    request_deserializer=boardwire_dot_v1_dot_match__service__pb2.InviteRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_match__service__pb2.InviteResponse.SerializeToString,
             ),
             'OpenDeal': grpc.unary_unary_rpc_method_handler(
                     servicer.OpenDeal,
@@ -390,6 +408,33 @@ class MatchService(object):
             '/boardwire.v1.MatchService/JoinMatch',
             boardwire_dot_v1_dot_match__service__pb2.JoinMatchRequest.SerializeToString,
             boardwire_dot_v1_dot_match__service__pb2.JoinMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Invite(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.MatchService/Invite',
+            boardwire_dot_v1_dot_match__service__pb2.InviteRequest.SerializeToString,
+            boardwire_dot_v1_dot_match__service__pb2.InviteResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -55,6 +55,14 @@ class MatchServiceStub:
     ]
     """Turns an invitation into a seat's token. Safe to retry with the same `request_id`."""
 
+    Invite: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.InviteRequest,
+        boardwire.v1.match_service_pb2.InviteResponse,
+    ]
+    """Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+    invitation and token are worth nothing any more.
+    """
+
     OpenDeal: grpc.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.OpenDealRequest,
         boardwire.v1.match_service_pb2.OpenDealResponse,
@@ -157,6 +165,14 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.JoinMatchResponse,
     ]
     """Turns an invitation into a seat's token. Safe to retry with the same `request_id`."""
+
+    Invite: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.InviteRequest,
+        boardwire.v1.match_service_pb2.InviteResponse,
+    ]
+    """Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+    invitation and token are worth nothing any more.
+    """
 
     OpenDeal: grpc.aio.UnaryUnaryMultiCallable[
         boardwire.v1.match_service_pb2.OpenDealRequest,
@@ -268,6 +284,16 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.JoinMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.JoinMatchResponse]]:
         """Turns an invitation into a seat's token. Safe to retry with the same `request_id`."""
+
+    @abc.abstractmethod
+    def Invite(
+        self,
+        request: boardwire.v1.match_service_pb2.InviteRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire.v1.match_service_pb2.InviteResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.InviteResponse]]:
+        """Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+        invitation and token are worth nothing any more.
+        """
 
     @abc.abstractmethod
     def OpenDeal(

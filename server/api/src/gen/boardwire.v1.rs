@@ -2916,6 +2916,23 @@ pub struct JoinMatchResponse {
     #[prost(string, tag = "3")]
     pub token: ::prost::alloc::string::String,
 }
+/// Gives a seat away anew.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InviteRequest {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The seat, counted from 0.
+    #[prost(uint32, tag = "2")]
+    pub seat: u32,
+}
+/// The new way in.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InviteResponse {
+    /// The invitation.
+    #[prost(message, optional, tag = "1")]
+    pub invitation: ::core::option::Option<Invitation>,
+}
 /// Opens what a seat contributes to deals.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OpenDealRequest {
@@ -3340,6 +3357,29 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "JoinMatch"));
             self.inner.unary(req, path, codec).await
         }
+        /// Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+        /// invitation and token are worth nothing any more.
+        pub async fn invite(
+            &mut self,
+            request: impl tonic::IntoRequest<super::InviteRequest>,
+        ) -> std::result::Result<tonic::Response<super::InviteResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.MatchService/Invite",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.MatchService", "Invite"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
         /// the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         pub async fn open_deal(
@@ -3616,6 +3656,12 @@ pub mod match_service_server {
             tonic::Response<super::JoinMatchResponse>,
             tonic::Status,
         >;
+        /// Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+        /// invitation and token are worth nothing any more.
+        async fn invite(
+            &self,
+            request: tonic::Request<super::InviteRequest>,
+        ) -> std::result::Result<tonic::Response<super::InviteResponse>, tonic::Status>;
         /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
         /// the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         async fn open_deal(
@@ -3936,6 +3982,51 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = JoinMatchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.MatchService/Invite" => {
+                    #[allow(non_camel_case_types)]
+                    struct InviteSvc<T: MatchService>(pub Arc<T>);
+                    impl<
+                        T: MatchService,
+                    > tonic::server::UnaryService<super::InviteRequest>
+                    for InviteSvc<T> {
+                        type Response = super::InviteResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::InviteRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MatchService>::invite(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = InviteSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -877,6 +877,9 @@ service MatchService {
   rpc ListMatches(ListMatchesRequest) returns (ListMatchesResponse);
   // Turns an invitation into a seat's token. Safe to retry with the same `request_id`.
   rpc JoinMatch(JoinMatchRequest) returns (JoinMatchResponse);
+  // Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
+  // invitation and token are worth nothing any more.
+  rpc Invite(InviteRequest) returns (InviteResponse);
   // Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
   // the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
   rpc OpenDeal(OpenDealRequest) returns (OpenDealResponse);
@@ -1010,6 +1013,20 @@ message JoinMatchResponse {
   uint32 seat = 2;
   // The seat's secret token, valid until the match is closed, over any connection.
   string token = 3;
+}
+
+// Gives a seat away anew.
+message InviteRequest {
+  // The match's id.
+  string match_id = 1;
+  // The seat, counted from 0.
+  uint32 seat = 2;
+}
+
+// The new way in.
+message InviteResponse {
+  // The invitation.
+  Invitation invitation = 1;
 }
 
 // Opens what a seat contributes to deals.

@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use boardwire_api::v1::match_service_server::{MatchService, MatchServiceServer};
 use boardwire_api::v1::{
     ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest, CreateMatchResponse,
-    GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, JoinMatchRequest,
-    JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, Observation, ObserveRequest, ObserveResponse,
-    OpenDealRequest, OpenDealResponse, PlayRequest, PlayResponse, ResetRequest, ResetResponse, ResignRequest,
-    ResignResponse, WatchRequest, WatchResponse, play_request, play_response,
+    GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, InviteRequest, InviteResponse,
+    JoinMatchRequest, JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, Observation,
+    ObserveRequest, ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest, PlayResponse,
+    ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse, play_request,
+    play_response,
 };
 use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 use boardwire_server::run::runtime;
@@ -146,6 +147,10 @@ impl MatchService for Echo {
     }
 
     async fn get_replay(&self, _: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
+        unserved()
+    }
+
+    async fn invite(&self, _: Request<InviteRequest>) -> Answer<InviteResponse> {
         unserved()
     }
 

@@ -199,6 +199,8 @@ pub(super) struct Clocks {
     running: Vec<Running>,
     /// When they run at the latest, whoever has not joined.
     start: Instant,
+    /// Whether they have begun: once they have, no seat that is given away anew stops them.
+    begun: bool,
     /// How long agents have been taking to open what they contribute to the first deal.
     opening: Running,
     /// How long they may.
@@ -210,7 +212,7 @@ impl Clocks {
     pub(super) fn new(settings: &Settings, age: Duration) -> Self {
         let start = Instant::now() + JOINING.saturating_sub(age);
         let running = vec![Running::default(); settings.players.len()];
-        Self { running, start, opening: Running::default(), most_opening: settings.opening }
+        Self { running, start, begun: false, opening: Running::default(), most_opening: settings.opening }
     }
 
     /// Lets the clock of a seat begin anew.
@@ -227,8 +229,8 @@ impl Clocks {
     pub(super) fn run(&mut self, standing: &Standing, bots_think: bool) {
         let now = Instant::now();
         self.opening.run(standing.is_opening(), now);
-        let begun = standing.have_joined() || now >= self.start;
-        let chooses = if begun && !bots_think && standing.closed.is_none() {
+        self.begun |= standing.have_joined() || now >= self.start;
+        let chooses = if self.begun && !bots_think && standing.closed.is_none() {
             standing.to_choose()
         } else {
             SeatSet::EMPTY
@@ -268,7 +270,7 @@ impl Clocks {
             let left = self.most_opening.saturating_sub(self.opening.elapsed(now));
             return standing.is_opening().then_some(now + left.max(Duration::from_millis(1)));
         }
-        if now < self.start && !standing.have_joined() {
+        if !self.begun {
             return Some(self.start);
         }
         let left = standing.to_choose().iter().filter_map(|seat| self.left(standing, seat, now));

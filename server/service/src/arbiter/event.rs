@@ -43,6 +43,15 @@ pub(super) enum What {
         #[serde(default, with = "forms::perhaps", skip_serializing_if = "Option::is_none")]
         bound: Option<Part>,
     },
+    /// A seat was given away anew: whoever had it has it no longer.
+    Invited {
+        /// The seat.
+        #[serde(with = "forms::seat")]
+        seat: Seat,
+        /// What the new invitation is found by.
+        #[serde(with = "forms::hex")]
+        invitation: [u8; 32],
+    },
     /// A seat has opened what it contributes to deals.
     Opened {
         /// The seat.
@@ -100,6 +109,7 @@ impl What {
     pub(super) fn seat(&self) -> Option<Seat> {
         match self {
             Self::Joined { seat, .. }
+            | Self::Invited { seat, .. }
             | Self::Opened { seat, .. }
             | Self::Played { seat, .. }
             | Self::RanOut { seat }

@@ -242,14 +242,14 @@ impl Arbiter {
             standing.follow(&table, line).map_err(|problem| format!("line {number}: {problem}"))?;
         }
         let mut invited = invitations.into_iter();
-        let ticket = |player: &Player| match player {
-            Player::Remote => invited
-                .next()
-                .map(|Invited(digest)| Ticket::restored(digest))
-                .ok_or("an invitation is missing"),
+        let ticket = |(player, anew): (&Player, &Option<[u8; 32]>)| match player {
+            Player::Remote => {
+                let Invited(first) = invited.next().ok_or("an invitation is missing")?;
+                Ok::<_, String>(Ticket::restored(anew.unwrap_or(first)))
+            }
             Player::Bot(_) => Ok(Ticket::default()),
         };
-        let tickets = settings.players.iter().map(ticket).collect::<Result<_, _>>()?;
+        let tickets = settings.players.iter().zip(&standing.invited).map(ticket).collect::<Result<_, _>>()?;
         let log = journal.map(|journal| Log::after(journal, kept));
         let age = SystemTime::now().duration_since(at).unwrap_or_default();
         let inner = Inner { log, ..Inner::new(standing, &settings, age, tickets) };

@@ -35,6 +35,8 @@ pub(super) struct Standing {
     pub(super) places: Vec<Place>,
     /// What the next one follows from.
     pub(super) seeds: Seeds,
+    /// What the invitation to each seat is found by, if it was given away anew.
+    pub(super) invited: Vec<Option<[u8; 32]>>,
     /// Who has taken each seat.
     pub(super) holders: Vec<Option<Holder>>,
     /// Who has asked for the next episode.
@@ -103,6 +105,7 @@ impl Standing {
             past: VecDeque::new(),
             places: settings.seats().map(|seat| Place::new(settings.clock(seat))).collect(),
             seeds,
+            invited: vec![None; settings.players.len()],
             holders: vec![None; settings.players.len()],
             votes: SeatSet::EMPTY,
             closed: None,
@@ -121,10 +124,18 @@ impl Standing {
         }
         match &event.what {
             What::Joined { seat, token, request, bound } => {
-                if let Some(fair) = &mut self.fair {
+                // After the deal it stays as it is, whoever takes the seat.
+                if let Some(fair) = self.fair.as_mut().filter(|_| self.present.dealt.is_none()) {
                     fair.bound[seat.index()] = *bound;
                 }
                 self.holders[seat.index()] = Some(Holder { token: *token, request: *request });
+            }
+            What::Invited { seat, invitation } => {
+                self.holders[seat.index()] = None;
+                self.invited[seat.index()] = Some(*invitation);
+                if let Some(fair) = self.fair.as_mut().filter(|_| self.present.dealt.is_none()) {
+                    fair.bound[seat.index()] = None;
+                }
             }
             What::Opened { seat, part } => {
                 let Some(fair) = &mut self.fair else {
@@ -251,6 +262,7 @@ impl Standing {
             past: self.past.clone(),
             places: self.places.clone(),
             seeds: self.seeds.clone(),
+            invited: self.invited.clone(),
             holders: self.holders.clone(),
             votes: self.votes,
             closed: self.closed.clone(),

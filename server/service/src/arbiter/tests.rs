@@ -2,6 +2,7 @@ mod bots;
 mod clocks;
 mod events;
 mod fair;
+mod inviting;
 mod kept;
 mod replay;
 mod resigning;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::event::What;
 use super::standing::Holder;
 use super::{Arbiter, Part, Player};
-use crate::error::ServiceError;
+use crate::error::{ServiceError, list};
 use crate::secret::{self, Found};
 
 /// Who a token belongs to.
@@ -86,6 +86,33 @@ impl Arbiter {
         [(self.name.host.digest, Role::Host)].into_iter().chain(seats).collect()
     }
 
+    /// Gives a seat away anew, to an agent that has lost its token or to another one; gives the new invitation. Whoever has
+    /// had the seat has it no longer.
+    ///
+    /// # Errors
+    /// A seat that is not remote; agents that are opening what they contribute to the deal, since the new one would choose
+    /// what to contribute when others have opened; a match that has ended for good; a journal that cannot be written.
+    pub fn invite(&self, number: u32) -> Result<(Seat, String), ServiceError> {
+        let mut inner = self.lock();
+        self.refuse_closed(&inner)?;
+        let remote = self.settings.remote();
+        let seat = remote.iter().find(|seat| u32::from(seat.number()) == number);
+        let seat = seat.ok_or_else(|| ServiceError::BadField {
+            field: "seat",
+            value: number.to_string(),
+            expected: format!("a remote seat: {}", list(remote)),
+        })?;
+        if inner.standing.is_opening() {
+            inner.standing.check_dealt()?;
+        }
+        inner.used = Instant::now();
+        let found = Found::fresh();
+        self.happened(&mut inner, [What::Invited { seat, invitation: found.digest }])?;
+        let ticket = &mut inner.tickets[seat.index()];
+        (ticket.token, ticket.invitation) = (None, Some(found.clone()));
+        Ok((seat, found.secret))
+    }
+
     /// Gives the token of `seat` to whoever holds its invitation.
     ///
     /// A repeated request is given the same token again, or another one for it after a restart, when it is not known
@@ -115,7 +142,8 @@ impl Arbiter {
         inner.used = Instant::now();
         if let Some(holder) = &inner.standing.holders[seat.index()] {
             let before = inner.standing.fair.as_ref().and_then(|fair| fair.bound[seat.index()]);
-            if request.is_none() || holder.request != request || before != bound {
+            let another = inner.standing.is_gathering() && before != bound;
+            if request.is_none() || holder.request != request || another {
                 return Err(ServiceError::InvitationUsed { id: self.name.id.clone(), seat });
             }
             if let Some(token) = &inner.tickets[seat.index()].token {

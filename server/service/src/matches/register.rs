@@ -65,6 +65,26 @@ impl Register {
         self.open.insert(arbiter.id().to_owned(), open);
     }
 
+    /// Lets whoever holds a new invitation find the seat that it is for, and whoever held the former one or the seat no longer.
+    pub(super) fn invite<'a>(
+        &mut self,
+        arbiter: &Arc<Arbiter>,
+        seat: Seat,
+        code: &str,
+        former: impl Iterator<Item = &'a [u8; 32]>,
+        holders: &[([u8; 32], Role)],
+    ) {
+        if self.open.contains_key(arbiter.id()) {
+            for former in former {
+                self.invitations.remove(former);
+            }
+            for (former, _) in holders.iter().filter(|(_, role)| *role == Role::Seat(seat)) {
+                self.tokens.remove(former);
+            }
+            self.invitations.insert(secret::digest(code), (Arc::clone(arbiter), seat));
+        }
+    }
+
     /// Lets the holder of a token find the seat that it is for, as long as the match is open; whoever had the seat before
     /// does not find it any more.
     pub(super) fn admit(

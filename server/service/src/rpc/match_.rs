@@ -7,9 +7,9 @@ use std::time::Duration;
 use boardwire_api::v1::{
     self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
     CreateMatchResponse, GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, Invitation,
-    JoinMatchRequest, JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, ObserveRequest,
-    ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest, PlayResponse, ResetRequest,
-    ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
+    InviteRequest, InviteResponse, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
+    ListMatchesResponse, ObserveRequest, ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest,
+    PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
     match_service_server::MatchService, play_request, play_response,
 };
 use boardwire_kernel::Seat;
@@ -113,6 +113,14 @@ impl MatchService for MatchPlane {
             seat: seat.number().into(),
             token,
         }))
+    }
+
+    async fn invite(&self, request: Request<InviteRequest>) -> Answer<InviteResponse> {
+        let asked = request.get_ref();
+        let (seat, code) = self.0.invite(&asked.match_id, token(&request), asked.seat).await?;
+        tracing::info!(match_id = asked.match_id, seat = seat.number(), "seat given away anew");
+        let invitation = Some(Invitation { seat: seat.number().into(), code });
+        Ok(Response::new(InviteResponse { invitation }))
     }
 
     async fn open_deal(&self, request: Request<OpenDealRequest>) -> Answer<OpenDealResponse> {

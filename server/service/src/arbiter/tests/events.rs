@@ -8,8 +8,21 @@ use crate::arbiter::standing::Impossible;
 /// Everything a match knows: what seats are told, what follows, and what is hidden.
 pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
     let extras = Extras { text: true, explanation: true, actions: true, head: true };
-    let Standing { id, play, present, past, places, seeds, holders, votes, closed, clocks, fair, remote } =
-        standing;
+    let Standing {
+        id,
+        play,
+        present,
+        past,
+        places,
+        seeds,
+        holders,
+        votes,
+        closed,
+        clocks,
+        fair,
+        remote,
+        invited,
+    } = standing;
     let seats = || arbiter.settings.seats();
     let seen = seats().map(|seat| standing.observe(&arbiter.table, &arbiter.settings, seat, extras));
     let rngs = seats().map(|seat| (standing.bot_rng(seat).seed(), standing.substitute_rng(seat).seed()));
@@ -19,7 +32,7 @@ pub(super) fn all_of(arbiter: &Arbiter, standing: &Standing) -> String {
         "{:?}",
         (
             (id, present, past, places, seeds),
-            (holders, votes, closed, clocks, fair, remote),
+            (invited, holders, votes, closed, clocks, fair, remote),
             (seen, rngs, digest)
         )
     )

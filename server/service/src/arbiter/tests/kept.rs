@@ -161,6 +161,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
                 arbiter.reset(Role::Host, None, None).await.expect("the host may");
             }
         }
+        let code = (step == 4).then(|| arbiter.invite(2).expect("it is dealt").1);
         writing.close();
         let (next, kept) = journal(&folder);
         let again =
@@ -171,6 +172,9 @@ async fn a_fair_match_gathers_on_after_restarts() {
         }
         assert_eq!(again.summary().fair.expect("it is fair").server, server);
         assert_eq!(again.phase() == Phase::Gathering, step < 3);
+        if let Some(code) = code {
+            assert!(again.invited().contains(&(Seat::new(2), secret::digest(&code))), "the new invitation");
+        }
         (arbiter, writing) = (Arc::new(again), next);
     }
 }

@@ -1,0 +1,64 @@
+//! Seats that are given away anew.
+
+use super::*;
+use crate::matches::{Limits, Matches};
+
+fn matches() -> Matches {
+    Matches::new(tables(), Limits::default(), Arc::new(Pool::new(1).expect("a thread starts")))
+}
+
+#[tokio::test]
+async fn whoever_had_a_seat_has_it_no_longer() {
+    let matches = matches();
+    let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+    let arbiter =
+        matches.create(None, crate::edge::Origin::Unknown, table, settings(&[REMOTE, REMOTE])).await;
+    let arbiter = arbiter.expect("there is room");
+    let (id, host) = (arbiter.id(), Some(arbiter.host_token()));
+    let (seat, first) = arbiter.invitations().swap_remove(1);
+    let (_, _, former) = matches.join(&first, None, None).await.expect("it is free");
+    arbiter
+        .act(
+            Seat::FIRST,
+            answer(&look(&arbiter, Seat::FIRST).await, legal(&look(&arbiter, Seat::FIRST).await)[0]),
+        )
+        .await
+        .expect("it is due");
+    let before = look(&arbiter, seat).await;
+
+    let (given, code) = matches.invite(id, host, 1).await.expect("the host may");
+    assert_eq!(given, seat);
+    assert!(matches!(arbiter.role(Some(&former)), Err(ServiceError::WrongToken { .. })));
+    assert!(matches!(matches.holder(Some(&former)), Err(ServiceError::UnknownToken)));
+    assert!(matches!(matches.join(&first, None, None).await, Err(ServiceError::UnknownInvitation)));
+    let (_, _, token) = matches.join(&code, None, None).await.expect("it is free");
+    assert_eq!(arbiter.role(Some(&token)), Ok(Role::Seat(seat)));
+    assert_eq!(matches.holder(Some(&token)).map(|(_, role)| role), Ok(Role::Seat(seat)));
+    assert_eq!(look(&arbiter, seat).await, before, "the episode goes on");
+
+    for (token, number) in [(Some(token.as_str()), 1), (None, 1), (host, 2)] {
+        assert!(matches.invite(id, token, number).await.is_err());
+    }
+}
+
+/// In a fair match a seat that is exchanged is bound anew; but nobody is exchanged who could choose by then.
+#[tokio::test]
+async fn nobody_is_exchanged_while_deals_are_opened() {
+    let arbiter = faraway(Settings { seed: None, fair_deals: true, ..settings(&[REMOTE, REMOTE]) });
+    let [one, two] = [[1; 32], [2; 32]];
+    let (first, second) = (Seat::new(0), Seat::new(1));
+    arbiter.join_bound(first, None, Some(binds(&one))).expect("it is free");
+    arbiter.invite(0).expect("nobody can have opened");
+    assert_eq!(arbiter.summary().fair.expect("it is fair").bound, [None, None]);
+    arbiter.join_bound(first, None, Some(binds(&two))).expect("it is free");
+    arbiter.join_bound(second, None, Some(binds(&one))).expect("it is free");
+    arbiter.open(first, two).await.expect("all have joined");
+    assert!(matches!(arbiter.invite(1), Err(ServiceError::NotDealt { .. })));
+    arbiter.open(second, one).await.expect("all have joined");
+    arbiter.invite(1).expect("it is dealt");
+    let request = Some(Uuid::from_u128(7));
+    let token = arbiter.join_bound(second, request, Some(binds(&[3; 32]))).expect("it is free");
+    assert_eq!(arbiter.join_bound(second, request, Some(binds(&[3; 32]))), Ok(token));
+    let shown = arbiter.summary().fair.expect("it is fair");
+    assert_eq!(shown.bound, [Some(binds(&two)), Some(binds(&one))], "what was dealt from stays as it is");
+}
