@@ -42,6 +42,8 @@ pub use caller::{Bearer, Caller, Origin, bearer};
 pub use room::Room;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 
+#[cfg(test)]
+pub(crate) use accept::Accept;
 pub(crate) use room::Budget;
 pub(crate) use serve::serve;
 

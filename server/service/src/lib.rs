@@ -25,6 +25,8 @@ mod rpc;
 pub mod run;
 pub mod search;
 mod secret;
+#[cfg(test)]
+mod simulation;
 mod status;
 pub mod tables;
 #[cfg(test)]

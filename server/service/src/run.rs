@@ -112,7 +112,7 @@ async fn expire(matches: &Matches, batches: &Batches) {
 }
 
 /// All services.
-async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Routes> {
+pub(crate) async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Routes> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<CatalogServiceServer<Catalog>>().await;
     health.set_serving::<MatchServiceServer<MatchPlane>>().await;
