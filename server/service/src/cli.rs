@@ -20,6 +20,7 @@ use boardwire_bots::{Bot, Choice, UnknownBot};
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat};
 use boardwire_policy::{DEFAULT_PATIENCE, Policies};
+use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use crate::play::Play;
@@ -131,6 +132,11 @@ impl PolicyFiles {
         let patience = self.timeout.map_or(DEFAULT_PATIENCE, Duration::from_secs);
         Ok(Policies::load(files, patience)?)
     }
+}
+
+/// What says that flags were given that cannot be: `main` ends with exit code 2, as where they cannot be read.
+fn usage(problem: &str) -> anyhow::Error {
+    clap::Error::raw(ErrorKind::ValueValidation, format!("{problem}\n")).into()
 }
 
 /// Splits `NAME=VALUE`.

@@ -16,6 +16,7 @@ mod preface;
 mod room;
 mod serve;
 mod size;
+mod tls;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -41,11 +42,13 @@ use tracing::{Level, Span};
 pub use caller::{Bearer, Caller, Origin, bearer};
 pub use room::Room;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
+pub use tls::{Tls, TlsError, TlsFiles};
 
 #[cfg(test)]
 pub(crate) use accept::Accept;
 pub(crate) use room::Budget;
 pub(crate) use serve::serve;
+pub(crate) use tls::Secured;
 
 use crate::error::ServiceError;
 use connections::Connections;

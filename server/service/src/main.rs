@@ -11,9 +11,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     match boardwire_server::cli::Cli::parse().run() {
         Ok(code) => code,
-        Err(error) => {
-            eprintln!("boardwire: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(usage) => usage.exit(),
+            Err(error) => {
+                eprintln!("boardwire: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::edge::{self, Bounds, Edge};
+use crate::edge::{self, Bounds, Edge, Secured, Tls};
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
@@ -30,6 +30,8 @@ pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 pub enum Listener {
     /// A TCP socket.
     Tcp(TcpListener),
+    /// A TCP socket whose connections speak TLS.
+    Tls(TcpListener, Arc<Tls>),
     /// A Unix socket, with the path that is removed at the end.
     Unix(UnixListener, PathBuf),
 }
@@ -157,6 +159,9 @@ async fn serve(
     let service = edge.protect(routes);
     match listener {
         Listener::Tcp(listener) => edge::serve(listener, service, edge, batches, stop).await,
+        Listener::Tls(listener, tls) => {
+            edge::serve(Secured { listener, tls }, service, edge, batches, stop).await;
+        }
         Listener::Unix(listener, path) => {
             edge::serve(listener, service, edge, batches, stop).await;
             let _ = std::fs::remove_file(path);

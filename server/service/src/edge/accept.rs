@@ -22,10 +22,35 @@ const BETWEEN_WARNINGS: Duration = Duration::from_secs(1);
 /// Something that connections come in on.
 pub(crate) trait Accept: Send + Sync + 'static {
     /// A connection.
-    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Io: Accepted;
 
     /// The next connection, and where it comes from.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Io, Origin)>> + Send;
+}
+
+/// A connection that has come in, and of which nothing has been read.
+pub(crate) trait Accepted: Send + 'static {
+    /// What carries its calls.
+    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Agrees with its peer on whatever comes before the first call. That takes as long as the peer likes.
+    fn open(self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+}
+
+impl Accepted for TcpStream {
+    type Io = Self;
+
+    async fn open(self) -> io::Result<Self> {
+        Ok(self)
+    }
+}
+
+impl Accepted for UnixStream {
+    type Io = Self;
+
+    async fn open(self) -> io::Result<Self> {
+        Ok(self)
+    }
 }
 
 impl Accept for TcpListener {
@@ -127,15 +152,23 @@ mod tests {
         error: fn() -> io::Error,
     }
 
-    impl Accept for Failing {
+    impl Accepted for () {
         type Io = tokio::io::DuplexStream;
 
-        async fn accept(&self) -> io::Result<(Self::Io, Origin)> {
+        async fn open(self) -> io::Result<Self::Io> {
+            Ok(tokio::io::duplex(1).0)
+        }
+    }
+
+    impl Accept for Failing {
+        type Io = ();
+
+        async fn accept(&self) -> io::Result<((), Origin)> {
             if self.failures.fetch_sub(1, Ordering::Relaxed) > 0 {
                 return Err((self.error)());
             }
             self.failures.store(0, Ordering::Relaxed);
-            Ok((tokio::io::duplex(1).0, Origin::Unknown))
+            Ok(((), Origin::Unknown))
         }
     }
 

@@ -15,7 +15,6 @@ use hyper::body::Incoming as Received;
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
@@ -23,7 +22,7 @@ use tonic::codegen::Service;
 use tonic::codegen::http::{Request, Response};
 use tower_http::add_extension::AddExtension;
 
-use super::accept::{Accept, Incoming};
+use super::accept::{Accept, Accepted, Incoming};
 use super::caller::Caller;
 use super::preface::Begun;
 use super::{Bounds, Edge};
@@ -82,19 +81,20 @@ pub(crate) async fn serve<A, S, B>(
 
 /// Serves one connection until it ends, or until the server stops and no call is under way on it.
 async fn connection<IO, S, B>(
-    io: IO,
+    accepted: IO,
     service: S,
     caller: Caller,
     bounds: Bounds,
     mut stop: watch::Receiver<bool>,
 ) where
-    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    IO: Accepted,
     S: Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let begun = tokio::time::timeout(bounds.handshake_timeout, Begun::read(io));
+    let begun = async { Begun::read(accepted.open().await?).await };
+    let begun = tokio::time::timeout(bounds.handshake_timeout, begun);
     let io = tokio::select! {
         begun = begun => match begun {
             Ok(Ok(io)) => io,

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::*;
 
 /// Waits until the other side has closed a connection.
-async fn closed(io: &mut TcpStream) {
+pub(super) async fn closed(io: &mut TcpStream) {
     let mut rest = vec![];
     let closed = tokio::time::timeout(Duration::from_secs(20), io.read_to_end(&mut rest)).await;
     // Closed before what was sent has been read, it is reset.

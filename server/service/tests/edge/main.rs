@@ -3,6 +3,7 @@
 mod connections;
 mod limits;
 mod statuses;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,10 @@ struct Server {
 
 impl Server {
     async fn start(bounds: Bounds) -> Self {
+        Self::start_on(bounds, Listener::Tcp).await
+    }
+
+    async fn start_on(bounds: Bounds, secure: impl FnOnce(TcpListener) -> Listener) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound").to_string();
         let registry = Registry::load(|_| None).expect("the catalogues are valid");
@@ -43,10 +48,9 @@ impl Server {
         let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(Limits::default(), None, pool));
         let (stop, stopped) = oneshot::channel();
-        let serving =
-            tokio::spawn(run_within(bounds, vec![Listener::Tcp(listener)], matches, batches, async {
-                let _ = stopped.await;
-            }));
+        let serving = tokio::spawn(run_within(bounds, vec![secure(listener)], matches, batches, async {
+            let _ = stopped.await;
+        }));
         Self { address, stop, serving }
     }
 

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::{Address, LogFormat, journal};
 use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
-use crate::cli::{Catalogues, PolicyFiles, pair};
-use crate::edge::Bounds;
+use crate::cli::{Catalogues, PolicyFiles, pair, usage};
+use crate::edge::{Bounds, TlsFiles};
 use crate::journal::{Journal, Sync};
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
@@ -25,6 +25,15 @@ pub(super) struct Settings {
     /// Where to listen; may be repeated. [default: 127.0.0.1:50051]
     #[arg(long, value_name = "HOST:PORT|unix:PATH", env = "BOARDWIRE_LISTEN", value_delimiter = ',')]
     listen: Vec<Address>,
+    /// The server's certificate, and those up to its root, in PEM: TCP is then served with TLS.
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CERT")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of this certificate, in PEM.
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_KEY")]
+    tls_key: Option<PathBuf>,
+    /// Only clients may connect over TCP that have a certificate of one of these roots, in PEM.
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CLIENT_CA")]
+    tls_client_ca: Option<PathBuf>,
     /// The most matches that may be open at once. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
     max_matches: Option<usize>,
@@ -154,6 +163,9 @@ impl Settings {
     pub(super) fn or(self, file: Self) -> Self {
         Self {
             listen: if self.listen.is_empty() { file.listen } else { self.listen },
+            tls_cert: self.tls_cert.or(file.tls_cert),
+            tls_key: self.tls_key.or(file.tls_key),
+            tls_client_ca: self.tls_client_ca.or(file.tls_client_ca),
             max_matches: self.max_matches.or(file.max_matches),
             max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
             max_waiting_calls: self.max_waiting_calls.or(file.max_waiting_calls),
@@ -214,6 +226,22 @@ impl Settings {
         Ok((matches, Some(journal)))
     }
 
+    /// What TLS is spoken with, if it is.
+    pub(super) fn tls(&self) -> anyhow::Result<Option<TlsFiles>> {
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(cert), Some(key)) => {
+                let client_ca = self.tls_client_ca.clone();
+                Ok(Some(TlsFiles { cert: cert.clone(), key: key.clone(), client_ca }))
+            }
+            (Some(_), None) => Err(usage("--tls-cert needs the certificate's key: --tls-key")),
+            (None, Some(_)) => Err(usage("--tls-key needs the key's certificate: --tls-cert")),
+            (None, None) if self.tls_client_ca.is_some() => {
+                Err(usage("--tls-client-ca needs a certificate of the server's own: --tls-cert, --tls-key"))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
     fn match_limits(&self) -> matches::Limits {
         let limits = matches::Limits::default();
         matches::Limits {
@@ -264,110 +292,4 @@ impl Settings {
 }
 
 #[cfg(test)]
-mod tests {
-    use boardwire_policy::DEFAULT_PATIENCE;
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        settings: Settings,
-    }
-
-    fn flags(line: &[&str]) -> Settings {
-        Line::try_parse_from([&["serve"], line].concat()).unwrap_or_else(|wrong| panic!("{wrong}")).settings
-    }
-
-    #[test]
-    fn a_configuration_with_an_unknown_setting_is_refused() {
-        let good: Settings = toml::from_str("listen = ['unix:/tmp/b']\nlog = 'json'").expect("it is right");
-        assert_eq!((good.listen.len(), good.log), (1, Some(LogFormat::Json)));
-        let wrong = toml::from_str::<Settings>("lisen = []").expect_err("it is wrong").to_string();
-        assert!(wrong.contains("lisen"), "{wrong}");
-    }
-
-    #[test]
-    fn flags_go_over_the_file_and_the_file_over_defaults() {
-        let file = "max_calls = 1\nmax_streams = 2\nlisten = ['a:1']\ncatalogue = ['a=b']\ndrain_timeout = 0";
-        let settings = flags(&["--max-calls", "3"]).or(toml::from_str(file).expect("it is right"));
-        let bounds = Bounds { calls: 3, streams: 2, drain_timeout: Duration::ZERO, ..Bounds::default() };
-        assert_eq!(settings.bounds(), bounds);
-        assert_eq!((settings.listen.len(), settings.catalogue), (1, vec!["a=b".to_owned()]));
-    }
-
-    #[test]
-    fn every_limit_of_the_edge_has_a_flag() {
-        let line = "--max-connections 1 --max-connections-per-caller 2 --max-connection-streams 3 \
-                    --max-connection-bytes 4 --max-calls 5 --max-streams 6 --max-rate 7 \
-                    --handshake-timeout 8 --drain-timeout 9 --max-bytes 10";
-        let bounds = flags(&line.split_whitespace().collect::<Vec<_>>()).bounds();
-        let expected = Bounds {
-            connections: 1,
-            connections_per_caller: 2,
-            connection_streams: 3,
-            connection_bytes: 4,
-            bytes: 10,
-            calls: 5,
-            streams: 6,
-            rate: 7,
-            handshake_timeout: Duration::from_secs(8),
-            drain_timeout: Duration::from_secs(9),
-        };
-        assert_eq!(bounds, expected);
-    }
-
-    #[test]
-    fn every_limit_of_what_is_held_has_a_flag() {
-        let line = "--max-matches 1 --max-matches-per-caller 2 --max-waiting-calls 3 --match-idle-timeout 4 \
-                    --opening-timeout 9 --max-batches 5 --max-environments 6 --max-environments-per-caller 7 --idle-timeout 8";
-        let settings = flags(&line.split_whitespace().collect::<Vec<_>>());
-        let idle = Duration::from_secs(4);
-        let opening = Duration::from_secs(9);
-        let expected = matches::Limits { matches: 1, per_caller: 2, waiting: 3, idle, opening };
-        assert_eq!(settings.match_limits(), expected);
-        let idle = Duration::from_secs(8);
-        let expected = batches::Limits { batches: 5, environments: 6, per_caller: 7, idle };
-        assert_eq!(settings.batch_limits(), expected);
-    }
-
-    #[test]
-    fn the_defaults_in_the_help_are_those_of_the_code() {
-        let (matches, batches) = (matches::Limits::default(), batches::Limits::default());
-        let Bounds { connections, connections_per_caller, connection_streams, .. } = Bounds::default();
-        let Bounds {
-            connection_bytes, bytes, calls, streams, rate, handshake_timeout, drain_timeout, ..
-        } = Bounds::default();
-        let command = <Line as clap::CommandFactory>::command();
-        for (flag, default) in [
-            ("max-connections", connections.to_string()),
-            ("max-connections-per-caller", connections_per_caller.to_string()),
-            ("max-connection-streams", connection_streams.to_string()),
-            ("max-connection-bytes", connection_bytes.to_string()),
-            ("max-bytes", bytes.to_string()),
-            ("max-calls", calls.to_string()),
-            ("max-streams", streams.to_string()),
-            ("max-rate", rate.to_string()),
-            ("handshake-timeout", handshake_timeout.as_secs().to_string()),
-            ("drain-timeout", drain_timeout.as_secs().to_string()),
-            ("max-matches", matches.matches.to_string()),
-            ("max-matches-per-caller", matches.per_caller.to_string()),
-            ("max-waiting-calls", matches.waiting.to_string()),
-            ("match-idle-timeout", matches.idle.as_secs().to_string()),
-            ("opening-timeout", matches.opening.as_secs().to_string()),
-            ("max-batches", batches.batches.to_string()),
-            ("max-environments", batches.environments.to_string()),
-            ("max-environments-per-caller", batches.per_caller.to_string()),
-            ("idle-timeout", batches.idle.as_secs().to_string()),
-            ("policy-timeout", DEFAULT_PATIENCE.as_secs().to_string()),
-        ] {
-            let argument = command.get_arguments().find(|argument| argument.get_long() == Some(flag));
-            let help = argument.and_then(clap::Arg::get_help).expect("a flag with help").to_string();
-            assert!(help.ends_with(&format!("[default: {default}]")), "{flag}: {help}");
-            let manual = include_str!("../../../../../docs/operations.md");
-            let row = manual.lines().find(|line| line.starts_with(&format!("| `--{flag} ")));
-            assert!(row.is_some_and(|row| row.ends_with(&format!("| {default} |"))), "{flag}: {row:?}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,172 @@
+//! TLS on TCP listeners: the server proves who it is and, if it asks for that, so do those who connect.
+//!
+//! Certificates are read from files, and may be renewed in them: a connection is served with what was read
+//! last. TLS 1.3 is spoken and nothing older, since every gRPC library in use has it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::pem::{Error as PemError, PemObject as _};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{Error, RootCertStore, ServerConfig};
+use tokio_rustls::server::TlsStream;
+
+use super::accept::{Accept, Accepted};
+use super::caller::Origin;
+
+/// What a connection must agree on: HTTP/2.
+const ALPN: &[u8] = b"h2";
+
+/// Where certificates are; all are PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's certificate, and after it those that lead to its root.
+    pub cert: PathBuf,
+    /// The certificate's private key.
+    pub key: PathBuf,
+    /// The roots of the certificates that clients must have; without it they need none.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// A file that TLS cannot be spoken with.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {}: {problem}", file.display())]
+pub struct TlsError {
+    what: &'static str,
+    file: PathBuf,
+    problem: String,
+}
+
+/// What TLS is spoken with.
+#[derive(Debug)]
+pub struct Tls {
+    files: TlsFiles,
+    current: RwLock<Arc<ServerConfig>>,
+}
+
+impl Tls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// One is missing, is not what it should be, or does not belong to the others.
+    pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
+        let current = RwLock::new(Arc::new(files.read()?));
+        Ok(Self { files, current })
+    }
+
+    /// Reads the files again. Connections that are open go on as they are.
+    ///
+    /// # Errors
+    /// As [`Self::load`]; what was read before is kept then.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let read = Arc::new(self.files.read()?);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read;
+        Ok(())
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)).into()
+    }
+}
+
+impl TlsFiles {
+    fn read(&self) -> Result<ServerConfig, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let (clients, key) = (self.clients(&provider)?, self.key(&provider)?);
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])
+            .expect("ring has suites for TLS 1.3")
+            .with_client_cert_verifier(clients)
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+        config.alpn_protocols = vec![ALPN.to_vec()];
+        Ok(config)
+    }
+
+    /// The certificate and its key.
+    fn key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+        let chain = certificates("TLS certificate", &self.cert)?;
+        let about = |problem| TlsError { what: "TLS key", file: self.key.clone(), problem };
+        let pem = std::fs::read(&self.key).map_err(|error| about(error.to_string()))?;
+        let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| match error {
+            PemError::NoItemsFound => about("no private key in PEM that is not encrypted".to_owned()),
+            error => about(format!("garbled PEM: {error}")),
+        })?;
+        CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
+            Error::InconsistentKeys(_) => about(format!("not the key of {}", self.cert.display())),
+            error => about(format!("no key that can be used: {error}")),
+        })
+    }
+
+    /// Who may connect.
+    fn clients(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+        let Some(file) = &self.client_ca else { return Ok(WebPkiClientVerifier::no_client_auth()) };
+        let what = "root of clients' TLS certificates";
+        let mut roots = RootCertStore::empty();
+        for root in certificates(what, file)? {
+            roots.add(root).map_err(|error| TlsError {
+                what,
+                file: file.clone(),
+                problem: format!("a certificate cannot be used: {error}"),
+            })?;
+        }
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+        Ok(verifier.build().expect("there are roots and no lists of what was revoked"))
+    }
+}
+
+/// The certificates in a file: at least one.
+fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let about = |problem| TlsError { what, file: file.to_owned(), problem };
+    let pem = std::fs::read(file).map_err(|error| about(error.to_string()))?;
+    let mut certificates = vec![];
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        let certificate = certificate.map_err(|error| about(format!("garbled PEM: {error}")))?;
+        ParsedCertificate::try_from(&certificate)
+            .map_err(|error| about(format!("garbled certificate: {error}")))?;
+        certificates.push(certificate);
+    }
+    if certificates.is_empty() {
+        return Err(about("no certificate in PEM".to_owned()));
+    }
+    Ok(certificates)
+}
+
+/// A TCP listener whose connections speak TLS.
+pub(crate) struct Secured {
+    pub(crate) listener: TcpListener,
+    pub(crate) tls: Arc<Tls>,
+}
+
+impl Accept for Secured {
+    type Io = Greeted;
+
+    async fn accept(&self) -> io::Result<(Greeted, Origin)> {
+        let (io, origin) = Accept::accept(&self.listener).await?;
+        Ok((Greeted { io, acceptor: self.tls.acceptor() }, origin))
+    }
+}
+
+/// A connection before the handshake.
+pub(crate) struct Greeted {
+    io: TcpStream,
+    acceptor: TlsAcceptor,
+}
+
+impl Accepted for Greeted {
+    type Io = TlsStream<TcpStream>;
+
+    async fn open(self) -> io::Result<Self::Io> {
+        self.acceptor.accept(self.io).await
+    }
+}
+
+#[cfg(test)]
+mod tests;
