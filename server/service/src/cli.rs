@@ -1,5 +1,6 @@
 //! The command line. Results go to stdout, everything else to stderr; exit codes are 0 good, 1 failed, 2 usage.
 
+mod address;
 mod agent_check;
 mod arena;
 mod games;

@@ -28,6 +28,7 @@ use self::host::Host;
 use self::ledger::Ledger;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
+use super::address::sheltered;
 use super::{BotTable, bot_name, pair};
 use crate::tables::{Table, Tables};
 
@@ -65,6 +66,9 @@ pub(super) struct Arena {
     /// Where agents find their tables.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: String,
+    /// Listens there, too, where other machines can connect. All that is said can then be read and changed on its way.
+    #[arg(long)]
+    insecure: bool,
     /// Draws the standings into a PNG file.
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
@@ -82,6 +86,9 @@ struct Played {
 
 impl Arena {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        if !self.insecure {
+            sheltered(&self.listen, "--insecure")?;
+        }
         let schedule = match self.at {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),

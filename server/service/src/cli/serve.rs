@@ -1,6 +1,5 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
-mod address;
 mod journal;
 mod renewal;
 mod settings;
@@ -14,9 +13,9 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
+use super::address::{Address, bound};
 use crate::edge::Tls;
 use crate::run::{run_within, runtime};
-use address::{Address, bound};
 use settings::Settings;
 
 /// Serves matches.
@@ -48,6 +47,9 @@ impl Serve {
         let level = settings.log_level.as_deref().unwrap_or("info");
         log(settings.log.unwrap_or(LogFormat::Text), level)?;
         let tls = settings.tls()?.map(Tls::load).transpose()?.map(Arc::new);
+        let addresses = settings.addresses();
+        let places = addresses.iter().map(|address| address.find(tls.is_some() || settings.insecure));
+        let places = places.collect::<anyhow::Result<Vec<_>>>()?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
         let runtime = runtime()?;
@@ -59,8 +61,9 @@ impl Serve {
         runtime.block_on(async {
             renewal::begin(tls.clone())?;
             let mut listeners = Vec::new();
-            for address in &settings.addresses() {
-                let listener = address.bind(tls.as_ref()).await?;
+            for (address, place) in addresses.iter().zip(places) {
+                let listener = place.bind(tls.as_ref()).await;
+                let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
                 println!("listening on {}", bound(&listener)?);
                 listeners.push(listener);
             }

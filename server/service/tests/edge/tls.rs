@@ -256,12 +256,27 @@ fn what_cannot_be_is_refused_at_the_start() {
         (["--tls-cert", "cert.pem"], "--tls-key"),
         (["--tls-key", "key.pem"], "--tls-cert"),
         (["--tls-client-ca", "ca.pem"], "--tls-cert"),
+        (["--listen", "0.0.0.0:0"], "--insecure"),
     ] {
         let (code, said) = ended(binary(&folder, &arguments));
         assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(&format!(": {missing}")), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(missing), "{said}");
     }
     let (code, said) = ended(binary(&folder, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]));
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("TLS certificate cert.pem: No such file"), "{said}");
+}
+
+#[test]
+fn all_may_connect_if_that_is_asked_for_or_tls_is_spoken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    Authority::new().files(folder.path());
+    for arguments in [&["--insecure"][..], &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]] {
+        let mut process = binary(&folder, &[&["--listen", "0.0.0.0:0"], arguments].concat());
+        let mut said = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let told = said.by_ref().nth(1).expect("it says where").expect("text");
+        assert!(told.starts_with("listening on 0.0.0.0:"), "{told}");
+        process.kill().expect("it runs");
+        process.wait().expect("it ended");
+    }
 }

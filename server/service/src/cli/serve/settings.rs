@@ -34,6 +34,9 @@ pub(super) struct Settings {
     /// Only clients may connect over TCP that have a certificate of one of these roots, in PEM.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
+    /// Listens without TLS, too, where other machines can connect.
+    #[arg(long, env = "BOARDWIRE_INSECURE")]
+    pub(super) insecure: bool,
     /// The most matches that may be open at once. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
     max_matches: Option<usize>,
@@ -166,6 +169,7 @@ impl Settings {
             tls_cert: self.tls_cert.or(file.tls_cert),
             tls_key: self.tls_key.or(file.tls_key),
             tls_client_ca: self.tls_client_ca.or(file.tls_client_ca),
+            insecure: self.insecure || file.insecure,
             max_matches: self.max_matches.or(file.max_matches),
             max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
             max_waiting_calls: self.max_waiting_calls.or(file.max_waiting_calls),
