@@ -20,7 +20,7 @@ def client() -> Iterator[boardwire.Client]:
 
 
 @contextlib.contextmanager
-def tcp_server() -> Iterator[str]:
+def tcp_server(*arguments: str) -> Iterator[str]:
     """A server on a free TCP port, as its operator would start it; gives the address."""
     command = [
         str(find_binary()),
@@ -29,6 +29,7 @@ def tcp_server() -> Iterator[str]:
         "127.0.0.1:0",
         "--exit-with-stdin",
         "--log-level=warn",
+        *arguments,
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -33,6 +33,7 @@ from ._seat import WAIT_SECONDS
 from ._self_play import SelfPlay, Turn
 from ._spec import ActionSpec, Game, GameOption, GameSpec
 from ._sync import Batch, BatchPart, Client, Match, Search, Seat, connect
+from ._tls import TLS
 from ._types import (
     NOBODY,
     Autoreset,
@@ -56,6 +57,7 @@ __version__ = _version("boardwire")
 __all__ = [
     "CALL_SECONDS",
     "NOBODY",
+    "TLS",
     "WAIT_SECONDS",
     "ActionCause",
     "ActionSpec",

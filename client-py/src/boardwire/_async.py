@@ -12,6 +12,7 @@ from ._match import MatchCore
 from ._part import BatchPartCore
 from ._search import SearchCore
 from ._seat import SeatCore
+from ._tls import TLS
 from ._twins import AsyncClosing, awaiting, awaiting_each
 from ._ways import AWAITING
 
@@ -96,8 +97,10 @@ class Client(ClientCore[Seat, Match, Batch], AsyncClosing):
 class _Connecting:
     """A client to come: `await` gives it, `async with` gives and closes it."""
 
-    def __init__(self, target: str | None, timeout: float, server_args: Sequence[str]) -> None:
-        self._asked = target, timeout, server_args
+    def __init__(
+        self, target: str | None, tls: TLS | bool, timeout: float, server_args: Sequence[str]
+    ) -> None:
+        self._asked = target, tls, timeout, server_args
 
     def __await__(self) -> Generator[Any, Any, Client]:
         return Client._connect(*self._asked).__await__()
@@ -113,18 +116,26 @@ class _Connecting:
 
 
 def connect(
-    target: str | None = None, *, timeout: float = CALL_SECONDS, server_args: Sequence[str] = ()
+    target: str | None = None,
+    *,
+    tls: TLS | bool = False,
+    timeout: float = CALL_SECONDS,
+    server_args: Sequence[str] = (),
 ) -> _Connecting:
     """Connects to a server, or starts a private one; for `async with`, or to be awaited.
 
     Args:
         target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
             it ends with the client, and at the latest with this process.
+        tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
+            which says what other roots to trust, and how this client proves itself.
         timeout: Seconds that a call may take, unless it waits for others.
         server_args: More arguments of `boardwire serve`, for a private server.
 
     Raises:
         StartError: The private server was not found or did not start.
-        ValueError: The target is no address, or arguments are given for a server that runs already.
+        OSError: A file of `tls` cannot be read.
+        ValueError: The target is no address, arguments are given for a server that runs already, or a file of
+            `tls` has not what it should.
     """
-    return _Connecting(target, timeout, server_args)
+    return _Connecting(target, tls, timeout, server_args)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ._status import error
-from ._ways import Metadata, RpcError, Way, read_status
+from ._tls import Pems, why_not
+from ._ways import Metadata, Options, RpcError, Way, read_status
 from .errors import (
     BoardwireError,
     CallTimeout,
@@ -111,6 +112,7 @@ class Connection:
         target: str,
         way: Way,
         *,
+        pems: Pems | None = None,
         channel: grpc.Channel | None = None,
         story: Callable[[], str] = lambda: "",
         past: str = "",
@@ -120,12 +122,14 @@ class Connection:
         Args:
             target: Where the server listens.
             way: How calls are made and awaited.
+            pems: What the connection is secured with; without any it is not.
             channel: What tests use instead of opening one.
             story: Tells why the server is gone, or nothing; it may take a moment.
             past: Why the server may not know what its client asks for.
         """
         self.target = target
         self.way = way
+        self._pems = pems
         self._given = channel
         self._story = story
         self._past = past
@@ -147,7 +151,7 @@ class Connection:
             inherited.append(self._stubs)
         with self._lock:
             if self._stubs is None or self._place != place:
-                channel = self._given or self.way.open(self.target, _options(self.target))
+                channel = self._given or self.way.open(self.target, _options(self.target), self._pems)
                 self._stubs, self._place = Stubs(channel), place
             return self._stubs
 
@@ -230,10 +234,17 @@ class Connection:
         if code == "UNAVAILABLE" and not reason:
             if stubs is not None:
                 await self.drop(stubs)
-            message = f"no answer from {self.target} ({message}): {await self.what_now(advice)}"
+            told = await self._why_not(message) or await self.what_now(advice)
+            message = f"no answer from {self.target} ({message}): {told}"
         if self._past and reason in _UNKNOWN:
             message = f"{message}; {self._past}"
         return error(code, reason, message, metadata)
+
+    async def _why_not(self, message: str) -> str:
+        """Why no connection came about, if it did not and TLS is the reason."""
+        if "failed to connect" not in message or self.target.startswith("unix:"):
+            return ""
+        return await self.way.aside(why_not, self.target, self._pems)
 
     async def what_now(self, advice: str) -> str:
         """Why the server is gone, where that is known; else the advice."""
@@ -264,8 +275,8 @@ def check_target(target: str) -> str:
     raise ValueError(f"an address is 'host:port' or 'unix:/path', not {target!r}")
 
 
-def _options(target: str) -> list[tuple[str, str | int]]:
-    options: list[tuple[str, str | int]] = [
+def _options(target: str) -> Options:
+    options: Options = [
         ("grpc.max_send_message_length", MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", KEEPALIVE_MS),

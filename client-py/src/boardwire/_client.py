@@ -20,6 +20,7 @@ from ._match import MatchCore
 from ._replay import Frame, Replay, fetch_replay, watch
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._server import PrivateServer
+from ._tls import TLS, Pems, read
 from ._types import Autoreset, IllegalActions, Reward
 from ._ways import Way
 from .v1 import batch_pb2, batch_service_pb2
@@ -59,6 +60,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         target: str = "",
         *,
         timeout: float = CALL_SECONDS,
+        pems: Pems | None = None,
         server: PrivateServer | None = None,
         channel: grpc.Channel | None = None,
     ) -> None:
@@ -66,15 +68,21 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         self._private = server
         if server is None:
             target = target if channel is not None else check_target(target)
-        super().__init__(Link(server or Connection(target, self._WAY, channel=channel)), timeout)
+        super().__init__(Link(server or Connection(target, self._WAY, pems=pems, channel=channel)), timeout)
 
     @classmethod
-    async def _connect(cls, target: str | None, timeout: float, server_args: Sequence[str]) -> Self:
+    async def _connect(
+        cls, target: str | None, tls: TLS | bool, timeout: float, server_args: Sequence[str]
+    ) -> Self:
         if target is None:
+            if tls:
+                raise ValueError("a private server has a Unix socket, which takes no TLS")
             return cls(server=await PrivateServer.start(cls._WAY, server_args), timeout=timeout)
         if server_args:
             raise ValueError("server_args are for a private server: leave the target out")
-        return cls(target, timeout=timeout)
+        if tls and target.startswith("unix:"):
+            raise ValueError(f"{target} is a Unix socket, which takes no TLS")
+        return cls(target, timeout=timeout, pems=await cls._WAY.aside(read, tls))
 
     async def _create_match(
         self,

@@ -10,6 +10,7 @@ from ._match import MatchCore
 from ._part import BatchPartCore
 from ._search import SearchCore
 from ._seat import SeatCore
+from ._tls import TLS
 from ._twins import Closing, blocking, blocking_each, run
 from ._ways import BLOCKING
 
@@ -92,18 +93,26 @@ class Client(ClientCore[Seat, Match, Batch], Closing):
 
 
 def connect(
-    target: str | None = None, *, timeout: float = CALL_SECONDS, server_args: Sequence[str] = ()
+    target: str | None = None,
+    *,
+    tls: TLS | bool = False,
+    timeout: float = CALL_SECONDS,
+    server_args: Sequence[str] = (),
 ) -> Client:
     """Connects to a server, or starts a private one.
 
     Args:
         target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
             it ends with the client, and at the latest with this process.
+        tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
+            which says what other roots to trust, and how this client proves itself.
         timeout: Seconds that a call may take, unless it waits for others.
         server_args: More arguments of `boardwire serve`, for a private server.
 
     Raises:
         StartError: The private server was not found or did not start.
-        ValueError: The target is no address, or arguments are given for a server that runs already.
+        OSError: A file of `tls` cannot be read.
+        ValueError: The target is no address, arguments are given for a server that runs already, or a file of
+            `tls` has not what it should.
     """
-    return run(Client._connect(target, timeout, server_args))
+    return run(Client._connect(target, tls, timeout, server_args))

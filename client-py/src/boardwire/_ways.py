@@ -25,6 +25,7 @@ import grpc.aio
 from google.rpc import status_pb2
 
 from ._status import error_info
+from ._tls import Pems
 
 _T = TypeVar("_T")
 
@@ -32,6 +33,8 @@ _T = TypeVar("_T")
 RpcError = grpc.RpcError
 #: Metadata of a call.
 Metadata = tuple[tuple[str, str], ...]
+#: Options of a channel.
+Options = list[tuple[str, str | int]]
 
 
 class Pipe(Protocol):
@@ -58,8 +61,8 @@ class Way(Protocol):
     def place(self) -> tuple[int, object]:
         """Where a channel that is opened now can be used: a process, or an event loop of it."""
 
-    def open(self, target: str, options: list[tuple[str, str | int]]) -> Any:
-        """Opens a channel without encryption."""
+    def open(self, target: str, options: Options, pems: Pems | None) -> Any:
+        """Opens a channel, with TLS if there is something to secure it with."""
 
     async def close(self, channel: Any) -> None:
         """Closes a channel, and with it all that goes over it."""
@@ -84,8 +87,10 @@ class _Blocking:
     def place(self) -> tuple[int, object]:
         return os.getpid(), None
 
-    def open(self, target: str, options: list[tuple[str, str | int]]) -> Any:
-        return grpc.insecure_channel(target, options=options)
+    def open(self, target: str, options: Options, pems: Pems | None) -> Any:
+        if pems is None:
+            return grpc.insecure_channel(target, options=options)
+        return grpc.secure_channel(target, _credentials(pems), options=options)
 
     async def close(self, channel: Any) -> None:
         channel.close()
@@ -106,8 +111,10 @@ class _Awaiting:
     def place(self) -> tuple[int, object]:
         return os.getpid(), asyncio.get_running_loop()
 
-    def open(self, target: str, options: list[tuple[str, str | int]]) -> Any:
-        return grpc.aio.insecure_channel(target, options=options)
+    def open(self, target: str, options: Options, pems: Pems | None) -> Any:
+        if pems is None:
+            return grpc.aio.insecure_channel(target, options=options)
+        return grpc.aio.secure_channel(target, _credentials(pems), options=options)
 
     async def close(self, channel: Any) -> None:
         await channel.close()
@@ -128,6 +135,10 @@ AWAITING: Way = _Awaiting()
 
 #: What grpcio puts in the place of the true status when a message goes to an ended stream: grpc#36066.
 _OVERWRITTEN = "Internal error from Core"
+
+
+def _credentials(pems: Pems) -> grpc.ChannelCredentials:
+    return grpc.ssl_channel_credentials(pems.roots, pems.key, pems.cert)
 
 
 def read_status(status: RpcError) -> tuple[str, str, str, dict[str, str]]:
