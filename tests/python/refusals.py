@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 
 import boardwire
+from accounts import account
 from boardwire._channel import Stubs, bearer
 from boardwire._stream import PlayStream
 from boardwire._twins import run
@@ -54,6 +55,13 @@ def begun(
 def legal(seen: boardwire.Observation) -> int:
     """The first legal action."""
     return int(seen.mask.nonzero()[0][0])
+
+
+def accounts_of(folder: Path) -> list[str]:
+    """What lets a server serve one account alone."""
+    file = folder / "accounts.toml"
+    account(file, "ada")
+    return ["--auth-token-file", str(file)]
 
 
 def play_out(seat: boardwire.Seat) -> None:
@@ -152,6 +160,24 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     match = begun(client)[0]
     call(client, lambda on: on.match.Observe, pb.ObserveRequest(match_id=match.id))
+
+
+@provokes("MissingCallerToken")
+def _(client: boardwire.Client) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        boardwire.connect(server_args=accounts_of(Path(folder))) as nobody,
+    ):
+        nobody.games()
+
+
+@provokes("WrongCallerToken")
+def _(client: boardwire.Client) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        boardwire.connect(server_args=accounts_of(Path(folder)), token="guessed") as nobody,
+    ):
+        nobody.games()
 
 
 @provokes("WrongToken")

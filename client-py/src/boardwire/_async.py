@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -97,13 +97,11 @@ class Client(ClientCore[Seat, Match, Batch], AsyncClosing):
 class _Connecting:
     """A client to come: `await` gives it, `async with` gives and closes it."""
 
-    def __init__(
-        self, target: str | None, tls: TLS | bool, timeout: float, server_args: Sequence[str]
-    ) -> None:
-        self._asked = target, tls, timeout, server_args
+    def __init__(self, connect: Callable[[], Coroutine[Any, Any, Client]]) -> None:
+        self._connect = connect
 
     def __await__(self) -> Generator[Any, Any, Client]:
-        return Client._connect(*self._asked).__await__()
+        return self._connect().__await__()
 
     async def __aenter__(self) -> Client:
         self._client = await self
@@ -119,6 +117,8 @@ def connect(
     target: str | None = None,
     *,
     tls: TLS | bool = False,
+    token: str | None = None,
+    insecure: bool = False,
     timeout: float = CALL_SECONDS,
     server_args: Sequence[str] = (),
 ) -> _Connecting:
@@ -129,13 +129,19 @@ def connect(
             it ends with the client, and at the latest with this process.
         tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
             which says what other roots to trust, and how this client proves itself.
+        token: The token of an account, for servers that serve accounts alone.
+        insecure: Whether to send it without TLS, too, where others could read it on its way.
         timeout: Seconds that a call may take, unless it waits for others.
         server_args: More arguments of `boardwire serve`, for a private server.
 
     Raises:
         StartError: The private server was not found or did not start.
         OSError: A file of `tls` cannot be read.
-        ValueError: The target is no address, arguments are given for a server that runs already, or a file of
-            `tls` has not what it should.
+        ValueError: The target is no address, arguments are given for a server that runs already, a file of
+            `tls` has not what it should, or the token could be read on its way.
     """
-    return _Connecting(target, tls, timeout, server_args)
+    return _Connecting(
+        lambda: Client._connect(
+            target, tls=tls, token=token, insecure=insecure, timeout=timeout, server_args=server_args
+        )
+    )

@@ -113,6 +113,7 @@ class Connection:
         way: Way,
         *,
         pems: Pems | None = None,
+        account: Metadata = (),
         channel: grpc.Channel | None = None,
         story: Callable[[], str] = lambda: "",
         past: str = "",
@@ -123,6 +124,7 @@ class Connection:
             target: Where the server listens.
             way: How calls are made and awaited.
             pems: What the connection is secured with; without any it is not.
+            account: The metadata that proves whose account calls are for.
             channel: What tests use instead of opening one.
             story: Tells why the server is gone, or nothing; it may take a moment.
             past: Why the server may not know what its client asks for.
@@ -130,6 +132,7 @@ class Connection:
         self.target = target
         self.way = way
         self._pems = pems
+        self._account = account
         self._given = channel
         self._story = story
         self._past = past
@@ -214,7 +217,7 @@ class Connection:
             attempts -= 1
             stubs = self.borrow()
             try:
-                answer: _Res = await self.way.call(method(stubs), request, timeout, bearer(token))
+                answer: _Res = await self.way.call(method(stubs), request, timeout, self.metadata(token))
                 return answer
             except RpcError as status:
                 failure = await self.failure(status, stubs, advice)
@@ -222,6 +225,10 @@ class Connection:
                     raise failure from None
             finally:
                 await self.give_back(stubs)
+
+    def metadata(self, token: str) -> Metadata:
+        """The metadata of a call that proves itself with this token, if it has one."""
+        return (*self._account, *bearer(token))
 
     async def failure(
         self, status: RpcError, stubs: Stubs | None = None, advice: str = REPEAT

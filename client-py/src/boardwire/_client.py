@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
 
 from . import _convert
+from ._account import proof
 from ._batch import BatchCore
 from ._catalog import Catalog
 from ._channel import MESSAGE_BYTES, Connection, check_target
@@ -22,7 +23,7 @@ from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
 from ._server import PrivateServer
 from ._tls import TLS, Pems, read
 from ._types import Autoreset, IllegalActions, Reward
-from ._ways import Way
+from ._ways import Metadata, Way
 from .v1 import batch_pb2, batch_service_pb2
 from .v1 import match_service_pb2 as pb
 
@@ -61,6 +62,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         *,
         timeout: float = CALL_SECONDS,
         pems: Pems | None = None,
+        account: Metadata = (),
         server: PrivateServer | None = None,
         channel: grpc.Channel | None = None,
     ) -> None:
@@ -68,21 +70,35 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         self._private = server
         if server is None:
             target = target if channel is not None else check_target(target)
-        super().__init__(Link(server or Connection(target, self._WAY, pems=pems, channel=channel)), timeout)
+        super().__init__(
+            Link(server or Connection(target, self._WAY, pems=pems, account=account, channel=channel)),
+            timeout,
+        )
 
     @classmethod
     async def _connect(
-        cls, target: str | None, tls: TLS | bool, timeout: float, server_args: Sequence[str]
+        cls,
+        target: str | None,
+        *,
+        tls: TLS | bool,
+        token: str | None,
+        insecure: bool,
+        timeout: float,
+        server_args: Sequence[str],
     ) -> Self:
         if target is None:
             if tls:
                 raise ValueError("a private server has a Unix socket, which takes no TLS")
-            return cls(server=await PrivateServer.start(cls._WAY, server_args), timeout=timeout)
+            account = proof(token, "unix:", insecure=insecure)
+            server = await PrivateServer.start(cls._WAY, server_args, account=account)
+            return cls(server=server, timeout=timeout)
         if server_args:
             raise ValueError("server_args are for a private server: leave the target out")
         if tls and target.startswith("unix:"):
             raise ValueError(f"{target} is a Unix socket, which takes no TLS")
-        return cls(target, timeout=timeout, pems=await cls._WAY.aside(read, tls))
+        pems = await cls._WAY.aside(read, tls)
+        account = proof(token, target, insecure=insecure or pems is not None)
+        return cls(target, timeout=timeout, pems=pems, account=account)
 
     async def _create_match(
         self,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ._channel import Connection
 from ._process import ServerProcess
-from ._ways import Way
+from ._ways import Metadata, Way
 from .errors import StartError
 
 _NAME = "boardwire.exe" if sys.platform == "win32" else "boardwire"
@@ -54,9 +54,10 @@ class PrivateServer:
     this one stops it or starts it again.
     """
 
-    def __init__(self, way: Way, args: Sequence[str], timeout: float) -> None:
+    def __init__(self, way: Way, args: Sequence[str], timeout: float, account: Metadata) -> None:
         """Is called by `start`, and blocks as long as that takes."""
         self._way = way
+        self._account = account
         self._args = tuple(args)
         self._timeout = timeout
         self._owner = os.getpid()
@@ -65,13 +66,15 @@ class PrivateServer:
         self._now = self._start()
 
     @classmethod
-    async def start(cls, way: Way, args: Sequence[str] = (), *, timeout: float = 30.0) -> PrivateServer:
+    async def start(
+        cls, way: Way, args: Sequence[str] = (), *, timeout: float = 30.0, account: Metadata = ()
+    ) -> PrivateServer:
         """Starts the server and waits for the line in which it says where it listens.
 
         Raises:
             StartError: It was not found, ended, or did not get ready within `timeout` seconds.
         """
-        return await way.aside(cls, way, args, timeout)
+        return await way.aside(cls, way, args, timeout, account)
 
     @property
     def connection(self) -> Connection:
@@ -103,7 +106,9 @@ class PrivateServer:
 
     def _start(self, past: str = "") -> tuple[ServerProcess, Connection]:
         process = ServerProcess(find_binary(), self._args, self._timeout)
-        return process, Connection(process.target, self._way, story=process.story, past=past)
+        return process, Connection(
+            process.target, self._way, account=self._account, story=process.story, past=past
+        )
 
     @property
     def _process(self) -> subprocess.Popen[str]:

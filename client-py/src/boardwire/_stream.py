@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
-from ._channel import Connection, Stubs, bearer, inherited
+from ._channel import Connection, Stubs, inherited
 from ._status import error, refused
 from ._ways import Pipe, RpcError
 from .errors import ServerFault
@@ -105,7 +105,8 @@ class Stream(Generic[_Req, _Res]):
         self.openings += 1
         self._sent = self._answered = 0
         stubs = self._stubs = self._connection.borrow()
-        pipe = self._pipe = self._connection.way.pipe(self._method(stubs), bearer(self._token))
+        metadata = self._connection.metadata(self._token)
+        pipe = self._pipe = self._connection.way.pipe(self._method(stubs), metadata)
         return pipe
 
     async def close(self) -> None:

@@ -96,6 +96,8 @@ def connect(
     target: str | None = None,
     *,
     tls: TLS | bool = False,
+    token: str | None = None,
+    insecure: bool = False,
     timeout: float = CALL_SECONDS,
     server_args: Sequence[str] = (),
 ) -> Client:
@@ -106,13 +108,19 @@ def connect(
             it ends with the client, and at the latest with this process.
         tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
             which says what other roots to trust, and how this client proves itself.
+        token: The token of an account, for servers that serve accounts alone.
+        insecure: Whether to send it without TLS, too, where others could read it on its way.
         timeout: Seconds that a call may take, unless it waits for others.
         server_args: More arguments of `boardwire serve`, for a private server.
 
     Raises:
         StartError: The private server was not found or did not start.
         OSError: A file of `tls` cannot be read.
-        ValueError: The target is no address, arguments are given for a server that runs already, or a file of
-            `tls` has not what it should.
+        ValueError: The target is no address, arguments are given for a server that runs already, a file of
+            `tls` has not what it should, or the token could be read on its way.
     """
-    return run(Client._connect(target, tls, timeout, server_args))
+    return run(
+        Client._connect(
+            target, tls=tls, token=token, insecure=insecure, timeout=timeout, server_args=server_args
+        )
+    )

@@ -35,6 +35,8 @@ BoardwireError                      .code, .reason, .metadata
 ├── AccessDenied                    UNAUTHENTICATED, PERMISSION_DENIED
 │   ├── MissingToken                  TOKEN_MISSING
 │   ├── TokenTooLong                  TOKEN_TOO_LONG
+│   ├── MissingCallerToken            CALLER_TOKEN_MISSING
+│   ├── WrongCallerToken              CALLER_TOKEN_WRONG
 │   ├── WrongToken                    TOKEN_WRONG
 │   ├── UnknownToken                  TOKEN_UNKNOWN
 │   ├── HostOnly                      HOST_ONLY
@@ -264,6 +266,14 @@ class MissingToken(AccessDenied, reason="TOKEN_MISSING", codes=("UNAUTHENTICATED
 
 class TokenTooLong(AccessDenied, reason="TOKEN_TOO_LONG", codes=("UNAUTHENTICATED",)):
     """The token is longer than any that was given."""
+
+
+class MissingCallerToken(AccessDenied, reason="CALLER_TOKEN_MISSING", codes=("UNAUTHENTICATED",)):
+    """The server serves accounts alone: connect with the token of one."""
+
+
+class WrongCallerToken(AccessDenied, reason="CALLER_TOKEN_WRONG", codes=("UNAUTHENTICATED",)):
+    """The token that the client was connected with is that of no account, or no longer."""
 
 
 class WrongToken(AccessDenied, reason="TOKEN_WRONG", codes=("PERMISSION_DENIED",)):

@@ -246,12 +246,12 @@ impl Batches {
         if environments > limit.saturating_sub(open) {
             return Err(ServiceError::EnvironmentsFull { limit, open, asked: environments });
         }
-        let limit = self.limits.per_caller;
-        let own = inner.by_origin.entry(origin).or_default();
-        if environments > limit.saturating_sub(*own) {
+        let limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
+        let own = inner.by_origin.get(&origin).copied().unwrap_or_default();
+        if environments > limit.saturating_sub(own) {
             return Err(ServiceError::CallerFull { what: "environments", limit });
         }
-        *own += environments;
+        inner.by_origin.insert(origin, own + environments);
         inner.environments += environments;
         inner.count += 1;
         Ok(Place { batches: self, origin, environments, taken: false })

@@ -8,6 +8,7 @@ mod lines;
 mod play;
 mod proto;
 mod serve;
+mod token;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -46,6 +47,7 @@ enum Command {
     Arena(arena::Arena),
     AgentCheck(agent_check::AgentCheck),
     Proto(proto::Proto),
+    Token(token::Token),
     /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
     Score(lines::Score),
     /// Plays recorded games and compares every fact: JSON lines on stdin, JSON lines on stdout.
@@ -66,6 +68,7 @@ impl Cli {
             Command::Arena(arena) => arena.run(),
             Command::AgentCheck(check) => check.run(),
             Command::Proto(proto) => proto.run(),
+            Command::Token(token) => token.run(),
             Command::Score(score) => score.run(),
             Command::Replay(replay) => replay.run(),
             Command::Verify(verify) => verify.run(),

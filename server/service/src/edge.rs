@@ -4,6 +4,7 @@
 //! through the layers that [`Edge::protect`] stacks, in one place. All of it is limited by [`Bounds`].
 
 mod accept;
+mod accounts;
 mod caller;
 mod connections;
 mod deadline;
@@ -26,7 +27,7 @@ use bytes::Bytes;
 use http_body::Body;
 use hyper::body::Incoming as Received;
 use tonic::Status;
-use tonic::codegen::http::header::AUTHORIZATION;
+use tonic::codegen::http::header::{AUTHORIZATION, HeaderName};
 use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{Service, StdError};
 use tonic::service::Routes;
@@ -37,8 +38,10 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId
 use tower_http::sensitive_headers::SetSensitiveRequestHeadersLayer;
 use tower_http::trace::{DefaultOnFailure, TraceLayer};
 use tower_http::validate_request::{ValidateRequest, ValidateRequestHeaderLayer};
+use tracing::field::Empty;
 use tracing::{Level, Span};
 
+pub use accounts::{Account, Accounts, AccountsError};
 pub use caller::{Bearer, Caller, Origin, bearer};
 pub use room::Room;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
@@ -46,15 +49,17 @@ pub use tls::{Tls, TlsError, TlsFiles};
 
 #[cfg(test)]
 pub(crate) use accept::Accept;
+pub(crate) use accounts::{is_name, line};
 pub(crate) use room::Budget;
 pub(crate) use serve::serve;
 pub(crate) use tls::Secured;
 
 use crate::error::ServiceError;
+use accounts::TOKEN;
 use connections::Connections;
 use deadline::Deadline;
 use limits::{Held, Limited, Permits, Rates};
-use methods::Methods;
+use methods::{Method, Methods};
 use panics::Caught;
 
 /// What the server takes from its callers. Each limit is a flag of `boardwire serve`.
@@ -99,9 +104,25 @@ impl Default for Bounds {
     }
 }
 
+/// Who may call, and how much.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// What the server takes from its callers.
+    pub bounds: Bounds,
+    /// Who may call; without it, whoever can connect.
+    pub accounts: Option<Arc<Accounts>>,
+}
+
+impl From<Bounds> for Access {
+    fn from(bounds: Bounds) -> Self {
+        Self { bounds, accounts: None }
+    }
+}
+
 /// What all listeners of a server share.
 pub(crate) struct Edge {
     bounds: Bounds,
+    accounts: Option<Arc<Accounts>>,
     connections: Arc<Connections>,
     /// What a new connection may hold.
     budget: Budget,
@@ -111,7 +132,7 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    pub(crate) fn new(bounds: Bounds) -> Self {
+    pub(crate) fn new(Access { bounds, accounts }: Access) -> Self {
         let connections = Connections::new(bounds.connections, bounds.connections_per_caller);
         Self {
             connections: Arc::new(connections),
@@ -120,6 +141,7 @@ impl Edge {
             rates: Rates::new(bounds.rate),
             methods: Methods::served(),
             bounds,
+            accounts,
         }
     }
 
@@ -136,18 +158,19 @@ impl Edge {
     > + Clone
     + Send
     + 'static {
-        let (methods, rates, permits) = (self.methods.clone(), self.rates.clone(), self.permits.clone());
+        let (methods, permits) = (self.methods.clone(), self.permits.clone());
+        let (accounts, rates) = (self.accounts.clone(), self.rates.clone());
         ServiceBuilder::new()
             .map_request(http::proper_id)
             .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
-            .layer(SetSensitiveRequestHeadersLayer::new([AUTHORIZATION]))
+            .layer(SetSensitiveRequestHeadersLayer::new([AUTHORIZATION, HeaderName::from_static(TOKEN)]))
             .layer(TraceLayer::new_for_grpc().make_span_with(span).on_failure(on_failure()))
             .layer(PropagateRequestIdLayer::x_request_id())
             .map_response(details::add)
             .layer(CatchPanicLayer::custom(panics::respond))
             .layer(ValidateRequestHeaderLayer::custom(http::only_grpc))
             .layer(check(move |request| methods.look_up(request)))
-            .layer(check(move |request| rates.check(request)))
+            .layer(check(move |request| admit(accounts.as_deref(), &rates, request)))
             .layer(check(caller::read_token))
             .layer(layer_fn(Deadline))
             .layer(layer_fn(move |inner| Limited::new(inner, permits.clone())))
@@ -155,6 +178,28 @@ impl Edge {
             .map_response(|response: Response<_>| response.map(Caught::new))
             .service(routes)
     }
+}
+
+/// Finds out whose call it is, and lets it through unless that is nobody or calls too often. Who is nobody may not find that
+/// out more often than others call.
+fn admit<B>(
+    accounts: Option<&Accounts>,
+    rates: &Rates,
+    request: &mut Request<B>,
+) -> Result<(), ServiceError> {
+    let identified = match accounts {
+        Some(accounts) if !request.extensions().get::<Method>().is_some_and(|method| method.is_open) => {
+            accounts.identify(request.headers_mut()).map(|account| {
+                Span::current().record("account", account.name());
+                if let Some(caller) = request.extensions_mut().get_mut::<Caller>() {
+                    *caller = caller.of(account);
+                }
+            })
+        }
+        _ => Ok(()),
+    };
+    rates.check(request)?;
+    identified
 }
 
 /// A layer that refuses calls with the error that `check` gives.
@@ -183,7 +228,7 @@ where
 fn span<B>(request: &Request<B>) -> Span {
     let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
     let peer = request.extensions().get::<Caller>().map(|caller| caller.peer().0);
-    tracing::debug_span!("call", method = request.uri().path(), id, peer)
+    tracing::debug_span!("call", method = request.uri().path(), id, peer, account = Empty)
 }
 
 /// Failures are for callers to see: those that are ours are logged where they happen.

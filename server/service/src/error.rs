@@ -59,6 +59,12 @@ pub enum ServiceError {
     /// The token is longer than any that was given.
     #[error("`authorization` has more than {limit} bytes: no token is that long")]
     TokenTooLong { limit: usize },
+    /// The call does not say whose account it is for.
+    #[error("the call needs a token of an account: `boardwire-token: TOKEN` in its metadata")]
+    MissingCallerToken,
+    /// The token is that of no account.
+    #[error("the token in `boardwire-token` is that of no account")]
+    WrongCallerToken,
     /// The token is none of the match's.
     #[error("the token belongs to no seat of match {id}")]
     WrongToken { id: String },

@@ -217,7 +217,8 @@ impl Matches {
         if *self.stopped.borrow() {
             return Err(ServiceError::ShuttingDown);
         }
-        let Limits { matches: limit, per_caller, .. } = self.limits;
+        let limit = self.limits.matches;
+        let per_caller = origin.quotas().matches.unwrap_or(self.limits.per_caller);
         if inner.count >= limit {
             return Err(ServiceError::TableFull { limit });
         }

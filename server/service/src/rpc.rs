@@ -67,8 +67,9 @@ fn request_id(
     asked: &impl Message,
 ) -> Result<Option<RequestId>, ServiceError> {
     let Some(id) = RequestId::parse(id)? else { return Ok(None) };
-    // A user of this machine stays the same; a host may come from another address the next time.
-    let origin = caller.map(Caller::origin).filter(|origin| matches!(origin, Origin::User(_)));
+    // A user of this machine stays the same, and so does an account; a host may come from another address the next time.
+    let stays = |origin: &Origin| matches!(origin, Origin::User(_) | Origin::Account(_));
+    let origin = caller.map(Caller::origin).filter(stays);
     let asked = *blake3::hash(&asked.encode_to_vec()).as_bytes();
     Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::edge::{self, Bounds, Edge, Secured, Tls};
+use crate::edge::{self, Access, Edge, Secured, Tls};
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
@@ -57,15 +57,15 @@ pub async fn run(
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    run_within(Bounds::default(), listeners, matches, batches, shutdown).await
+    run_within(Access::default(), listeners, matches, batches, shutdown).await
 }
 
-/// As [`run`], within `bounds`.
+/// As [`run`], for those who have access, within its bounds.
 ///
 /// # Errors
 /// When the server cannot be set up.
 pub async fn run_within(
-    bounds: Bounds,
+    access: impl Into<Access>,
     listeners: Vec<Listener>,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
@@ -73,8 +73,9 @@ pub async fn run_within(
 ) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let routes = routes(&matches, &batches).await?;
-    let draining = bounds.drain_timeout;
-    let edge = Arc::new(Edge::new(bounds));
+    let access = access.into();
+    let draining = access.bounds.drain_timeout;
+    let edge = Arc::new(Edge::new(access));
     let mut serving = JoinSet::new();
     for listener in listeners {
         let (edge, batches) = (Arc::clone(&edge), Arc::clone(&batches));

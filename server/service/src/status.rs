@@ -105,6 +105,8 @@ impl ServiceError {
             Self::TokenTooLong { limit } => {
                 (Code::Unauthenticated, "TOKEN_TOO_LONG", vec![("limit", text(limit))])
             }
+            Self::MissingCallerToken => (Code::Unauthenticated, "CALLER_TOKEN_MISSING", vec![]),
+            Self::WrongCallerToken => (Code::Unauthenticated, "CALLER_TOKEN_WRONG", vec![]),
             Self::WrongToken { id } => (Code::PermissionDenied, "TOKEN_WRONG", vec![("match", id.clone())]),
             Self::UnknownToken => (Code::PermissionDenied, "TOKEN_UNKNOWN", vec![]),
             Self::HostOnly { id } => (Code::PermissionDenied, "HOST_ONLY", vec![("match", id.clone())]),

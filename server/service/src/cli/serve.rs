@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::address::{Address, bound};
-use crate::edge::Tls;
+use crate::edge::{Access, Tls};
 use crate::run::{run_within, runtime};
 use settings::Settings;
 
@@ -47,6 +47,7 @@ impl Serve {
         let level = settings.log_level.as_deref().unwrap_or("info");
         log(settings.log.unwrap_or(LogFormat::Text), level)?;
         let tls = settings.tls()?.map(Tls::load).transpose()?.map(Arc::new);
+        let accounts = settings.accounts()?.map(Arc::new);
         let addresses = settings.addresses();
         let places = addresses.iter().map(|address| address.find(tls.is_some() || settings.insecure));
         let places = places.collect::<anyhow::Result<Vec<_>>>()?;
@@ -57,9 +58,9 @@ impl Serve {
         let _inside = runtime.enter();
         let (matches, journal) = settings.matches(&pool)?;
         let matches = Arc::new(matches);
-        let bounds = settings.bounds();
+        let access = Access { bounds: settings.bounds(), accounts: accounts.clone() };
         runtime.block_on(async {
-            renewal::begin(tls.clone())?;
+            renewal::begin(tls.clone(), accounts)?;
             let mut listeners = Vec::new();
             for (address, place) in addresses.iter().zip(places) {
                 let listener = place.bind(tls.as_ref()).await;
@@ -67,7 +68,7 @@ impl Serve {
                 println!("listening on {}", bound(&listener)?);
                 listeners.push(listener);
             }
-            run_within(bounds, listeners, matches, batches, stopped(self.exit_with_stdin)).await
+            run_within(access, listeners, matches, batches, stopped(self.exit_with_stdin)).await
         })?;
         if let Some(journal) = journal {
             journal.close();

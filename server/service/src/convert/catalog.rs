@@ -9,6 +9,7 @@ use boardwire_kernel::{
 
 use super::{count, options};
 use crate::batches::Batches;
+use crate::edge::Origin;
 use crate::matches::Matches;
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::{Served, Table};
@@ -16,7 +17,9 @@ use crate::tables::{Served, Table};
 /// The server takes snapshots of others with the same key.
 const LASTING_SNAPSHOTS: &str = "lasting_snapshots";
 
-pub(crate) fn server(matches: &Matches, batches: &Batches) -> v1::Server {
+/// What `origin` is told of the server.
+pub(crate) fn server(matches: &Matches, batches: &Batches, origin: Origin) -> v1::Server {
+    let quotas = origin.quotas();
     let (match_limits, batch_limits) = (matches.limits(), batches.limits());
     // What does not fit is more than any server has.
     let duration = |time: Duration| prost_types::Duration::try_from(time).unwrap_or_default();
@@ -28,12 +31,12 @@ pub(crate) fn server(matches: &Matches, batches: &Batches) -> v1::Server {
         limits: Some(v1::Limits {
             message_bytes: count(MAX_MESSAGE_BYTES),
             matches: count(match_limits.matches),
-            matches_per_caller: count(match_limits.per_caller),
+            matches_per_caller: count(quotas.matches.unwrap_or(match_limits.per_caller)),
             waiting_calls: count(match_limits.waiting),
             match_idle_timeout: Some(duration(match_limits.idle)),
             batches: count(batch_limits.batches),
             environments: count(batch_limits.environments),
-            environments_per_caller: count(batch_limits.per_caller),
+            environments_per_caller: count(quotas.environments.unwrap_or(batch_limits.per_caller)),
             batch_idle_timeout: Some(duration(batch_limits.idle)),
         }),
     }

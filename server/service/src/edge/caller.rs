@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use tonic::Extensions;
 use tonic::codegen::http::{HeaderValue, Request, header::AUTHORIZATION};
 
+use super::accounts::{Account, Quotas};
 use super::room::Budget;
 use crate::batches::Peer;
 use crate::error::ServiceError;
@@ -25,6 +26,8 @@ pub enum Origin {
     User(u32),
     /// A host, by address: the peer of a TCP socket.
     Host(IpAddr),
+    /// Whoever has the token of an account.
+    Account(Account),
     /// The operating system does not tell.
     Unknown,
 }
@@ -39,6 +42,11 @@ impl Origin {
             address @ IpAddr::V4(_) => address,
         })
     }
+
+    /// What callers of this origin may have, where that differs from what others may.
+    pub(crate) fn quotas(self) -> Quotas {
+        if let Self::Account(account) = self { account.quotas() } else { Quotas::default() }
+    }
 }
 
 impl fmt::Display for Origin {
@@ -46,14 +54,18 @@ impl fmt::Display for Origin {
         match self {
             Self::User(user) => write!(out, "user {user}"),
             Self::Host(address) => write!(out, "host {address}"),
+            Self::Account(account) => write!(out, "account {}", account.name()),
             Self::Unknown => out.write_str("an unknown caller"),
         }
     }
 }
 
-/// The connection that a call came in on.
+/// Whose call it is: the connection that it came in on, and the account that it has proved to be.
 #[derive(Debug, Clone)]
-pub struct Caller(Arc<Connection>);
+pub struct Caller {
+    connection: Arc<Connection>,
+    account: Option<Account>,
+}
 
 #[derive(Debug)]
 struct Connection {
@@ -66,29 +78,35 @@ struct Connection {
 impl Caller {
     /// A connection that may hold as many bytes as its budget says.
     pub(crate) fn new(peer: Peer, origin: Origin, budget: Budget) -> Self {
-        Self(Arc::new(Connection { peer, origin, budget, calls: TaskTracker::new() }))
+        let connection = Connection { peer, origin, budget, calls: TaskTracker::new() };
+        Self { connection: Arc::new(connection), account: None }
+    }
+
+    /// The same connection, with a call of this account.
+    pub(super) fn of(&self, account: Account) -> Self {
+        Self { connection: Arc::clone(&self.connection), account: Some(account) }
     }
 
     /// The connection's number.
     #[must_use]
     pub fn peer(&self) -> Peer {
-        self.0.peer
+        self.connection.peer
     }
 
-    /// Where the connection comes from.
+    /// Whose account it is, or else where the connection comes from.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        self.0.origin
+        self.account.map_or(self.connection.origin, Origin::Account)
     }
 
     /// What the connection may hold.
     pub(crate) fn budget(&self) -> &Budget {
-        &self.0.budget
+        &self.connection.budget
     }
 
     /// The calls under way on this connection, each with a token of its own.
     pub(crate) fn calls(&self) -> &TaskTracker {
-        &self.0.calls
+        &self.connection.calls
     }
 }
 

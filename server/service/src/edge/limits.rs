@@ -244,11 +244,14 @@ impl Rates {
 
     /// Refuses a call of somebody who calls too often. Health checks are always let through.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), ServiceError> {
-        let Some(rates) = &self.0 else { return Ok(()) };
         if request.extensions().get::<Method>().is_some_and(|method| method.kind == Kind::Health) {
             return Ok(());
         }
         let origin = request.extensions().get::<Caller>().map_or(Origin::Unknown, Caller::origin);
+        if let Some(limit) = origin.quotas().calls {
+            return within(origin, limit);
+        }
+        let Some(rates) = &self.0 else { return Ok(()) };
         rates.by_origin.check_key(&origin).map_err(|early| {
             let wait = early.wait_time_from(rates.clock.now());
             ServiceError::RateExceeded { limit: rates.limit, wait }
@@ -265,6 +268,16 @@ impl Rates {
             rates.room.store(ORIGINS.max(2 * rates.by_origin.len()), Ordering::Relaxed);
         }
     }
+}
+
+/// Refuses a call of an account that calls more often than its own quota lets it.
+fn within(origin: Origin, limit: u32) -> Result<(), ServiceError> {
+    let Origin::Account(account) = origin else { return Ok(()) };
+    let Some(rate) = account.rate() else { return Ok(()) };
+    rate.check().map_err(|early| {
+        let wait = early.wait_time_from(DefaultClock::default().now());
+        ServiceError::RateExceeded { limit, wait }
+    })
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub(crate) struct Method {
     pub(crate) kind: Kind,
     /// The most bytes of a message to it.
     pub(crate) message_bytes: usize,
+    /// Whether it is for everybody: no account is needed for asking whether the server is well.
+    pub(crate) is_open: bool,
 }
 
 /// The methods that are served, by service and name.
@@ -77,7 +79,7 @@ impl Methods {
                         };
                         let bulk = BULK.iter().find(|(name, _)| *name == method.name());
                         let message_bytes = bulk.map_or(MAX_SMALL_MESSAGE_BYTES, |(_, bytes)| *bytes);
-                        (method.name().to_owned(), Method { kind, message_bytes })
+                        (method.name().to_owned(), Method { kind, message_bytes, is_open: name == HEALTH })
                     });
                     let methods = methods.collect();
                     services.insert(name, methods);
@@ -125,6 +127,10 @@ mod tests {
         assert_eq!(found("/grpc.health.v1.Health/Watch"), Ok((Kind::Stream, small)));
         let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
         assert_eq!(found(reflection), Ok((Kind::Stream, small)));
+        let open = |path: &str| methods.find(path).map(|method| method.is_open);
+        assert_eq!(open("/grpc.health.v1.Health/Watch"), Ok(true));
+        assert_eq!(open(reflection), Ok(false));
+        assert_eq!(open("/boardwire.v1.CatalogService/GetServer"), Ok(false));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl CatalogService for Mistaken {
 async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let edge = Arc::new(Edge::new(Bounds::default()));
+    let edge = Arc::new(Edge::new(Access::default()));
     let service = edge.protect(Routes::new(CatalogServiceServer::new(Mistaken)).prepare());
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let batches = Arc::new(Batches::new(Limits::default(), None, pool));
@@ -120,6 +120,7 @@ async fn calls_are_traced_without_their_tokens() {
     tracing::callsite::rebuild_interest_cache();
     let mut request = tonic::Request::new(ListGamesRequest::default());
     request.metadata_mut().insert("authorization", "Bearer very-secret".parse().expect("a header"));
+    request.metadata_mut().insert("boardwire-token", "very-secret".parse().expect("a header"));
     request.metadata_mut().insert("x-request-id", "mine-7".parse().expect("a header"));
     client.list_games(request).await.expect("it is answered");
     let log = String::from_utf8(log.0.lock().expect("no panic").clone()).expect("text");

@@ -13,6 +13,7 @@ use super::pages::Paging;
 use super::{caller, holding, room};
 use crate::batches::Batches;
 use crate::convert;
+use crate::edge::{Caller, Origin};
 use crate::matches::Matches;
 
 /// About what the description of a table takes.
@@ -26,8 +27,12 @@ pub(crate) struct Catalog {
 
 #[tonic::async_trait]
 impl CatalogService for Catalog {
-    async fn get_server(&self, _: Request<GetServerRequest>) -> Result<Response<GetServerResponse>, Status> {
-        let server = convert::server(&self.matches, &self.batches);
+    async fn get_server(
+        &self,
+        request: Request<GetServerRequest>,
+    ) -> Result<Response<GetServerResponse>, Status> {
+        let origin = caller(&request).as_ref().map_or(Origin::Unknown, Caller::origin);
+        let server = convert::server(&self.matches, &self.batches, origin);
         Ok(Response::new(GetServerResponse { server: Some(server) }))
     }
 

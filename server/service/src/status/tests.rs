@@ -10,7 +10,8 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
         ("ShuttingDown", ServiceError::ShuttingDown),
         ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
     ];
-    [errors_of_services(), errors_of_searches(), errors_of_the_edge(), last.into()].concat()
+    [errors_of_services(), errors_of_batches(), errors_of_searches(), errors_of_the_edge(), last.into()]
+        .concat()
 }
 
 fn errors_of_searches() -> Vec<(&'static str, ServiceError)> {
@@ -69,6 +70,8 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("InvitationUsed", ServiceError::InvitationUsed { id: word(), seat }),
         ("MissingToken", ServiceError::MissingToken),
         ("TokenTooLong", ServiceError::TokenTooLong { limit: 9 }),
+        ("MissingCallerToken", ServiceError::MissingCallerToken),
+        ("WrongCallerToken", ServiceError::WrongCallerToken),
         ("WrongToken", ServiceError::WrongToken { id: word() }),
         ("HostOnly", ServiceError::HostOnly { id: word() }),
         ("SeatOnly", ServiceError::SeatOnly { id: word() }),
@@ -94,6 +97,13 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("CallerFull", ServiceError::CallerFull { what: "matches", limit: 7 }),
         ("UnknownToken", ServiceError::UnknownToken),
         ("TableFull", ServiceError::TableFull { limit: 7 }),
+    ]
+}
+
+fn errors_of_batches() -> Vec<(&'static str, ServiceError)> {
+    let word = || "x".to_owned();
+    let seat = Seat::new(1);
+    vec![
         ("UnknownBatch", ServiceError::UnknownBatch { id: word() }),
         ("BatchOwnerOnly", ServiceError::BatchOwnerOnly { id: word() }),
         ("BatchesFull", ServiceError::BatchesFull { limit: 7 }),

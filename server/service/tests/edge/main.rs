@@ -1,5 +1,6 @@
 //! The edge as callers meet it: limits that are reached, and requests that no proper client makes.
 
+mod accounts;
 mod connections;
 mod limits;
 mod statuses;
@@ -12,7 +13,7 @@ use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
-use boardwire_server::edge::Bounds;
+use boardwire_server::edge::{Access, Bounds};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run_within};
@@ -35,11 +36,11 @@ struct Server {
 }
 
 impl Server {
-    async fn start(bounds: Bounds) -> Self {
-        Self::start_on(bounds, Listener::Tcp).await
+    async fn start(access: impl Into<Access>) -> Self {
+        Self::start_on(access, Listener::Tcp).await
     }
 
-    async fn start_on(bounds: Bounds, secure: impl FnOnce(TcpListener) -> Listener) -> Self {
+    async fn start_on(access: impl Into<Access>, secure: impl FnOnce(TcpListener) -> Listener) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound").to_string();
         let registry = Registry::load(|_| None).expect("the catalogues are valid");
@@ -48,9 +49,10 @@ impl Server {
         let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(Limits::default(), None, pool));
         let (stop, stopped) = oneshot::channel();
-        let serving = tokio::spawn(run_within(bounds, vec![secure(listener)], matches, batches, async {
-            let _ = stopped.await;
-        }));
+        let serving =
+            tokio::spawn(run_within(access.into(), vec![secure(listener)], matches, batches, async {
+                let _ = stopped.await;
+            }));
         Self { address, stop, serving }
     }
 

@@ -12,7 +12,7 @@ use super::{Address, LogFormat, journal};
 use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
 use crate::cli::{Catalogues, PolicyFiles, pair, usage};
-use crate::edge::{Bounds, TlsFiles};
+use crate::edge::{Accounts, AccountsError, Bounds, TlsFiles};
 use crate::journal::{Journal, Sync};
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
@@ -34,6 +34,9 @@ pub(super) struct Settings {
     /// Only clients may connect over TCP that have a certificate of one of these roots, in PEM.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_TLS_CLIENT_CA")]
     tls_client_ca: Option<PathBuf>,
+    /// Serves only callers that have a token of one of the accounts in this TOML file; `boardwire token` makes them.
+    #[arg(long, value_name = "FILE", env = "BOARDWIRE_AUTH_TOKEN_FILE")]
+    auth_token_file: Option<PathBuf>,
     /// Listens without TLS, too, where other machines can connect.
     #[arg(long, env = "BOARDWIRE_INSECURE")]
     pub(super) insecure: bool,
@@ -169,6 +172,7 @@ impl Settings {
             tls_cert: self.tls_cert.or(file.tls_cert),
             tls_key: self.tls_key.or(file.tls_key),
             tls_client_ca: self.tls_client_ca.or(file.tls_client_ca),
+            auth_token_file: self.auth_token_file.or(file.auth_token_file),
             insecure: self.insecure || file.insecure,
             max_matches: self.max_matches.or(file.max_matches),
             max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
@@ -244,6 +248,11 @@ impl Settings {
             }
             (None, None) => Ok(None),
         }
+    }
+
+    /// Who may call, if not everybody may.
+    pub(super) fn accounts(&self) -> Result<Option<Accounts>, AccountsError> {
+        self.auth_token_file.clone().map(Accounts::load).transpose()
     }
 
     fn match_limits(&self) -> matches::Limits {

@@ -13,7 +13,7 @@ fn bounds() -> Bounds {
 
 fn request(kind: Kind) -> Request<()> {
     let mut request = Request::new(());
-    request.extensions_mut().insert(Method { kind, message_bytes: 1 });
+    request.extensions_mut().insert(Method { kind, message_bytes: 1, is_open: kind == Kind::Health });
     request
 }
 

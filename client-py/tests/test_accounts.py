@@ -1,0 +1,139 @@
+"""Accounts: their tokens, where these are sent, and what each account may have."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from accounts import account
+from servers import tcp_server
+
+import boardwire
+from boardwire import errors
+from boardwire._account import proof
+from boardwire._server import find_binary
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The tokens of two accounts, and their file."""
+    file = tmp_path_factory.mktemp("accounts") / "accounts.toml"
+    return {"file": str(file), "ada": account(file, "ada", "matches = 1"), "bob": account(file, "bob")}
+
+
+@pytest.fixture(scope="module")
+def guarded(tokens: dict[str, str]) -> Iterator[str]:
+    """The address of a server for them."""
+    with tcp_server("--auth-token-file", tokens["file"]) as address:
+        yield address
+
+
+def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded: str) -> None:
+    with boardwire.connect(guarded, token=tokens["ada"]) as client:
+        with client.create_match("faraway", players=["remote", "random"], seed=1) as match:
+            seat = match.join(0)
+            assert seat.observe(wait=True).mask.any()
+            with seat.stream():
+                assert seat.act(seat.observe(wait=True).mask.argmax()).mask.any()
+            assert seat.search(2).rollout([0, 1]).shape
+        with client.open_batch("faraway", environments=2, opponents={1: "random"}) as batch:
+            step = batch.reset()
+            assert batch.step(step.mask.argmax(axis=1)).mask.any()
+        assert client.server().limits.matches_per_caller == 1
+
+
+def test_an_event_loop_carries_the_token(tokens: dict[str, str], guarded: str) -> None:
+    async def play() -> None:
+        async with (
+            boardwire.aio.connect(guarded, token=tokens["bob"]) as client,
+            await client.create_match("faraway", players=["remote", "random"]) as match,
+            (await match.join(0)).stream() as seat,
+        ):
+            assert (await seat.observe(wait=True)).mask.any()
+
+    asyncio.run(play())
+
+
+def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded: str) -> None:
+    with (
+        boardwire.connect(guarded, token=tokens["ada"]) as ada,
+        boardwire.connect(guarded, token=tokens["bob"]) as bob,
+    ):
+        ada.create_match("faraway", players=["remote", "random"])
+        with pytest.raises(errors.CallerFull, match="you hold 1 matches"):
+            ada.create_match("faraway", players=["remote", "random"])
+        for _ in range(2):
+            bob.create_match("faraway", players=["remote", "random"])
+
+
+def test_a_private_server_may_have_accounts_too(tokens: dict[str, str]) -> None:
+    arguments = ["--auth-token-file", tokens["file"]]
+    with boardwire.connect(server_args=arguments, token=tokens["ada"]) as client:
+        assert client.games()
+
+
+def test_a_token_is_sent_where_nobody_reads_along() -> None:
+    near = ["unix:/tmp/b", "127.0.0.1:1", "127.8.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "localhost:1"]
+    for target in near:
+        assert proof("word", target, insecure=False) == (("boardwire-token", "word"),)
+    for target in ["192.0.2.1:1", "[2001:db8::1]:1", "0.0.0.0:1", "example.org:1", "localhost.example.org:1"]:
+        with pytest.raises(
+            ValueError, match=r"could be read on its way to .*: connect with tls=True"
+        ) as caught:
+            boardwire.connect(target, token="secret-word")
+        assert "secret-word" not in str(caught.value)
+        for more in ({"tls": True}, {"insecure": True}):
+            boardwire.connect(target, token="secret-word", **more).close()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("token", ["", " ", "a\nb", "ä", "word\n", " word"])
+def test_what_cannot_be_a_token_is_none(token: str) -> None:
+    with pytest.raises(ValueError, match="a token is a word of printable ASCII"):
+        boardwire.connect("127.0.0.1:1", token=token)
+
+
+def call_for(client: boardwire.Client, seconds: float) -> None:
+    """Calls until that is refused."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        client.games()
+
+
+def test_accounts_are_read_again_on_sighup(tmp_path: Path) -> None:
+    file = tmp_path / "accounts.toml"
+    old = account(file, "ada")
+    command = [str(find_binary()), "serve", "--listen=127.0.0.1:0", "--exit-with-stdin"]
+    # Leaving closes its input, which ends it.
+    with subprocess.Popen(
+        [*command, f"--auth-token-file={file}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        address = server.stdout.readline().removeprefix("listening on ").strip()
+        with boardwire.connect(address, token=old) as client:
+            assert client.games()
+            file.unlink()
+            new = account(file, "ada")
+            os.kill(server.pid, signal.SIGHUP)
+            with pytest.raises(errors.WrongCallerToken):
+                call_for(client, 20)
+        with boardwire.connect(address, token=new) as client:
+            assert client.games()
+            file.write_text("nonsense")
+            os.kill(server.pid, signal.SIGHUP)
+            log = [next(server.stderr)]
+            while "stay as they were" not in log[-1]:
+                log.append(next(server.stderr))
+            assert "accounts.toml: line 1" in log[-1]
+            assert client.games()
+        assert not {old, new} & set("".join(log).split())

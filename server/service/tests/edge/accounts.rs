@@ -1,0 +1,159 @@
+//! Accounts: who may call where only some may, and what is counted for each.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use boardwire_api::v1::batch_service_client::BatchServiceClient;
+use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
+use boardwire_server::edge::Accounts;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A folder with a file of accounts as the binary makes it, and the accounts' tokens.
+fn accounts<const N: usize>(each: [(&str, &str); N]) -> (TempDir, PathBuf, [String; N]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("accounts.toml");
+    let mut text = String::new();
+    let tokens = each.map(|(name, quotas)| {
+        let made = Command::new(env!("CARGO_BIN_EXE_boardwire")).args(["token", name]).output();
+        let made = made.expect("it starts");
+        text += &String::from_utf8(made.stdout).expect("text");
+        text += quotas;
+        text.push('\n');
+        let said = String::from_utf8(made.stderr).expect("text");
+        said.trim().rsplit(' ').next().expect("a token").to_owned()
+    });
+    std::fs::write(&file, text).expect("the folder is ours");
+    (folder, file, tokens)
+}
+
+fn access(file: PathBuf) -> Access {
+    let accounts = Accounts::load(file).expect("the file is good");
+    Access { accounts: Some(Arc::new(accounts)), ..Access::default() }
+}
+
+/// A message from whom this token is given.
+fn from<T>(token: &str, message: T) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    request.metadata_mut().insert("boardwire-token", token.parse().expect("a token is ASCII"));
+    request
+}
+
+fn create() -> CreateMatchRequest {
+    let players = vec!["remote".to_owned(), "random".to_owned()];
+    CreateMatchRequest { game: "faraway".to_owned(), players, ..CreateMatchRequest::default() }
+}
+
+fn open(environments: u32) -> OpenBatchRequest {
+    let players = vec!["learner".to_owned(), "random".to_owned()];
+    OpenBatchRequest {
+        game: "faraway".to_owned(),
+        line_ups: vec![LineUp { players }],
+        environments,
+        ..OpenBatchRequest::default()
+    }
+}
+
+#[tokio::test]
+async fn every_call_needs_a_token_but_those_about_health() {
+    let (_folder, file, [token]) = accounts([("ada", "")]);
+    let server = Server::start(access(file)).await;
+    let mut raw = server.raw().await;
+    for path in [
+        "/boardwire.v1.CatalogService/ListGames",
+        "/boardwire.v1.MatchService/Play",
+        "/boardwire.v1.BatchService/StepBatch",
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    ] {
+        let refused = raw.call(path, b"").await.named();
+        assert_eq!(refused, (Code::Unauthenticated, "CALLER_TOKEN_MISSING".to_owned()), "{path}");
+        let wrong = request(path).header("boardwire-token", "guessed");
+        let refused = raw.send(wrong, framed(0, b"")).await.named();
+        assert_eq!(refused, (Code::Unauthenticated, "CALLER_TOKEN_WRONG".to_owned()), "{path}");
+    }
+    let healthy = raw.call("/grpc.health.v1.Health/Check", b"").await;
+    assert_eq!(healthy.headers["grpc-status"], "0");
+    let good = request("/boardwire.v1.CatalogService/ListGames").header("boardwire-token", &token);
+    assert_eq!(raw.send(good, framed(0, b"")).await.headers["grpc-status"], "0");
+}
+
+#[tokio::test]
+async fn what_is_counted_by_caller_is_counted_by_account() {
+    let (_folder, file, [ada, bob]) =
+        accounts([("ada", "matches = 1\nenvironments = 4\n"), ("bob", "matches = 2\n")]);
+    let server = Server::start(access(file)).await;
+    // Two connections of one account, and two accounts on one connection.
+    let (one, other) = (server.channel().await, server.channel().await);
+    let matches = |channel: &Channel| MatchServiceClient::new(channel.clone());
+    let full = |status: Status| (reason(&status), status.message().to_owned());
+    matches(&one).create_match(from(&ada, create())).await.expect("she has none");
+    let refused = matches(&other).create_match(from(&ada, create())).await.expect_err("she has one");
+    let said = "you hold 1 matches, as many as one caller may: close some first";
+    assert_eq!(full(refused), ("CALLER_FULL".to_owned(), said.to_owned()));
+    for _ in 0..2 {
+        matches(&one).create_match(from(&bob, create())).await.expect("he may have two");
+    }
+    let batches = |channel: &Channel| BatchServiceClient::new(channel.clone());
+    batches(&one).open_batch(from(&ada, open(3))).await.expect("she may have four");
+    let refused = batches(&other).open_batch(from(&ada, open(2))).await.expect_err("she has three");
+    assert_eq!(reason(&refused), "CALLER_FULL");
+    batches(&other).open_batch(from(&ada, open(1))).await.expect("she may have four");
+    batches(&other).open_batch(from(&bob, open(64))).await.expect("he may have what anybody may");
+    let server = CatalogServiceClient::new(one).get_server(from(&ada, GetServerRequest::default())).await;
+    let limits = server.expect("it is told").into_inner().server.expect("a server").limits.expect("limits");
+    assert_eq!((limits.matches_per_caller, limits.environments_per_caller), (1, 4));
+}
+
+#[tokio::test]
+async fn an_account_has_a_rate_of_its_own() {
+    let (_folder, file, [slow, fast]) = accounts([("slow", "calls = 3\n"), ("fast", "calls = 0\n")]);
+    let bounds = Bounds { rate: 20, ..Bounds::default() };
+    let server = Server::start(Access { bounds, ..access(file) }).await;
+    let mut client = CatalogServiceClient::new(server.channel().await);
+    let mut refusals = async |token: &str| {
+        let mut refused = 0;
+        for _ in 0..60 {
+            match client.list_games(from(token, ListGamesRequest::default())).await {
+                Ok(_) => {}
+                Err(status) => {
+                    assert_eq!(reason(&status), "RATE_EXCEEDED");
+                    refused += 1;
+                }
+            }
+        }
+        refused
+    };
+    assert!(refusals(&slow).await > 40);
+    assert_eq!(refusals(&fast).await, 0);
+}
+
+#[tokio::test]
+async fn who_guesses_is_slowed_down() {
+    let (_folder, file, [ada]) = accounts([("ada", "")]);
+    let bounds = Bounds { rate: 5, ..Bounds::default() };
+    let server = Server::start(Access { bounds, ..access(file) }).await;
+    let mut client = CatalogServiceClient::new(server.channel().await);
+    let mut reasons = vec![];
+    for guess in 0..20 {
+        let refused = client.list_games(from(&format!("guess-{guess}"), ListGamesRequest::default())).await;
+        reasons.push(reason(&refused.expect_err("it is wrong")));
+    }
+    assert!(reasons.starts_with(&["CALLER_TOKEN_WRONG".to_owned()]));
+    assert!(reasons.contains(&"RATE_EXCEEDED".to_owned()), "{reasons:?}");
+    client.list_games(from(&ada, ListGamesRequest::default())).await.expect("that is not her doing");
+}
+
+#[tokio::test]
+async fn a_repeated_request_is_that_of_its_account() {
+    let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
+    let server = Server::start(access(file)).await;
+    let mut client = MatchServiceClient::new(server.channel().await);
+    let request_id = "7b0b9f0e-53a0-4e0e-8f5b-6a5a0e6f5a11".to_owned();
+    let create = CreateMatchRequest { request_id, ..create() };
+    let first = client.create_match(from(&ada, create.clone())).await.expect("it is created").into_inner();
+    let again = client.create_match(from(&ada, create.clone())).await.expect("it is the same").into_inner();
+    assert_eq!(first, again);
+    let refused = client.create_match(from(&bob, create)).await.expect_err("it is hers");
+    assert_eq!(reason(&refused), "REQUEST_ID_REUSED");
+}
