@@ -48,7 +48,7 @@ pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 pub use tls::{Tls, TlsError, TlsFiles};
 
 #[cfg(test)]
-pub(crate) use accept::Accept;
+pub(crate) use accept::{Accept, Accepted};
 pub(crate) use accounts::{is_name, line};
 pub(crate) use room::Budget;
 pub(crate) use serve::serve;

@@ -18,6 +18,7 @@ use tonic::service::Routes;
 
 use crate::batches::Batches;
 use crate::edge::{self, Access, Edge, Secured, Tls};
+use crate::health::Health;
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
@@ -72,7 +73,9 @@ pub async fn run_within(
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
-    let routes = routes(&matches, &batches).await?;
+    let (health, health_service) = Health::well().await;
+    let routes = Routes::new(health_service);
+    let routes = add_services(routes, &matches, &batches)?;
     let access = access.into();
     let draining = access.bounds.drain_timeout;
     let edge = Arc::new(Edge::new(access));
@@ -85,9 +88,11 @@ pub async fn run_within(
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
         () = held_up::notice(&matches) => {}
+        () = health.follow(&matches) => {}
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");
+    health.stop().await;
     matches.stop();
     batches.stop();
     stop.send_replace(true);
@@ -114,13 +119,12 @@ async fn expire(matches: &Matches, batches: &Batches) {
     }
 }
 
-/// All services.
-pub(crate) async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Routes> {
-    let (health, health_service) = tonic_health::server::health_reporter();
-    health.set_serving::<CatalogServiceServer<Catalog>>().await;
-    health.set_serving::<MatchServiceServer<MatchPlane>>().await;
-    health.set_serving::<BatchServiceServer<BatchPlane>>().await;
-    health.set_serving::<SearchServiceServer<SearchPlane>>().await;
+/// All services but that of health.
+pub(crate) fn add_services(
+    routes: Routes,
+    matches: &Arc<Matches>,
+    batches: &Arc<Batches>,
+) -> anyhow::Result<Routes> {
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(boardwire_api::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -140,7 +144,7 @@ pub(crate) async fn routes(matches: &Arc<Matches>, batches: &Arc<Batches>) -> an
     let search = SearchServiceServer::new(search)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(Routes::new(health_service)
+    Ok(routes
         .add_service(reflection)
         .add_service(catalog)
         .add_service(plane)

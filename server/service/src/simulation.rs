@@ -14,6 +14,7 @@ use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, Seat, Viewer};
 use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
+use tonic::service::Routes;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Code, Request, Status};
 use tower::service_fn;
@@ -21,11 +22,12 @@ use turmoil::Sim;
 
 use crate::arbiter::{Arbiter, Clock, IllegalActions, OnTimeout, Phase, Player, Settings};
 use crate::batches::{self, Batches};
-use crate::edge::{self, Accept, Bounds, Edge, Origin};
+use crate::edge::{self, Accept, Accepted, Access, Edge, Origin};
+use crate::health::Health;
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
 use crate::reward::RewardKind;
-use crate::run::routes;
+use crate::run::add_services;
 use crate::tables::Tables;
 
 /// Where the server listens.
@@ -46,6 +48,14 @@ impl Accept for Simulated {
     async fn accept(&self) -> io::Result<(Self::Io, Origin)> {
         let (io, address) = self.0.accept().await?;
         Ok((io, Origin::host(address.ip())))
+    }
+}
+
+impl Accepted for turmoil::net::TcpStream {
+    type Io = Self;
+
+    async fn open(self) -> io::Result<Self> {
+        Ok(self)
     }
 }
 
@@ -113,8 +123,9 @@ impl World {
         self.create().await;
         let listener = Simulated(turmoil::net::TcpListener::bind(("0.0.0.0", ADDRESS.1)).await?);
         let (_stop, stopping) = watch::channel(false);
-        let edge = Arc::new(Edge::new(Bounds::default()));
-        let service = edge.protect(routes(&self.matches, &self.batches).await?);
+        let edge = Arc::new(Edge::new(Access::default()));
+        let (_, health) = Health::well().await;
+        let service = edge.protect(add_services(Routes::new(health), &self.matches, &self.batches)?);
         edge::serve(listener, service, edge, Arc::clone(&self.batches), stopping).await;
         Ok(())
     }

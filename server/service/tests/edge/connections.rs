@@ -4,6 +4,9 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 
 use super::*;
 
@@ -72,6 +75,29 @@ async fn stopping_does_not_wait_for_connections_without_calls() {
     let took = server.stop().await;
     assert!(took < Duration::from_millis(900), "{took:?}");
     drop((silent, mute, raw, channel, seat));
+}
+
+#[tokio::test]
+async fn a_server_that_stops_says_that_it_serves_no_longer() {
+    let server =
+        Server::start(Bounds { drain_timeout: Duration::from_millis(300), ..Bounds::default() }).await;
+    let mut client = HealthClient::new(server.channel().await);
+    let services =
+        ["", "boardwire.v1.MatchService", "boardwire.v1.BatchService", "boardwire.v1.SearchService"];
+    let mut watches = vec![];
+    for service in services.into_iter().chain(["boardwire.v1.CatalogService"]) {
+        let request = HealthCheckRequest { service: service.to_owned() };
+        let mut watch = client.watch(request).await.expect("it is served").into_inner();
+        let now = watch.message().await.expect("it goes on").expect("there is a status").status;
+        assert_eq!(now, i32::from(ServingStatus::Serving), "{service}");
+        watches.push((service, watch));
+    }
+    let stopping = tokio::spawn(server.stop());
+    for (service, mut watch) in watches {
+        let now = watch.message().await.expect("it goes on").expect("there is a status").status;
+        assert_eq!(now, i32::from(ServingStatus::NotServing), "{service}");
+    }
+    stopping.await.expect("it ends");
 }
 
 #[tokio::test]

@@ -44,6 +44,19 @@ fn a_certificate_comes_with_its_key() {
 }
 
 #[test]
+fn the_service_of_systemd_starts_a_server_that_there_is() {
+    let unit = include_str!("../../../../../../deploy/boardwire.service");
+    let file = include_str!("../../../../../../deploy/boardwire.toml");
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it starts something");
+    crate::cli::Cli::try_parse_from(start.split_whitespace()).expect("there are such flags");
+    let settings: Settings = toml::from_str(file).expect("there are such settings");
+    assert!(settings.tls().expect("nothing is missing").is_some());
+    for address in settings.addresses() {
+        address.find(true).expect("there is such an address");
+    }
+}
+
+#[test]
 fn every_limit_of_the_edge_has_a_flag() {
     let line = "--max-connections 1 --max-connections-per-caller 2 --max-connection-streams 3 \
                 --max-connection-bytes 4 --max-calls 5 --max-streams 6 --max-rate 7 \
