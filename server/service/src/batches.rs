@@ -281,6 +281,11 @@ impl Batches {
         self.lock().leases.len()
     }
 
+    /// How much work of batches, searches and bots waits for a thread.
+    pub(crate) fn queued(&self) -> usize {
+        self.pool.queued()
+    }
+
     /// Whether none is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {

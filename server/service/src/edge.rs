@@ -145,6 +145,11 @@ impl Edge {
         }
     }
 
+    /// How many connections are open.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
     /// The services behind all layers. A call goes through them from the first to the last, its response
     /// from the last to the first.
     pub(crate) fn protect(

@@ -184,6 +184,12 @@ impl Journal {
         self.shared.lock().submitted
     }
 
+    /// How many lines are still to be written.
+    pub(crate) fn lag(&self) -> usize {
+        let written = self.written.borrow().entries;
+        usize::try_from(self.submitted().saturating_sub(written)).unwrap_or(usize::MAX)
+    }
+
     /// Refuses while the disk fails: whatever would happen could not be kept.
     pub(crate) fn check(&self) -> Result<(), ServiceError> {
         refused(&self.written.borrow())

@@ -30,5 +30,6 @@ mod secret;
 mod simulation;
 mod status;
 pub mod tables;
+mod telemetry;
 #[cfg(test)]
 mod vectors;

@@ -206,6 +206,11 @@ impl Matches {
         }
     }
 
+    /// How much of what has happened is still to be written.
+    pub(crate) fn journal_lag(&self) -> usize {
+        self.journal.as_ref().map_or(0, |journal| journal.lag())
+    }
+
     /// Whether what happens cannot be kept now.
     pub(crate) fn journal_fails(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.check().is_err())

@@ -162,6 +162,11 @@ impl Pool {
         self.threads
     }
 
+    /// How much work waits.
+    pub(crate) fn queued(&self) -> usize {
+        self.shared.lock().waiting.values().map(|waiting| waiting.works.len()).sum()
+    }
+
     /// Somebody new to do work for.
     #[must_use]
     pub fn owner(&self) -> Owner {

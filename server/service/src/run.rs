@@ -22,6 +22,7 @@ use crate::health::Health;
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
+use crate::telemetry;
 
 /// The largest message either side accepts.
 pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -89,6 +90,7 @@ pub async fn run_within(
         () = expire(&matches, &batches) => {}
         () = held_up::notice(&matches) => {}
         () = health.follow(&matches) => {}
+        () = telemetry::look(&edge, &matches, &batches) => {}
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");

@@ -8,6 +8,7 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
 use crate::error::{ServiceError, list};
+use crate::telemetry;
 
 /// The domain of every reason.
 pub(crate) const DOMAIN: &str = "boardwire.v1";
@@ -368,6 +369,7 @@ impl From<ServiceError> for Status {
             tracing::error!(place, what, "a broken invariant");
         }
         let refusal = error.refusal();
+        telemetry::refused(refusal.reason);
         let metadata: HashMap<_, _> =
             refusal.metadata.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let mut details = ErrorDetails::with_error_info(refusal.reason, DOMAIN, metadata);

@@ -10,6 +10,7 @@ use boardwire_policy::Policies;
 
 use crate::error::ServiceError;
 use crate::play::Rules;
+use crate::telemetry::decisions;
 
 /// One table: rules that any number of matches share.
 pub struct Table {
@@ -17,6 +18,8 @@ pub struct Table {
     pub rules: Arc<dyn Rules>,
     /// The digest of the table's facts.
     pub digest: Digest,
+    /// Counts the decisions that are made there.
+    pub(crate) decisions: metrics::Counter,
 }
 
 impl std::fmt::Debug for Table {
@@ -101,7 +104,8 @@ impl Tables {
         }
         let rules = self.registry.visit(game, SetUp { seats, options: &options });
         let rules = rules.ok_or_else(|| unknown_game(game))?.map_err(|error| setup(game_type.id, error))?;
-        let table = Arc::new(Table { digest: rules.info().digest(), rules });
+        let table =
+            Arc::new(Table { digest: rules.info().digest(), decisions: decisions(game_type.id), rules });
         in_use.retain(|_, unused| unused.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
         Ok(table)

@@ -74,6 +74,9 @@ impl Arbiter {
     pub(super) fn happen(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
         let event = Event { at: log::now(), what };
         inner.standing.apply(&self.table, &event)?;
+        if let What::Played { .. } = event.what {
+            self.table.decisions.increment(1);
+        }
         inner.note(&event);
         #[cfg(test)]
         inner.events.push(event);

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use super::address::{Address, bound};
 use crate::edge::{Access, Tls};
 use crate::run::{run_within, runtime};
+use crate::telemetry;
 use settings::Settings;
 
 /// Serves matches.
@@ -56,6 +57,9 @@ impl Serve {
         let runtime = runtime()?;
         // Matches that the journal has kept go on at once, and so do their clocks.
         let _inside = runtime.enter();
+        if let Some(address) = settings.metrics()? {
+            telemetry::begin(address).with_context(|| format!("metrics cannot be told on {address}"))?;
+        }
         let (matches, journal) = settings.matches(&pool)?;
         let matches = Arc::new(matches);
         let access = Access { bounds: settings.bounds(), accounts: accounts.clone() };

@@ -38,6 +38,11 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many are open.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().all
+    }
+
     /// A place for a connection from `origin`, if there is one left.
     pub(crate) fn admit(self: &Arc<Self>, origin: Origin) -> Option<Place> {
         let mut open = self.lock();

@@ -26,6 +26,7 @@ use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
 use crate::tables::{Table, Tables};
+use crate::telemetry;
 
 /// Steps batches; the games are those of the matches.
 pub(crate) struct BatchPlane {
@@ -209,11 +210,15 @@ async fn step(
     caller: Option<&Caller>,
     asked: &StepBatchRequest,
 ) -> Result<(Step, Option<Room>), ServiceError> {
+    let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
     let StepBatchRequest { first, count, sequence, .. } = *asked;
     let actions = Actions { indices: asked.actions.clone(), mask: asked.mask.clone() };
-    Ok((batch.step(first, count, actions, sequence).await?, room))
+    let step = batch.step(first, count, actions, sequence).await?;
+    batch.table().decisions.increment(asked.actions.len() as u64);
+    request.answered(batch.table().rules.info().id, false);
+    Ok((step, room))
 }
 
 async fn reset(

@@ -24,6 +24,7 @@ use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::requests::RequestId;
+use crate::telemetry;
 
 /// Plays matches.
 pub(crate) struct MatchPlane(pub(crate) Arc<Matches>);
@@ -225,9 +226,12 @@ async fn observe(
     token: Option<&str>,
     asked: &ObserveRequest,
 ) -> Result<ObserveResponse, ServiceError> {
+    let request = telemetry::Request::begin("Observe");
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
-    Ok(ObserveResponse { observation: seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await? })
+    let observation = seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await?;
+    request.answered(arbiter.table().rules.info().id, asked.wait);
+    Ok(ObserveResponse { observation })
 }
 
 #[tracing::instrument(
@@ -241,13 +245,16 @@ async fn act(
     token: Option<&str>,
     asked: &ActRequest,
 ) -> Result<ActResponse, ServiceError> {
+    let request = telemetry::Request::begin("Act");
     let arbiter = matches.find(&asked.match_id)?;
     let seat = arbiter.seat(token)?;
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     let thought = asked.thought.map(|thought| Duration::try_from(thought).unwrap_or_default());
     arbiter.act_after(seat, decision, thought).await?;
-    Ok(ActResponse { observation: seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await? })
+    let observation = seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await?;
+    request.answered(arbiter.table().rules.info().id, asked.wait);
+    Ok(ActResponse { observation })
 }
 
 #[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
@@ -256,10 +263,13 @@ async fn reset(
     token: Option<&str>,
     asked: &ResetRequest,
 ) -> Result<ResetResponse, ServiceError> {
+    let request = telemetry::Request::begin("Reset");
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.reset(role, asked.seed, asked.episode).await?;
-    Ok(ResetResponse { observation: seen(&arbiter, role, asked.wait, asked.extras).await? })
+    let observation = seen(&arbiter, role, asked.wait, asked.extras).await?;
+    request.answered(arbiter.table().rules.info().id, true);
+    Ok(ResetResponse { observation })
 }
 
 #[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
@@ -268,10 +278,13 @@ async fn resign(
     token: Option<&str>,
     asked: &ResignRequest,
 ) -> Result<ResignResponse, ServiceError> {
+    let request = telemetry::Request::begin("Resign");
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.resign(role, asked.seat, asked.episode).await?;
-    Ok(ResignResponse { observation: seen(&arbiter, role, false, asked.extras).await? })
+    let observation = seen(&arbiter, role, false, asked.extras).await?;
+    request.answered(arbiter.table().rules.info().id, false);
+    Ok(ResignResponse { observation })
 }
 
 /// Answers one request of a stream; a refusal is an answer too.

@@ -111,7 +111,7 @@ impl Estimate for Short {
 fn a_game_without_an_end_is_cut_and_says_so() {
     let catalogue = Loaded::read::<Short>(Short::TYPE.catalogue).expect("it is valid");
     let rules = Arc::new(set_up::<Short>(Arc::new(catalogue), 2, []).expect("a table"));
-    let table = Arc::new(Table { digest: rules.info().digest(), rules });
+    let table = Arc::new(Table { digest: rules.info().digest(), decisions: metrics::Counter::noop(), rules });
     let batch = open(&table, &plan(&["learner", "learner"]), 3, 0, 1);
     let mut shown = reset(&batch);
     for salt in 0..10 {

@@ -1,5 +1,6 @@
 //! The settings of a server, as flags and as a configuration file has them.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use super::{Address, LogFormat, journal};
 use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
+use crate::cli::address::{look_up, sheltered};
 use crate::cli::{Catalogues, PolicyFiles, pair, usage};
 use crate::edge::{Accounts, AccountsError, Bounds, TlsFiles};
 use crate::journal::{Journal, Sync};
@@ -83,6 +85,9 @@ pub(super) struct Settings {
     /// Goes on without the matches of the journal that are damaged or cannot be played here.
     #[arg(long)]
     journal_give_up: bool,
+    /// Answers Prometheus at this address.
+    #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_METRICS")]
+    metrics: Option<String>,
     /// The most connections that may be open at once. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -190,6 +195,7 @@ impl Settings {
             journal: self.journal.or(file.journal),
             journal_sync: self.journal_sync.or(file.journal_sync),
             journal_give_up: self.journal_give_up || file.journal_give_up,
+            metrics: self.metrics.or(file.metrics),
             max_connections: self.max_connections.or(file.max_connections),
             max_connections_per_caller: self.max_connections_per_caller.or(file.max_connections_per_caller),
             max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
@@ -219,6 +225,13 @@ impl Settings {
     /// The threads that do what takes longer than reading a call.
     pub(super) fn pool(&self) -> std::io::Result<Pool> {
         Pool::new(self.threads.unwrap_or_default())
+    }
+
+    /// Where to answer Prometheus. What it is told is no secret, but whom it is for is not asked.
+    pub(super) fn metrics(&self) -> anyhow::Result<Option<SocketAddr>> {
+        let Some(address) = &self.metrics else { return Ok(None) };
+        let sockets = if self.insecure { look_up(address) } else { sheltered(address, "--insecure") };
+        Ok(sockets?.into_iter().next())
     }
 
     /// The matches of a server with these settings, whose bots think in `pool`, and the journal that keeps them, if one

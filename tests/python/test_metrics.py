@@ -1,0 +1,89 @@
+"""What the server tells Prometheus of itself."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+import urllib.request
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import boardwire
+
+#: Everything that is told, as docs/operations.md lists it.
+METRICS = {
+    "boardwire_decisions_total",
+    "boardwire_request_seconds",
+    "boardwire_refusals_total",
+    "boardwire_matches",
+    "boardwire_batches",
+    "boardwire_environments",
+    "boardwire_connections",
+    "boardwire_pool_queue",
+    "boardwire_journal_lag_lines",
+    "boardwire_held_up_seconds",
+}
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def scraped(address: str) -> dict[str, float]:
+    """What Prometheus would be told: values by name and labels."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    lines = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+    return {name: float(value) for name, value in lines}
+
+
+def becomes(address: str, wanted: Callable[[dict[str, float]], bool]) -> dict[str, float]:
+    """Waits until what is told is as wanted."""
+    due = time.monotonic() + 20
+    while not wanted(told := scraped(address)):
+        assert time.monotonic() < due, told
+        time.sleep(0.1)
+    return told
+
+
+def test_prometheus_is_told_what_happens() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with boardwire.connect(server_args=["--metrics", address]) as client:
+        match = client.create_match("faraway", players=["remote", "random"])
+        seat = match.join(0)
+        seen = seat.observe(wait=True)
+        while not seen.over:
+            seen = seat.act(int(seen.mask.nonzero()[0][0]))
+        with pytest.raises(boardwire.errors.UnknownGame):
+            client.game("chess")
+        batch = client.open_batch("rauha", environments=7, opponents={1: "random"}, seed=1)
+        step = batch.reset()
+        for _ in range(3):
+            step = batch.step(np.asarray(step.mask.argmax(axis=1), dtype=np.uint8))
+        told = becomes(address, lambda told: told.get("boardwire_environments") == 7)
+        assert told["boardwire_matches"] == 1
+        assert told["boardwire_batches"] == 1
+        assert told["boardwire_connections"] >= 1
+        assert told["boardwire_journal_lag_lines"] == 0
+        assert told['boardwire_refusals_total{reason="GAME_UNKNOWN"}'] == 1
+        assert told['boardwire_decisions_total{game="rauha"}'] == 21
+        assert told['boardwire_decisions_total{game="faraway"}'] == seen.ply
+        acts = [
+            value for name, value in told.items() if re.match("boardwire_request_seconds_count.*Act", name)
+        ]
+        assert sum(acts) == seen.decision
+        names = {name.split("{")[0] for name in told}
+        kinds = ("_bucket", "_sum", "_count")
+        assert {name.removesuffix(next(filter(name.endswith, kinds), "")) for name in names} == METRICS
+
+
+def test_metrics_are_for_this_machine() -> None:
+    with pytest.raises(boardwire.errors.StartError, match="can be reached from other machines"):
+        boardwire.connect(server_args=["--metrics", "0.0.0.0:0"])
