@@ -47,6 +47,7 @@ pub use watching::Watcher;
 use crate::error::{ServiceError, list};
 use crate::play::Insight;
 use crate::pool::Owner;
+pub use crate::reward::RewardKind;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;

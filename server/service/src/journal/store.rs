@@ -8,6 +8,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use fail::fail_point;
 use rusqlite::{Connection, Transaction, params};
 
 use super::{Damage, Entry, JournalError, Kept, Sync, chained};
@@ -133,11 +134,16 @@ impl Store {
         transaction.commit()
     }
 
-    /// Writes entries, all or none.
+    /// Writes entries, all or none. Whether it has written them before it failed is not always known: so to write them once
+    /// more changes nothing.
     pub(super) fn write(&mut self, entries: &[Entry]) -> rusqlite::Result<()> {
+        fail_point!("journal::begin", |_| Err(broken()));
         let transaction = self.connection.transaction()?;
         enter(&transaction, entries)?;
-        transaction.commit()
+        fail_point!("journal::commit", |_| Err(broken()));
+        transaction.commit()?;
+        fail_point!("journal::committed", |_| Err(broken()));
+        Ok(())
     }
 
     /// Lets the file have so many pages at most, as if the disk were full then.
@@ -150,16 +156,22 @@ impl Store {
     pub(super) fn sync(&self) -> rusqlite::Result<()> {
         match self.sync {
             Sync::Always => Ok(()),
-            Sync::Interval => self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())),
+            Sync::Interval => {
+                fail_point!("journal::sync", |_| Err(broken()));
+                self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            }
         }
     }
 }
 
 fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<()> {
-    let mut line = transaction.prepare_cached("INSERT INTO events VALUES (?, ?, ?)")?;
-    let mut last = BTreeMap::new();
+    let mut line =
+        transaction.prepare_cached("INSERT INTO events VALUES (?, ?, ?) ON CONFLICT DO NOTHING")?;
+    let (mut last, mut new) = (BTreeMap::new(), 0);
     for entry in entries {
-        line.execute(params![&*entry.id, entry.number, entry.line])?;
+        fail_point!("journal::line", |_| Err(broken()));
+        let written = line.execute(params![&*entry.id, entry.number, entry.line])?;
+        new += usize::from(entry.number == 0 && written > 0);
         last.insert(&*entry.id, entry);
     }
     let mut state = transaction.prepare_cached(
@@ -168,11 +180,17 @@ fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<(
     )?;
     for (id, entry) in last {
         let word = if entry.open { "open" } else { "closed" };
+        fail_point!("journal::match", |_| Err(broken()));
         state.execute(params![id, entry.number + 1, entry.head, word])?;
     }
-    let new = i64::try_from(entries.iter().filter(|entry| entry.number == 0).count()).unwrap_or(i64::MAX);
+    let new = i64::try_from(new).unwrap_or(i64::MAX);
     transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
     Ok(())
+}
+
+/// What a disk says that is made to fail.
+fn broken() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR), None)
 }
 
 /// Looks whether the lines of a match are all there, and as they were written.

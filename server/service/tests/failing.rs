@@ -1,0 +1,187 @@
+//! Disks that fail, and servers that die, at every point of a write: nothing that anybody was told of is lost, and matches
+//! end as they do undisturbed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boardwire_bots::Bot;
+use boardwire_games::Registry;
+use boardwire_kernel::Seat;
+use boardwire_server::arbiter::{
+    Arbiter, Decision, Extras, IllegalActions, Observation, Player, Position, RewardKind, Settings,
+};
+use boardwire_server::edge::Origin;
+use boardwire_server::error::ServiceError;
+use boardwire_server::journal::{Journal, Reading, Sync};
+use boardwire_server::matches::{Limits, Matches};
+use boardwire_server::pool::Pool;
+use boardwire_server::tables::Tables;
+use fail::FailScenario;
+
+/// Every point of a write.
+const POINTS: [&str; 5] =
+    ["journal::begin", "journal::line", "journal::match", "journal::commit", "journal::committed"];
+const SEAT: Seat = Seat::FIRST;
+
+/// A server, as far as its matches go.
+struct Server {
+    matches: Matches,
+    journal: Arc<Journal>,
+}
+
+impl Server {
+    /// Begins with what a journal has kept.
+    fn begin(path: &Path, sync: Sync) -> Self {
+        let reading = Reading::open(path, sync).expect("it opens");
+        let (kept, damaged) = reading.read().expect("it is read");
+        assert_eq!(damaged, []);
+        let journal = reading.write(&[]).expect("it is written");
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+        let matches = Matches::new(tables, Limits::default(), pool).kept_in(Arc::clone(&journal));
+        for kept in &kept {
+            matches.restore(kept).expect("it goes on");
+        }
+        Self { matches, journal }
+    }
+
+    async fn create(&self) -> Result<Arc<Arbiter>, ServiceError> {
+        let table = self.matches.tables().table("faraway", 2, []).expect("it can be set up");
+        let settings = Settings {
+            players: vec![Player::Remote, Player::Bot(Bot::Random)],
+            seed: Some(7),
+            reward: RewardKind::Rank,
+            skip_forced: false,
+            illegal_actions: IllegalActions::Reject,
+            seat_may_seed: false,
+            private: false,
+            watch_delay: Duration::ZERO,
+            clocks: Vec::new(),
+            fair_deals: false,
+            opening: Duration::ZERO,
+            labels: BTreeMap::new(),
+            series: None,
+        };
+        self.matches.create(None, Origin::Unknown, table, settings).await
+    }
+}
+
+async fn look(arbiter: &Arbiter) -> Result<Observation, ServiceError> {
+    arbiter.observe(SEAT, true, Extras::default()).await
+}
+
+fn lowest(seen: &Observation) -> u32 {
+    let byte = seen.mask.iter().position(|byte| *byte != 0).expect("it owes a decision");
+    u32::try_from(byte).expect("few") * 8 + seen.mask[byte].trailing_zeros()
+}
+
+/// Makes the lowest choice; gives up only when the journal is gone.
+async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), ServiceError> {
+    let decision = Decision { episode: seen.episode, number: seen.decision, action: lowest(seen) };
+    loop {
+        match arbiter.act(SEAT, decision).await {
+            Err(ServiceError::JournalFailed { .. }) => tokio::time::sleep(Duration::from_millis(50)).await,
+            other => return other,
+        }
+    }
+}
+
+async fn undisturbed() -> Position {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::begin(&folder.path().join("journal"), Sync::Always);
+    let arbiter = server.create().await.expect("there is room");
+    loop {
+        let seen = look(&arbiter).await.expect("it is open");
+        if seen.terminated {
+            server.journal.close();
+            return arbiter.position();
+        }
+        choose(&arbiter, &seen).await.expect("it is legal");
+    }
+}
+
+/// One test, since what fails does so in the whole process.
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_fails_nothing_is_lost() {
+    let scenario = FailScenario::setup();
+    let end = undisturbed().await;
+    for point in POINTS {
+        fails_for_a_moment(point, Sync::Always, end).await;
+        dies(point, end).await;
+    }
+    fails_for_a_moment("journal::sync", Sync::Interval, end).await;
+    scenario.teardown();
+}
+
+/// A write that fails once, at three decisions of a match: whoever waits is told, and it goes on.
+async fn fails_for_a_moment(point: &str, sync: Sync, end: Position) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("journal");
+    let server = Server::begin(&path, sync);
+    let arbiter = server.create().await.expect("there is room");
+    let mut failures = 0;
+    loop {
+        let seen = loop {
+            match look(&arbiter).await {
+                Ok(seen) => break seen,
+                Err(ServiceError::JournalFailed { .. }) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Err(error) => panic!("{point}: {error}"),
+            }
+        };
+        if seen.terminated {
+            break;
+        }
+        if [2, 9, 16].contains(&seen.decision) {
+            failures += 1;
+            fail::cfg(point, "1*return").expect("it is a way to fail");
+        }
+        choose(&arbiter, &seen).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+    }
+    fail::remove(point);
+    assert_eq!(failures, 3);
+    assert_eq!(arbiter.position(), end, "{point}");
+    server.journal.close();
+    let again = Server::begin(&path, sync);
+    let restored = again.matches.find(arbiter.id()).expect("it is kept");
+    assert_eq!(restored.position(), end, "{point}: all that was told is there");
+    again.journal.close();
+}
+
+/// A server that dies at every third decision: another goes on with what was written.
+async fn dies(point: &str, end: Position) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("journal");
+    let mut server = Server::begin(&path, Sync::Always);
+    let id = server.create().await.expect("there is room").id().to_owned();
+    let (mut deaths, mut told) = (0, 0);
+    loop {
+        let arbiter = server.matches.find(&id).expect("it is kept");
+        let seen = look(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        assert!(seen.decision >= told, "{point}: decision {} was told, {} is left", told, seen.decision);
+        if seen.terminated {
+            assert_eq!(arbiter.position(), end, "{point}");
+            server.journal.close();
+            break;
+        }
+        if seen.decision % 3 == 2 && deaths < 5 {
+            deaths += 1;
+            fail::cfg(point, "1*panic").expect("it is a way to fail");
+        }
+        match choose(&arbiter, &seen).await {
+            Ok(()) => told = seen.decision + 1,
+            Err(ServiceError::ShuttingDown) => {
+                fail::remove(point);
+                server.journal.close();
+                drop((arbiter, server));
+                server = Server::begin(&path, Sync::Always);
+            }
+            Err(error) => panic!("{point}: {error}"),
+        }
+    }
+    fail::remove(point);
+    assert_eq!(deaths, 5, "{point}");
+}
