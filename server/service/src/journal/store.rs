@@ -189,6 +189,7 @@ fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<(
 }
 
 /// What a disk says that is made to fail.
+#[allow(dead_code, reason = "it is made to fail in tests alone")]
 fn broken() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR), None)
 }
