@@ -16,6 +16,10 @@ static HELD_UP: LazyLock<Mutex<(Duration, Option<Instant>)>> = LazyLock::new(Mut
 
 /// How long this process has been held up so far.
 pub(crate) fn so_far() -> Duration {
+    #[cfg(test)]
+    if tests::IGNORED.get() {
+        return Duration::ZERO;
+    }
     let (all, last) = *HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
     all + last.map_or(Duration::ZERO, |last| late(last.elapsed()))
 }
@@ -25,8 +29,18 @@ fn late(since: Duration) -> Duration {
     if since > 2 * OFTEN { since.saturating_sub(OFTEN) } else { Duration::ZERO }
 }
 
+/// Nobody looks any more: what has happened since is nothing to anybody.
+struct Asleep;
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        HELD_UP.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
+    }
+}
+
 /// Notices when the server is held up, for ever.
 pub(crate) async fn notice(matches: &Matches) {
+    let _asleep = Asleep;
     let mut often = tokio::time::interval(OFTEN);
     often.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -42,8 +56,19 @@ pub(crate) async fn notice(matches: &Matches) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        pub(crate) static IGNORED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// In this thread time is simulated: what the machine is doing is nothing to it.
+    pub(crate) fn ignore() {
+        IGNORED.set(true);
+    }
 
     #[test]
     fn a_timer_that_is_a_little_late_is_in_time() {

@@ -6,6 +6,7 @@ use tokio::time::{Instant, advance};
 
 use super::*;
 use crate::convert;
+use crate::held_up;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -15,6 +16,7 @@ fn clock(on_timeout: OnTimeout) -> Clock {
 
 /// A match whose remote seats have all been taken.
 fn timed(game: &str, players: &[Player], clock: &Clock) -> Arc<Arbiter> {
+    held_up::tests::ignore();
     let each = |player: &Player| (*player == REMOTE).then(|| clock.clone());
     let clocks = players.iter().map(each).collect();
     let seats = u32::try_from(players.len()).expect("few");
@@ -208,6 +210,7 @@ async fn time_on_the_wire_is_given_back_within_bounds() {
 /// A clock waits for agents that have not joined, for a minute; no other call starts or stops it.
 #[tokio::test(start_paused = true)]
 async fn clocks_begin_when_all_have_joined_or_after_a_minute() {
+    held_up::tests::ignore();
     let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
     let arbiter = faraway(Settings { clocks, ..settings(&[REMOTE, REMOTE]) });
     let (early, late) = (Seat::new(0), Seat::new(1));
