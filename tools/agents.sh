@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 server=$1 python=$2
 shift 2
 out=$PWD/target/agents
-protos=(boardwire/v1/{catalog,match,match_service,observation}.proto)
+protos=(proto/boardwire/v1/*.proto)
 details=(google/rpc/{error_details,status}.proto)
 
 # need THING... -- PACKAGE...: whether all commands and files are there, at the latest once the packages are installed.
