@@ -13,7 +13,7 @@
 //! # let (code, request_id) = (String::new(), String::new());
 //! let channel = connect("127.0.0.1:50051")?;
 //! // With a request id, a fresh random UUID, a join whose answer was lost can be repeated.
-//! let join = JoinMatchRequest { code, request_id };
+//! let join = JoinMatchRequest { code, request_id, ..JoinMatchRequest::default() };
 //! let joined = MatchServiceClient::new(channel.clone()).join_match(join).await?.into_inner();
 //! let match_id = joined.r#match.ok_or("no match")?.id;
 //!
