@@ -323,8 +323,7 @@ impl Standing {
 
     /// Whether every seat that an agent plays at has been taken.
     fn have_joined(&self) -> bool {
-        let mut remote = self.seats().zip(&self.holders).filter(|(seat, _)| self.clock(*seat).is_some());
-        remote.all(|(_, holder)| holder.is_some())
+        self.remote.iter().all(|seat| self.holders[seat.index()].is_some())
     }
 
     /// The seats of agents with clocks that are to choose now.

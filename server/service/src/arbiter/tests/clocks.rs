@@ -263,3 +263,16 @@ fn clocks_that_cannot_be_are_refused() {
         assert!(matches!(settings.check(), Err(ServiceError::BadField { field: "clocks", .. })));
     }
 }
+
+/// Who has no clock is waited for as well.
+#[tokio::test(start_paused = true)]
+async fn clocks_wait_for_agents_without_one() {
+    held_up::tests::ignore();
+    let clocks = vec![Some(clock(OnTimeout::Forfeit)), None];
+    let arbiter = faraway(Settings { clocks, ..settings(&[REMOTE, REMOTE]) });
+    let (timed, other) = (Seat::new(0), Seat::new(1));
+    arbiter.join(timed, None).expect("it is free");
+    assert!(!reading(&arbiter, timed).await.running);
+    arbiter.join(other, None).expect("it is free");
+    assert!(reading(&arbiter, timed).await.running);
+}
