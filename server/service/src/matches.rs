@@ -212,7 +212,8 @@ impl Matches {
     }
 
     /// Whether what happens cannot be kept now.
-    pub(crate) fn journal_fails(&self) -> bool {
+    #[must_use]
+    pub fn journal_fails(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.check().is_err())
     }
 

@@ -280,17 +280,26 @@ fn simulated<'a>(world: &Rc<World>, seed: u64) -> Sim<'a> {
     sim
 }
 
+/// What a match has come to.
+struct Outcome {
+    played: Vec<(Seat, u8)>,
+    /// What the spectator was shown.
+    seen: Vec<Frame>,
+    /// How often somebody was cut off, held up or dead.
+    befell: u32,
+}
+
 /// What a match comes to over a network on which everything happens that follows from a seed; nothing for none.
-fn outcome(game: &'static str, chaos: Option<u64>) -> (Vec<(Seat, u8)>, Vec<Frame>) {
+fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
     let world = World::new(game);
     let mut sim = simulated(&world, chaos.unwrap_or_default());
     let mut rng = chaos.map(|seed| RngStream::new(seed, 0));
-    let mut troubles = [None; 3];
+    let (mut troubles, mut befell) = ([None; 3], 0);
     while !world.is_done() {
         sim.step().unwrap_or_else(|error| panic!("{game}, seed {chaos:?}: {error}"));
         assert!(sim.elapsed() < LONGEST, "{game}, seed {chaos:?}: it does not end");
         if let Some(rng) = &mut rng {
-            make_trouble(&mut sim, rng, &mut troubles);
+            befell += make_trouble(&mut sim, rng, &mut troubles);
         }
     }
     let arbiter = world.arbiter().expect("it has been created");
@@ -298,7 +307,7 @@ fn outcome(game: &'static str, chaos: Option<u64>) -> (Vec<(Seat, u8)>, Vec<Fram
     let played =
         replay.frames.iter().filter_map(|frame| frame.played).map(|played| (played.seat, played.action));
     let seen = std::mem::take(&mut *world.seen.lock().expect("nobody panics"));
-    (played.collect(), seen)
+    Outcome { played: played.collect(), seen, befell }
 }
 
 /// What befalls somebody, until when.
@@ -309,9 +318,9 @@ enum Trouble {
     Dead(Duration),
 }
 
-/// Every now and then somebody is cut off, held up or dies, and recovers after a while.
-fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<Trouble>; 3]) {
-    let now = sim.elapsed();
+/// Every now and then somebody is cut off, held up or dies, and recovers after a while; gives how many just now.
+fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<Trouble>; 3]) -> u32 {
+    let (now, mut befell) = (sim.elapsed(), 0);
     for (name, trouble) in OTHERS.into_iter().zip(troubles) {
         match *trouble {
             Some(Trouble::CutOff(until)) if now > until => sim.repair(name, ADDRESS.0),
@@ -320,6 +329,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
             Some(_) => continue,
             None if rng.below(400) > 0 => continue,
             None => {
+                befell += 1;
                 let until = now + Duration::from_millis(u64::from(rng.below(9_000)));
                 *trouble = Some(match rng.below(3) {
                     0 => {
@@ -340,6 +350,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
         }
         *trouble = None;
     }
+    befell
 }
 
 /// More seeds by `BOARDWIRE_SIMULATIONS`.
@@ -348,11 +359,13 @@ fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
     crate::held_up::tests::ignore();
     let seeds = std::env::var("BOARDWIRE_SIMULATIONS").map_or(4, |seeds| seeds.parse().expect("a number"));
     for game in Registry::IDS {
-        let (undisturbed, all) = outcome(game, None);
+        let Outcome { played: undisturbed, seen: all, .. } = outcome(game, None);
+        let mut troubles = 0;
         assert!(undisturbed.len() > 20, "{game}: {}", undisturbed.len());
         assert_eq!(all.len(), undisturbed.len() + 1);
         for seed in 0..seeds {
-            let (played, seen) = outcome(game, Some(seed));
+            let Outcome { played, seen, befell } = outcome(game, Some(seed));
+            troubles += befell;
             let by = |seat: u8, of: &[(Seat, u8)]| -> Vec<u8> {
                 of.iter().filter(|(by, _)| *by == Seat::new(seat)).map(|(_, action)| *action).collect()
             };
@@ -362,5 +375,6 @@ fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
             assert_eq!(seen.len(), all.len(), "{game}, seed {seed}");
             assert_eq!(seen.last().map(|frame| &frame.outcome), all.last().map(|frame| &frame.outcome));
         }
+        assert!(troubles >= u32::try_from(seeds).expect("few"), "{game}: {troubles} troubles");
     }
 }

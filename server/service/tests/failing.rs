@@ -77,15 +77,10 @@ fn lowest(seen: &Observation) -> u32 {
     u32::try_from(byte).expect("few") * 8 + seen.mask[byte].trailing_zeros()
 }
 
-/// Makes the lowest choice; gives up only when the journal is gone.
+/// Makes the lowest choice.
 async fn choose(arbiter: &Arc<Arbiter>, seen: &Observation) -> Result<(), ServiceError> {
     let decision = Decision { episode: seen.episode, number: seen.decision, action: lowest(seen) };
-    loop {
-        match arbiter.act(SEAT, decision).await {
-            Err(ServiceError::JournalFailed { .. }) => tokio::time::sleep(Duration::from_millis(50)).await,
-            other => return other,
-        }
-    }
+    arbiter.act(SEAT, decision).await
 }
 
 async fn undisturbed() -> Position {
@@ -106,49 +101,59 @@ async fn undisturbed() -> Position {
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_fails_nothing_is_lost() {
     let scenario = FailScenario::setup();
+    assert!(fail::has_failpoints(), "nothing can be made to fail");
     let end = undisturbed().await;
     for point in POINTS {
-        fails_for_a_moment(point, Sync::Always, end).await;
+        fails_for_a_while(point, Sync::Always, end).await;
         dies(point, end).await;
     }
-    fails_for_a_moment("journal::sync", Sync::Interval, end).await;
+    fails_for_a_while("journal::sync", Sync::Interval, end).await;
     scenario.teardown();
 }
 
-/// A write that fails once, at three decisions of a match: whoever waits is told, and it goes on.
-async fn fails_for_a_moment(point: &str, sync: Sync, end: Position) {
+/// A disk that fails for a while, at three decisions of a match: whoever waits is told, and it goes on.
+async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
     let server = Server::begin(&path, sync);
     let arbiter = server.create().await.expect("there is room");
-    let mut failures = 0;
+    let mut told = 0;
     loop {
-        let seen = loop {
-            match look(&arbiter).await {
-                Ok(seen) => break seen,
-                Err(ServiceError::JournalFailed { .. }) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                Err(error) => panic!("{point}: {error}"),
-            }
-        };
+        let seen = look(&arbiter).await.unwrap_or_else(|error| panic!("{point}: {error}"));
         if seen.terminated {
             break;
         }
-        if [2, 9, 16].contains(&seen.decision) {
-            failures += 1;
-            fail::cfg(point, "1*return").expect("it is a way to fail");
+        let fails = [2, 9, 16].contains(&seen.decision);
+        if fails {
+            fail::cfg(point, "return").expect("it is a way to fail");
         }
-        choose(&arbiter, &seen).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        if fails && sync == Sync::Interval {
+            // What was written is made safe now and then, when nothing else is to be done.
+            becomes(&server, true).await;
+        }
+        let chosen = choose(&arbiter, &seen).await;
+        assert_eq!(matches!(chosen, Err(ServiceError::JournalFailed { .. })), fails, "{point}: {chosen:?}");
+        if fails {
+            told += 1;
+            fail::remove(point);
+            becomes(&server, false).await;
+            choose(&arbiter, &seen).await.unwrap_or_else(|error| panic!("{point}: {error}"));
+        }
     }
-    fail::remove(point);
-    assert_eq!(failures, 3);
+    assert_eq!(told, 3, "{point}");
     assert_eq!(arbiter.position(), end, "{point}");
     server.journal.close();
     let again = Server::begin(&path, sync);
     let restored = again.matches.find(arbiter.id()).expect("it is kept");
     assert_eq!(restored.position(), end, "{point}: all that was told is there");
     again.journal.close();
+}
+
+/// Waits until the journal fails, or does so no longer.
+async fn becomes(server: &Server, fails: bool) {
+    while server.matches.journal_fails() != fails {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// A server that dies at every third decision: another goes on with what was written.
@@ -168,12 +173,12 @@ async fn dies(point: &str, end: Position) {
             break;
         }
         if seen.decision % 3 == 2 && deaths < 5 {
-            deaths += 1;
             fail::cfg(point, "1*panic").expect("it is a way to fail");
         }
         match choose(&arbiter, &seen).await {
             Ok(()) => told = seen.decision + 1,
             Err(ServiceError::ShuttingDown) => {
+                deaths += 1;
                 fail::remove(point);
                 server.journal.close();
                 drop((arbiter, server));
