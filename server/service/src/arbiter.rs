@@ -312,26 +312,27 @@ impl Arbiter {
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), ServiceError> {
-        let (present, round) = {
+        let asked = {
             let mut inner = self.lock();
             self.refuse_closed(&inner)?;
             let present = inner.standing.present.episode;
-            if let Some(episode) = leave {
-                inner.standing.not_to_come(episode)?;
-                if episode < present {
-                    return Ok(());
+            leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
+            if leave.is_some_and(|episode| episode < present) {
+                None
+            } else {
+                inner.standing.check_dealt()?;
+                inner.standing.check_left()?;
+                let begins = self.may_begin(&mut inner, role, seed)?;
+                if begins {
+                    let dealt = inner.standing.deal(seed);
+                    self.happened(&mut inner, [dealt])?;
+                    inner.clocks.all_begin_anew();
                 }
+                Some((present, begins.then(|| self.settle(&mut inner))))
             }
-            inner.standing.check_dealt()?;
-            inner.standing.check_left()?;
-            let begins = self.may_begin(&mut inner, role, seed)?;
-            if begins {
-                let dealt = inner.standing.deal(seed);
-                self.happened(&mut inner, [dealt])?;
-                inner.clocks.all_begin_anew();
-            }
-            (present, begins.then(|| self.settle(&mut inner)))
         };
+        // It has been left already; that too is told when it is written.
+        let Some((present, round)) = asked else { return self.kept().await };
         if let Some(round) = round {
             self.carry_on(round);
         }

@@ -37,6 +37,8 @@ pub(super) struct Root(#[serde(with = "crate::journal::forms::hex")] Part);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fair {
     root: Root,
+    /// What the server is bound by.
+    server: Part,
     /// What each seat is bound by.
     pub(super) bound: Vec<Option<Part>>,
     /// What each seat has opened.
@@ -95,7 +97,8 @@ impl Root {
 impl Fair {
     /// Before anybody has joined.
     pub(super) fn new(root: Root, seats: usize) -> Self {
-        Self { root, bound: vec![None; seats], opened: vec![None; seats] }
+        let server = hashed(root.0, EPISODES);
+        Self { root, server, bound: vec![None; seats], opened: vec![None; seats] }
     }
 
     /// What all that the server contributes follows from.
@@ -116,7 +119,7 @@ impl Fair {
 
     fn told(&self, is_dealt: bool) -> FairDeal {
         let opened = if is_dealt { self.opened.clone() } else { vec![None; self.opened.len()] };
-        FairDeal { server: hashed(self.root.0, EPISODES), bound: self.bound.clone(), opened }
+        FairDeal { server: self.server, bound: self.bound.clone(), opened }
     }
 }
 

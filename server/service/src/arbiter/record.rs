@@ -29,6 +29,8 @@ pub(super) struct Record {
     pub(super) opened: Opened,
     /// What commits to that.
     pub(super) commitment: [u8; 32],
+    /// What the server has contributed to it, if its deal was fair.
+    pub(super) server_part: Option<Part>,
     /// When it was dealt, if it has been.
     pub(super) dealt: Option<SystemTime>,
     /// All that was played, in the order in which it came.
@@ -124,15 +126,25 @@ impl Record {
         at: SystemTime,
     ) -> Self {
         let commitment = opened.commitment(id, episode, spec);
-        let (moves, forfeited) = (Vec::new(), None);
-        Self { episode, first, opened, commitment, dealt: Some(at), moves, forfeited, acted: at }
+        let (server_part, moves, forfeited) = (None, Vec::new(), None);
+        Self { episode, first, opened, commitment, server_part, dealt: Some(at), moves, forfeited, acted: at }
     }
 
     /// The first episode of a match, before it has been dealt.
     pub(super) fn undealt(at: SystemTime) -> Self {
         let (opened, commitment) = (Opened::nothing(), [0; 32]);
-        let (moves, forfeited) = (Vec::new(), None);
-        Self { episode: 0, first: 1, opened, commitment, dealt: None, moves, forfeited, acted: at }
+        let (server_part, moves, forfeited) = (None, Vec::new(), None);
+        Self {
+            episode: 0,
+            first: 1,
+            opened,
+            commitment,
+            server_part,
+            dealt: None,
+            moves,
+            forfeited,
+            acted: at,
+        }
     }
 
     /// How many frames there are: the deal, every decision, and a forfeit.
@@ -278,7 +290,7 @@ impl Arbiter {
         episode: Option<u32>,
         delayed: bool,
     ) -> Result<Replay, ServiceError> {
-        let (record, over, revealed, (fair, server_part)) = {
+        let (record, over, revealed, fair) = {
             let inner = self.lock();
             let standing = &inner.standing;
             let episode = episode.unwrap_or(standing.present.episode);
@@ -297,8 +309,7 @@ impl Arbiter {
                 && !self.settings.watch_delay.is_zero()
                 && record.cut(now - self.settings.watch_delay);
             let revealed = revealed.filter(|_| !is_cut);
-            let part = standing.fair.as_ref().filter(|_| revealed.is_some()).map(|fair| fair.part(episode));
-            (record, over && !is_cut, revealed, (standing.fair_deal(), part))
+            (record, over && !is_cut, revealed, standing.fair_deal())
         };
         let shown = if over { Shown::All } else { Shown::Own };
         let mut retrace = Retrace::new(&self.table, &record);
@@ -310,7 +321,8 @@ impl Arbiter {
         {
             frames.push(frame);
         }
-        let Record { episode, opened, commitment, .. } = record;
+        let Record { episode, opened, commitment, server_part, .. } = record;
+        let server_part = server_part.filter(|_| revealed.is_some());
         let source = opened.source;
         Ok(Replay { viewer, episode, commitment, source, revealed, fair, server_part, over, frames })
     }

@@ -166,22 +166,22 @@ impl Standing {
 
     /// After an episode has been dealt.
     fn dealt(&mut self, table: &Table, at: SystemTime, opened: Opened, seeds: Seeds) {
-        let identity = (&*self.id, &table.digest);
+        let is_first = self.is_gathering();
+        let (episode, first) = if is_first { (0, 1) } else { (self.present.episode + 1, self.present.end()) };
+        let mut dealt = Record::new((&*self.id, &table.digest), episode, first, opened, at);
+        dealt.server_part = self.fair.as_ref().map(|fair| fair.part(episode));
+        let left = std::mem::replace(&mut self.present, dealt);
         self.play = table.rules.clone().deal(opened.key);
         self.seeds = seeds;
-        if self.is_gathering() {
-            self.present = Record::new(identity, 0, 1, opened, at);
+        if is_first {
             return;
         }
-        let (episode, first) = (self.present.episode + 1, self.present.end());
-        let dealt = Record::new(identity, episode, first, opened, at);
         if self.past.len() == KEPT {
             self.past.pop_front();
         }
-        self.past.push_back(std::mem::replace(&mut self.present, dealt));
-        let clocks = self.clocks.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-        for (place, clock) in self.places.iter_mut().zip(clocks) {
-            *place = Place::new(clock);
+        self.past.push_back(left);
+        for (place, seat) in self.places.iter_mut().zip(0..) {
+            *place = Place::new(self.clocks.get(seat).and_then(Option::as_ref));
         }
         self.votes = SeatSet::EMPTY;
     }

@@ -105,9 +105,9 @@ impl Arbiter {
             revealed: standing.revealed(&standing.present),
             fair: standing.fair_deal(),
             server_part: standing
-                .revealed(&standing.present)
-                .and(standing.fair.as_ref())
-                .map(|fair| fair.part(standing.present.episode)),
+                .present
+                .server_part
+                .filter(|_| standing.revealed(&standing.present).is_some()),
             phase,
         }
     }

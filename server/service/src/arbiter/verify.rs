@@ -98,9 +98,10 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
         return Err(Mismatch::Spec { given: shown.spec_digest.clone(), own });
     }
     let record = read(shown, &table)?;
-    if let Some(deal) = &shown.fair {
-        check_fair(shown, deal, &record.opened.key)?;
-    }
+    let contributed = match &shown.fair {
+        Some(deal) => check_fair(shown, deal, &record.opened.key)?,
+        None => SeatSet::EMPTY,
+    };
     let viewer = match shown.viewer {
         None => Viewer::Public,
         Some(number) => Viewer::from(seat(number, shown)?),
@@ -120,8 +121,6 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     let (head, ending) = last.ok_or_else(|| unreadable(&"there is no frame"))?;
     let ending = ending.ok_or_else(|| unreadable(&"the last frame is not the end of the episode"))?;
     let decisions = record.moves.len();
-    let contributed = shown.fair.as_ref().map(|deal| agents(shown, deal)).transpose()?;
-    let contributed = contributed.into_iter().flatten().map(|(seat, _)| seat).collect();
     Ok(Verified { decisions, source: record.opened.source, contributed, head, scores: ending.scores })
 }
 
@@ -179,8 +178,8 @@ fn agents(shown: &v1::Replay, deal: &v1::FairDeal) -> Result<Vec<(Seat, Part)>, 
     Ok(agents)
 }
 
-/// Looks whether everybody had a hand in a deal, and nobody could choose it.
-fn check_fair(shown: &v1::Replay, deal: &v1::FairDeal, key: &Key) -> Result<(), Mismatch> {
+/// Looks whether everybody had a hand in a deal, and nobody could choose it; gives the seats that had.
+fn check_fair(shown: &v1::Replay, deal: &v1::FairDeal, key: &Key) -> Result<SeatSet, Mismatch> {
     let unfair = |what: &str| Mismatch::Unfair(what.to_owned());
     let agents = agents(shown, deal)?;
     let server =
@@ -194,7 +193,7 @@ fn check_fair(shown: &v1::Replay, deal: &v1::FairDeal, key: &Key) -> Result<(), 
     if fair::key(&shown.match_id, shown.episode, &server, &agents) != *key {
         return Err(unfair("the key does not follow from what everybody has contributed"));
     }
-    Ok(())
+    Ok(agents.into_iter().map(|(seat, _)| seat).collect())
 }
 
 /// What was played, as it is stated.
