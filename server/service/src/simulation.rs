@@ -20,13 +20,12 @@ use tonic::{Code, Request, Status};
 use tower::service_fn;
 use turmoil::Sim;
 
-use crate::arbiter::{Arbiter, Clock, IllegalActions, OnTimeout, Phase, Player, Settings};
+use crate::arbiter::{Arbiter, Clock, OnTimeout, Phase, Player, Settings};
 use crate::batches::{self, Batches};
 use crate::edge::{self, Accept, Accepted, Access, Edge, Origin};
 use crate::health::Health;
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
-use crate::reward::RewardKind;
 use crate::run::add_services;
 use crate::tables::Tables;
 
@@ -100,19 +99,9 @@ impl World {
         };
         let bot = Player::Bot(boardwire_bots::Bot::Random);
         let settings = Settings {
-            players: vec![Player::Remote, bot, Player::Remote],
             seed: Some(7),
-            reward: RewardKind::Rank,
-            skip_forced: false,
-            illegal_actions: IllegalActions::Reject,
-            seat_may_seed: false,
-            private: false,
-            watch_delay: Duration::ZERO,
             clocks: vec![Some(clock.clone()), None, Some(clock)],
-            fair_deals: false,
-            opening: Duration::ZERO,
-            labels: std::collections::BTreeMap::new(),
-            series: None,
+            ..Settings::of(vec![Player::Remote, bot, Player::Remote])
         };
         let arbiter =
             self.matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");

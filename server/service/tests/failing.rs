@@ -1,7 +1,6 @@
 //! Disks that fail, and servers that die, at every point of a write: nothing that anybody was told of is lost, and matches
 //! end as they do undisturbed.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +8,7 @@ use std::time::Duration;
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::Seat;
-use boardwire_server::arbiter::{
-    Arbiter, Decision, Extras, IllegalActions, Observation, Player, Position, RewardKind, Settings,
-};
+use boardwire_server::arbiter::{Arbiter, Decision, Extras, Observation, Player, Position, Settings};
 use boardwire_server::edge::Origin;
 use boardwire_server::error::ServiceError;
 use boardwire_server::journal::{Journal, Reading, Sync};
@@ -49,21 +46,8 @@ impl Server {
 
     async fn create(&self) -> Result<Arc<Arbiter>, ServiceError> {
         let table = self.matches.tables().table("faraway", 2, []).expect("it can be set up");
-        let settings = Settings {
-            players: vec![Player::Remote, Player::Bot(Bot::Random)],
-            seed: Some(7),
-            reward: RewardKind::Rank,
-            skip_forced: false,
-            illegal_actions: IllegalActions::Reject,
-            seat_may_seed: false,
-            private: false,
-            watch_delay: Duration::ZERO,
-            clocks: Vec::new(),
-            fair_deals: false,
-            opening: Duration::ZERO,
-            labels: BTreeMap::new(),
-            series: None,
-        };
+        let players = vec![Player::Remote, Player::Bot(Bot::Random)];
+        let settings = Settings { seed: Some(7), ..Settings::of(players) };
         self.matches.create(None, Origin::Unknown, table, settings).await
     }
 }

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use boardwire_games::Registry;
 use boardwire_kernel::OptionKind;
 
 use super::LATENESS;
 use super::proxy::{Toward, Verdict};
-use crate::arbiter::{IllegalActions, Player, Position, Settings};
+use crate::arbiter::{Player, Position, Settings};
 use crate::error::ServiceError;
-use crate::reward::RewardKind;
 use crate::tables::{Table, Tables};
 use boardwire_bots::Bot;
 
@@ -116,19 +114,9 @@ impl Scenario {
             Who::Random => Player::Bot(Bot::Random),
         };
         Settings {
-            players: self.players.iter().map(player).collect(),
             seed: Some(SEED),
-            reward: RewardKind::Rank,
             skip_forced: self.skip_forced,
-            illegal_actions: IllegalActions::Reject,
-            seat_may_seed: false,
-            private: false,
-            watch_delay: Duration::ZERO,
-            clocks: Vec::new(),
-            fair_deals: false,
-            opening: Duration::ZERO,
-            labels: BTreeMap::new(),
-            series: None,
+            ..Settings::of(self.players.iter().map(player).collect())
         }
     }
 }

@@ -8,7 +8,7 @@ use boardwire_kernel::{Outcome, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Clock, Forfeited};
+use super::{Clock, Forfeited, OPENING};
 use crate::error::ServiceError;
 use crate::reward::RewardKind;
 
@@ -111,6 +111,26 @@ const MOST_NAME_BYTES: usize = 63;
 const MOST_VALUE_BYTES: usize = 128;
 
 impl Settings {
+    /// Those of a public match for these players about which nothing else is asked.
+    #[must_use]
+    pub fn of(players: Vec<Player>) -> Self {
+        Self {
+            players,
+            seed: None,
+            reward: RewardKind::default(),
+            skip_forced: false,
+            illegal_actions: IllegalActions::default(),
+            seat_may_seed: false,
+            private: false,
+            watch_delay: Duration::ZERO,
+            clocks: Vec::new(),
+            fair_deals: false,
+            opening: OPENING,
+            labels: BTreeMap::new(),
+            series: None,
+        }
+    }
+
     /// Refuses labels out of bounds, and what would tell a seat what it may not know.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ mod resigning;
 mod secrecy;
 mod watching;
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -20,7 +19,6 @@ use uuid::Uuid;
 
 use super::*;
 use crate::pool::Pool;
-use crate::reward::RewardKind;
 use crate::tables::Tables;
 
 fn tables() -> Tables {
@@ -32,21 +30,7 @@ fn table(game: &str, seats: u32) -> Arc<Table> {
 }
 
 fn settings(players: &[Player]) -> Settings {
-    Settings {
-        players: players.to_vec(),
-        seed: Some(7),
-        reward: RewardKind::Rank,
-        skip_forced: false,
-        illegal_actions: IllegalActions::Reject,
-        seat_may_seed: false,
-        private: false,
-        watch_delay: Duration::ZERO,
-        clocks: Vec::new(),
-        fair_deals: false,
-        opening: OPENING,
-        labels: BTreeMap::new(),
-        series: None,
-    }
+    Settings { seed: Some(7), ..Settings::of(players.to_vec()) }
 }
 
 /// Where the bots of all tests think.

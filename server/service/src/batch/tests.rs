@@ -10,9 +10,7 @@ mod sequence;
 mod short;
 mod snapshots;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, Seat};
@@ -210,19 +208,11 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let batch = Batch::open(String::new(), Arc::clone(&table), opening(&plan, 1, 3), pool(1));
     let batch = batch.await.expect("it is opened");
     let settings = Settings {
-        players: plan.line_ups[0].players.clone(),
         seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
         reward: plan.reward,
         skip_forced: plan.skip_forced,
         illegal_actions: plan.illegal_actions,
-        seat_may_seed: false,
-        watch_delay: Duration::ZERO,
-        clocks: Vec::new(),
-        fair_deals: false,
-        opening: Duration::ZERO,
-        private: false,
-        labels: BTreeMap::new(),
-        series: None,
+        ..Settings::of(plan.line_ups[0].players.clone())
     };
     let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
     arbiter.begin();

@@ -12,12 +12,11 @@ use super::deal::Deal;
 use super::entrant::Entrant;
 use super::schedule::Schedule;
 use crate::agent::Agent;
-use crate::arbiter::{Arbiter, CloseReason, Ended, IllegalActions, Player, Role, Series, Settings};
+use crate::arbiter::{Arbiter, CloseReason, Ended, Player, Role, Series, Settings};
 use crate::batches::{self, Batches};
 use crate::edge::Origin;
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
-use crate::reward::RewardKind;
 use crate::run::{Listener, run, runtime};
 use crate::tables::{Table, Tables};
 
@@ -125,19 +124,10 @@ impl Host<'_> {
             Entrant::Agent { .. } => Player::Remote,
         };
         let settings = Settings {
-            players: self.schedule.line_ups[way].iter().map(player).collect(),
             seed: Some(self.seed),
-            reward: RewardKind::default(),
-            skip_forced: false,
-            illegal_actions: IllegalActions::default(),
-            seat_may_seed: false,
             private: true,
-            watch_delay: Duration::ZERO,
-            clocks: Vec::new(),
-            fair_deals: false,
-            opening: Duration::ZERO,
-            labels: BTreeMap::new(),
             series: Some(Series { number: way, skip: self.first(), ends }),
+            ..Settings::of(self.schedule.line_ups[way].iter().map(player).collect())
         };
         Ok(matches.create(None, Origin::Unknown, Arc::clone(self.table), settings).await?)
     }
