@@ -10,6 +10,7 @@
 pub(crate) mod clock;
 mod closing;
 mod decide;
+mod episodes;
 mod event;
 mod fair;
 mod happen;
@@ -21,6 +22,7 @@ mod standing;
 mod summary;
 mod thinking;
 mod tickets;
+mod timekeeping;
 mod verify;
 mod waiting;
 mod watching;
@@ -44,14 +46,13 @@ pub use tickets::Role;
 pub use verify::{Mismatch, Verified, verify};
 pub use watching::Watcher;
 
-use crate::error::{ServiceError, list};
+use crate::error::ServiceError;
 use crate::play::Insight;
 use crate::pool::Owner;
 pub use crate::reward::RewardKind;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
 use crate::tables::Table;
-use clock::Clocks;
 #[cfg(test)]
 use event::Event;
 use event::What;
@@ -60,6 +61,7 @@ use log::Log;
 use standing::Standing;
 use thinking::Thinking;
 use tickets::Ticket;
+use timekeeping::Clocks;
 
 /// A decision as a seat sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,115 +300,6 @@ impl Arbiter {
         });
         self.carry_on(round.await?);
         Ok(())
-    }
-
-    /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else
-    /// when every remote seat has asked for it.
-    ///
-    /// # Errors
-    /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
-    /// for good; more calls that wait than a seat may have.
-    pub async fn reset(
-        self: &Arc<Self>,
-        role: Role,
-        seed: Option<u64>,
-        leave: Option<u32>,
-    ) -> Result<(), ServiceError> {
-        let asked = {
-            let mut inner = self.lock();
-            self.refuse_closed(&inner)?;
-            let present = inner.standing.present.episode;
-            leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
-            if leave.is_some_and(|episode| episode < present) {
-                None
-            } else {
-                inner.standing.check_dealt()?;
-                inner.standing.check_left()?;
-                let begins = self.may_begin(&mut inner, role, seed)?;
-                if begins {
-                    let dealt = inner.standing.deal(seed);
-                    self.happened(&mut inner, [dealt])?;
-                    inner.clocks.all_begin_anew();
-                }
-                Some((present, begins.then(|| self.settle(&mut inner))))
-            }
-        };
-        // It has been left already; that too is told when it is written.
-        let Some((present, round)) = asked else { return self.kept().await };
-        if let Some(round) = round {
-            self.carry_on(round);
-        }
-        self.until(role, |inner| Ok((inner.standing.present.episode > present).then_some(()))).await
-    }
-
-    /// Counts the vote of `role` for the next episode; whether it may begin now.
-    fn may_begin(&self, inner: &mut Inner, role: Role, seed: Option<u64>) -> Result<bool, ServiceError> {
-        let remote = self.settings.remote();
-        if seed.is_some() && self.settings.fair_deals {
-            let (value, expected) =
-                ("given".to_owned(), "nothing: the deals of this match are fair".to_owned());
-            return Err(ServiceError::BadField { field: "seed", value, expected });
-        }
-        let Role::Seat(seat) = role else { return Ok(true) };
-        let alone = remote.len() == 1;
-        // Whoever gives a seed knows every card.
-        if seed.is_some() && !(alone && self.settings.seat_may_seed) {
-            return Err(ServiceError::HostOnly { id: self.name.id.clone() });
-        }
-        if alone {
-            return Ok(true);
-        }
-        if !inner.standing.is_over() {
-            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.present.episode });
-        }
-        let is_new = !inner.standing.votes.contains(seat);
-        self.happened(inner, is_new.then_some(What::Voted { seat }))?;
-        Ok(inner.standing.votes == remote)
-    }
-
-    /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it.
-    ///
-    /// # Errors
-    /// A seat that is not the caller's, or not remote; an episode that is over or has not come; a match that has ended
-    /// for good; more calls that wait than a seat may have.
-    pub async fn resign(
-        self: &Arc<Self>,
-        role: Role,
-        named: Option<u32>,
-        episode: Option<u32>,
-    ) -> Result<(), ServiceError> {
-        let forfeited = self.resigning(role, named)?;
-        let round = self.until(role, |inner| {
-            if self.bots_think() {
-                return Ok(None);
-            }
-            let decided =
-                inner.standing.forfeit(episode.unwrap_or(inner.standing.present.episode), forfeited)?;
-            self.happened(inner, decided)?;
-            Ok(Some(self.settle(inner)))
-        });
-        self.carry_on(round.await?);
-        Ok(())
-    }
-
-    fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, ServiceError> {
-        let remote = self.settings.remote();
-        let named_seat = named.and_then(|seat| remote.iter().find(|known| u32::from(known.number()) == seat));
-        match (role, named) {
-            (Role::Seat(seat), None) => Ok(Forfeited { seat, why: Forfeit::Resigned }),
-            (Role::Seat(seat), Some(_)) if named_seat == Some(seat) => {
-                Ok(Forfeited { seat, why: Forfeit::Resigned })
-            }
-            (Role::Seat(_), Some(_)) => Err(ServiceError::HostOnly { id: self.name.id.clone() }),
-            (Role::Host, _) => {
-                let seat = named_seat.ok_or_else(|| ServiceError::BadField {
-                    field: "seat",
-                    value: named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string()),
-                    expected: format!("a remote seat: {}", list(remote)),
-                })?;
-                Ok(Forfeited { seat, why: Forfeit::Host })
-            }
-        }
     }
 
     /// Lets bots think, and wakes whoever waits. The lock is free, since work may be dropped in between.

@@ -1,0 +1,251 @@
+//! How long the present decisions have been taking, and what happens when that is too long.
+//!
+//! None of this is kept: it begins anew when the server does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use boardwire_kernel::{Seat, SeatSet};
+use tokio::time::Instant;
+
+use super::clock::{Clock, Reading, Took};
+use super::event::What;
+use super::standing::Standing;
+use super::thinking::Thinking;
+use super::{Arbiter, CloseReason, Inner, Settings};
+use crate::error::ServiceError;
+use crate::held_up;
+
+/// How long clocks wait, after a match was created, for agents that have not joined.
+const JOINING: Duration = Duration::from_mins(1);
+
+/// How long the present decision of a seat has been taking.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Running {
+    /// Before the clock was stopped.
+    before: Duration,
+    /// Since when it runs, and how long the server had been held up by then.
+    since: Option<(Instant, Duration)>,
+}
+
+impl Running {
+    /// How long it has been taking at `now`, but for the time in which the server was held up.
+    fn elapsed(&self, now: Instant) -> Duration {
+        self.before
+            + self.since.map_or(Duration::ZERO, |(since, held_up)| {
+                let all = now.saturating_duration_since(since);
+                all.saturating_sub(held_up::so_far().saturating_sub(held_up))
+            })
+    }
+
+    /// Starts or stops the clock.
+    fn run(&mut self, runs: bool, now: Instant) {
+        if runs == self.since.is_some() {
+            return;
+        }
+        *self = if runs {
+            Self { since: Some((now, held_up::so_far())), ..*self }
+        } else {
+            Self { before: self.elapsed(now), since: None }
+        };
+    }
+}
+
+/// All clocks of a match.
+pub(super) struct Clocks {
+    running: Vec<Running>,
+    /// When they run at the latest, whoever has not joined.
+    start: Instant,
+    /// Whether they have begun: once they have, no seat that is given away anew stops them.
+    begun: bool,
+    /// How long agents have been taking to open what they contribute to the first deal.
+    opening: Running,
+    /// How long they may.
+    most_opening: Duration,
+}
+
+impl Clocks {
+    /// Those of a match that was created so long ago.
+    pub(super) fn new(settings: &Settings, age: Duration) -> Self {
+        let start = Instant::now() + JOINING.saturating_sub(age);
+        let running = vec![Running::default(); settings.players.len()];
+        Self { running, start, begun: false, opening: Running::default(), most_opening: settings.opening }
+    }
+
+    /// Lets the clock of a seat begin anew.
+    pub(super) fn begin_anew(&mut self, seat: Seat) {
+        self.running[seat.index()] = Running::default();
+    }
+
+    /// The same for all seats.
+    pub(super) fn all_begin_anew(&mut self) {
+        self.running.fill(Running::default());
+    }
+
+    /// Lets the clocks run of those seats that are to choose now, and of no other.
+    pub(super) fn run(&mut self, standing: &Standing, bots_think: bool) {
+        let now = Instant::now();
+        self.opening.run(standing.is_opening(), now);
+        self.begun |= standing.have_joined() || now >= self.start;
+        let chooses = if self.begun && !bots_think && standing.closed.is_none() {
+            standing.to_choose()
+        } else {
+            SeatSet::EMPTY
+        };
+        for (seat, running) in standing.seats().zip(&mut self.running) {
+            running.run(chooses.contains(seat), now);
+        }
+    }
+
+    /// How long the present decision of a seat has taken at `now`, when its agent says that it has thought for so long;
+    /// nothing, if time has run out.
+    pub(super) fn took(
+        &self,
+        standing: &Standing,
+        seat: Seat,
+        now: Instant,
+        thought: Option<Duration>,
+    ) -> Option<Took> {
+        let Some(clock) = standing.clock(seat) else { return Some(Took::default()) };
+        let time = &standing.places[seat.index()].time;
+        let all = micros(self.running[seat.index()].elapsed(now));
+        let on_the_wire = thought.map_or(Duration::ZERO, |thought| all.saturating_sub(micros(thought)));
+        let took = Took { all, refund: on_the_wire.min(time.quota) };
+        (took.charged() <= time.for_one(clock)).then_some(took)
+    }
+
+    /// The seats whose time has run out at `now`, whatever may be on the wire.
+    pub(super) fn run_out(&self, standing: &Standing, now: Instant) -> SeatSet {
+        let out = |seat: &Seat| self.left(standing, *seat, now).is_some_and(|left| left.is_zero());
+        standing.to_choose().iter().filter(out).collect()
+    }
+
+    /// When it should be looked again whether somebody's time has run out.
+    pub(super) fn next(&self, standing: &Standing) -> Option<Instant> {
+        let now = Instant::now();
+        if standing.is_gathering() {
+            let left = self.most_opening.saturating_sub(self.opening.elapsed(now));
+            return standing.is_opening().then_some(now + left.max(Duration::from_millis(1)));
+        }
+        if !self.begun {
+            return Some(self.start);
+        }
+        let left = standing.to_choose().iter().filter_map(|seat| self.left(standing, seat, now));
+        // Never sooner than the operating system could tell.
+        left.min().map(|left| now + left.max(Duration::from_millis(1)))
+    }
+
+    /// The seats that have not opened what they contribute to the first deal, when they had time enough.
+    fn withheld(&self, standing: &Standing, now: Instant) -> SeatSet {
+        let is_late = standing.is_opening() && self.opening.elapsed(now) >= self.most_opening;
+        if is_late { standing.missing() } else { SeatSet::EMPTY }
+    }
+
+    /// How long it is until the time of a seat runs out, whatever may be on the wire; nothing, if its clock stands.
+    fn left(&self, standing: &Standing, seat: Seat, now: Instant) -> Option<Duration> {
+        let (running, time) = (&self.running[seat.index()], &standing.places[seat.index()].time);
+        running.since?;
+        let all = time.for_one(standing.clock(seat)?) + time.quota;
+        Some(all.saturating_sub(running.elapsed(now)))
+    }
+
+    /// What the clocks show; nothing, if there are none.
+    pub(super) fn readings(&self, standing: &Standing) -> Vec<Option<Reading>> {
+        let now = Instant::now();
+        let reading = |(seat, running): (Seat, &Running)| {
+            let (clock, time) = (standing.clock(seat)?, &standing.places[seat.index()].time);
+            let left = micros(time.for_one(clock).saturating_sub(running.elapsed(now)));
+            let bank = time.bank.min(left);
+            Some(Reading { left, bank, running: running.since.is_some(), strikes: time.strikes })
+        };
+        standing.seats().zip(&self.running).map(reading).collect()
+    }
+}
+
+/// As exactly as it is written.
+fn micros(time: Duration) -> Duration {
+    Duration::from_micros(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
+}
+
+impl Standing {
+    /// All seats, ascending.
+    fn seats(&self) -> impl Iterator<Item = Seat> + use<> {
+        Seat::all(u8::try_from(self.places.len()).expect("few"))
+    }
+
+    /// The clock of a seat, if it has one.
+    pub(super) fn clock(&self, seat: Seat) -> Option<&Clock> {
+        self.clocks.get(seat.index())?.as_ref()
+    }
+
+    /// Whether every seat that an agent plays at has been taken.
+    fn have_joined(&self) -> bool {
+        self.remote.iter().all(|seat| self.holders[seat.index()].is_some())
+    }
+
+    /// The seats of agents with clocks that are to choose now.
+    fn to_choose(&self) -> SeatSet {
+        let chooses = |seat: &Seat| self.clock(*seat).is_some() && !self.places[seat.index()].lapsed;
+        self.pending().iter().filter(chooses).collect()
+    }
+}
+
+impl Inner {
+    /// Lets the clocks run of those seats that are to choose now.
+    pub(super) fn run_clocks(&mut self, bots_think: bool) {
+        self.clocks.run(&self.standing, bots_think);
+    }
+}
+
+impl Arbiter {
+    /// Keeps the time of a match, until it has ended for good.
+    pub(super) async fn keep_time(self: Arc<Self>) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let ((happened, round), next) = {
+                let mut inner = self.lock();
+                if inner.standing.closed.is_some() {
+                    return;
+                }
+                let round = self.look_at_clocks(&mut inner);
+                (round, inner.clocks.next(&inner.standing))
+            };
+            if happened {
+                self.carry_on(round);
+                continue;
+            }
+            match next {
+                None => changed.await,
+                Some(next) => tokio::select! {
+                    () = changed => {}
+                    () = tokio::time::sleep_until(next) => {}
+                },
+            }
+        }
+    }
+
+    /// Lets time run out for those seats that have none left; whether it has for any, and what is to be carried on.
+    fn look_at_clocks(self: &Arc<Self>, inner: &mut Inner) -> (bool, Option<Thinking>) {
+        inner.run_clocks(self.bots_think());
+        let seats = inner.clocks.withheld(&inner.standing, Instant::now());
+        if !seats.is_empty() {
+            self.end(inner, CloseReason::Withheld { seats });
+            return (true, None);
+        }
+        let out = inner.clocks.run_out(&inner.standing, Instant::now());
+        let mut happened = false;
+        for seat in out.iter() {
+            // A journal that fails holds everybody up: nobody's time passes.
+            happened |= self.time_runs_out(inner, seat).is_ok();
+        }
+        (happened, if happened { self.settle(inner) } else { None })
+    }
+
+    /// Lets the time of a seat run out.
+    pub(super) fn time_runs_out(&self, inner: &mut Inner, seat: Seat) -> Result<(), ServiceError> {
+        self.happened(inner, [What::RanOut { seat }])?;
+        inner.clocks.begin_anew(seat);
+        Ok(())
+    }
+}
