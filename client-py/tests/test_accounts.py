@@ -42,6 +42,8 @@ def test_every_way_of_calling_carries_the_token(tokens: dict[str, str], guarded:
             with seat.stream():
                 assert seat.act(seat.observe(wait=True).mask.argmax()).mask.any()
             assert seat.search(2).rollout([0, 1]).shape
+            assert next(match.watch()).sequence > 0
+            assert client.replay(match.id).frames
         with client.open_batch("faraway", environments=2, opponents={1: "random"}) as batch:
             step = batch.reset()
             assert batch.step(step.mask.argmax(axis=1)).mask.any()

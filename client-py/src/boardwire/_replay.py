@@ -14,7 +14,7 @@ from google.protobuf import json_format
 from numpy.typing import NDArray
 
 from . import _convert
-from ._channel import Connection, bearer
+from ._channel import Connection
 from ._info import FairDeal, SeedOpening
 from ._status import error
 from ._types import Outcome
@@ -141,7 +141,7 @@ async def watch(
     stubs = connection.borrow()
     try:
         request = pb.WatchRequest(match_id=match_id, after=after)
-        pipe = connection.way.pipe(stubs.match.Watch, bearer(token), request)
+        pipe = connection.way.pipe(stubs.match.Watch, connection.metadata(token), request)
         try:
             while True:
                 try:
