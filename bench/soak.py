@@ -19,8 +19,15 @@ from boardwire.v1 import match_service_pb2_grpc as services
 ROWS = 1024
 #: Steps of one batch.
 STEPS = 96
-#: What the least of the last five tenths may be above the least of the first five: a part of it, or MiB.
-GROWTH, SLACK_MIB = 0.05, 4.0
+#: Matches between two batches: enough that what each of them left behind would be seen.
+MATCHES = 10
+#: What the least of the last five tenths may be above the least of the first five, in MiB.
+SLACK_MIB = 4.0
+#: Matches before anything is measured: the thousand closed ones that a server remembers are reached by then.
+WARM_UP = 1500
+#: Gives memory back to the system as soon as it is free: else the server goes up and down by some 10 MiB, in
+#: no order, with what its allocator happens to keep.
+ALLOCATOR = {"MIMALLOC_PURGE_DELAY": "0"}
 
 
 def resident(pid):
@@ -55,19 +62,21 @@ def soak(address, server, wanted):
     """Plays; gives the resident memory of both sides, in MiB, after every tenth."""
     channel = connect(address)
     matches = services.MatchServiceStub(channel)
+    for _ in range(WARM_UP):
+        play_match(matches)
     decisions, opened, start, found = 0, 0, time.perf_counter(), []
     while len(found) < 10:
         batch = Batch(address, ROWS, WAYS[opened % len(WAYS)])
         decisions += sum(batch.step() for _ in range(STEPS))
         batch.close()
-        decisions += play_match(matches)
+        decisions += sum(play_match(matches) for _ in range(MATCHES))
         opened += 1
         if decisions >= wanted * (len(found) + 1) / 10:
             found.append((resident(server), resident(os.getpid())))
             rate = decisions / (time.perf_counter() - start)
             sizes = "server {:.1f} MiB, client {:.1f} MiB".format(*found[-1])
             print(
-                f"{decisions:>12,} decisions, {opened} batches and matches, {rate:,.0f} /s: {sizes}",
+                f"{decisions:>12,} decisions, {opened * MATCHES} matches, {rate:,.0f} /s: {sizes}",
                 flush=True,
             )
     channel.close()
@@ -77,12 +86,11 @@ def soak(address, server, wanted):
 def grown(sizes):
     """The least of the earlier and of the later half, where it has grown; else nothing.
 
-    What leaks is never given back and lifts the least. The most goes up and down by several MiB with what the
-    allocator happens to hold, in a process that is as small after a hundred million decisions as after one.
+    What leaks is never given back and lifts the least; the most goes up and down with what is in flight.
     """
     half = len(sizes) // 2
     before, after = min(sizes[:half]), min(sizes[half:])
-    return (before, after) if after > before + max(SLACK_MIB, GROWTH * before) else None
+    return (before, after) if after > before + SLACK_MIB else None
 
 
 def main(binary, wanted="10000000"):
@@ -90,7 +98,10 @@ def main(binary, wanted="10000000"):
     with tempfile.TemporaryDirectory() as folder:
         address = f"unix:{folder}/soak"
         command = [binary, "serve", "--exit-with-stdin", "--log-level", "warn", "--listen", address]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        environment = os.environ | ALLOCATOR
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        ) as server:
             server.stdout.readline()
             found = soak(address, server.pid, int(float(wanted)))
             server.stdin.close()
