@@ -101,11 +101,12 @@ def test_a_server_that_is_killed_goes_on_where_it_was(
             playing.start()
             while len(found) < len(undisturbed):
                 time.sleep(0.01)
-            while playing.is_alive():
-                playing.join(chance.uniform(0.05, 0.2))
+            while playing.is_alive() and kills < KILLS:
+                playing.join(chance.uniform(0.05, 0.5))
                 kill(server)
                 server = start(tmp_path, *args)
                 kills += 1
+            playing.join()
             assert found == undisturbed
             if kills >= KILLS:
                 break

@@ -13,7 +13,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use tokio::sync::watch;
@@ -21,7 +21,8 @@ use tokio::sync::watch;
 use crate::error::ServiceError;
 use store::Store;
 
-/// How often what was written is made safe from a loss of power, and a write that failed is tried again.
+/// How often what was written is made safe from a loss of power, matches that ended long ago are forgotten, and a write
+/// that failed is tried again.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// When what is written is safe.
@@ -32,6 +33,21 @@ pub enum Sync {
     Always,
     /// From a crash of the server before anybody is told of it, from a loss of power within a second.
     Interval,
+}
+
+/// How matches are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keeping {
+    /// When what is written is safe.
+    pub sync: Sync,
+    /// For how long matches are kept that have ended; for ever, if nothing is said.
+    pub ended: Option<Duration>,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self { sync: Sync::default(), ended: Some(Duration::from_hours(30 * 24)) }
+    }
 }
 
 /// Why there is no journal.
@@ -139,8 +155,8 @@ impl Reading {
     ///
     /// # Errors
     /// A file that cannot be read and written, or is no journal; another server that has it open.
-    pub fn open(path: &Path, sync: Sync) -> Result<Self, JournalError> {
-        Ok(Self { store: Store::open(path, sync)? })
+    pub fn open(path: &Path, keeping: Keeping) -> Result<Self, JournalError> {
+        Ok(Self { store: Store::open(path, keeping)? })
     }
 
     /// The matches that have not ended, and what is lost.
@@ -249,10 +265,16 @@ impl Shared {
 
     /// Writes until the journal is closed.
     fn write(&self, mut store: Store, tell: &watch::Sender<Written>) {
+        let mut tended = Instant::now();
         loop {
             let (entries, submitted, last) = self.next();
-            let keep =
-                |store: &mut Store| if entries.is_empty() { store.sync() } else { store.write(&entries) };
+            let due = last || tended.elapsed() >= EVERY;
+            let keep = |store: &mut Store| {
+                if !entries.is_empty() {
+                    store.write(&entries)?;
+                }
+                if due { store.tend() } else { Ok(()) }
+            };
             while let Err(error) = keep(&mut store) {
                 let problem = error.to_string();
                 tracing::error!(problem, lines = entries.len(), "the journal cannot be written");
@@ -262,6 +284,9 @@ impl Shared {
                 }
             }
             tell.send_modify(|written| *written = Written { entries: submitted, problem: None });
+            if due {
+                tended = Instant::now();
+            }
             if last && self.lock().entries.is_empty() {
                 return;
             }

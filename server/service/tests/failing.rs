@@ -11,7 +11,7 @@ use boardwire_kernel::Seat;
 use boardwire_server::arbiter::{Arbiter, Decision, Extras, Observation, Player, Position, Settings};
 use boardwire_server::edge::Origin;
 use boardwire_server::error::ServiceError;
-use boardwire_server::journal::{Journal, Reading, Sync};
+use boardwire_server::journal::{Journal, Keeping, Reading, Sync};
 use boardwire_server::matches::{Limits, Matches};
 use boardwire_server::pool::Pool;
 use boardwire_server::tables::Tables;
@@ -31,7 +31,7 @@ struct Server {
 impl Server {
     /// Begins with what a journal has kept.
     fn begin(path: &Path, sync: Sync) -> Self {
-        let reading = Reading::open(path, sync).expect("it opens");
+        let reading = Reading::open(path, Keeping { sync, ..Keeping::default() }).expect("it opens");
         let (kept, damaged) = reading.read().expect("it is read");
         assert_eq!(damaged, []);
         let journal = reading.write(&[]).expect("it is written");
@@ -92,6 +92,7 @@ async fn whatever_fails_nothing_is_lost() {
         dies(point, end).await;
     }
     fails_for_a_while("journal::sync", Sync::Interval, end).await;
+    is_made_safe_while_more_comes().await;
     scenario.teardown();
 }
 
@@ -112,7 +113,7 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
             fail::cfg(point, "return").expect("it is a way to fail");
         }
         if fails && sync == Sync::Interval {
-            // What was written is made safe now and then, when nothing else is to be done.
+            // What was written is made safe now and then.
             becomes(&server, true).await;
         }
         let chosen = choose(&arbiter, &seen).await;
@@ -131,6 +132,21 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let restored = again.matches.find(arbiter.id()).expect("it is kept");
     assert_eq!(restored.position(), end, "{point}: all that was told is there");
     again.journal.close();
+}
+
+/// A server that always has something to write makes it safe within a second or so all the same.
+async fn is_made_safe_while_more_comes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::begin(&folder.path().join("journal"), Sync::Interval);
+    fail::cfg("journal::sync", "return").expect("it is a way to fail");
+    let mut refused = false;
+    for _ in 0..200 {
+        refused |= matches!(server.create().await, Err(ServiceError::JournalFailed { .. }));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(refused, "nothing was made safe in four seconds");
+    fail::remove("journal::sync");
+    server.journal.close();
 }
 
 /// Waits until the journal fails, or does so no longer.

@@ -1,31 +1,35 @@
 //! The journal's file: an `SQLite` database that anybody can open.
 //!
-//! `events` has the lines of every match, `matches` how many there are and the hash that they chain up to, `about` how
-//! many matches there are. A line that is missing, changed or torn is found by that.
+//! `events` has the lines of every match, `matches` how many there are, the hash that they chain up to, and
+//! when the last was written, `about` how many matches there are. A line that is missing, changed or torn is found by that.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use fail::fail_point;
 use rusqlite::{Connection, Transaction, params};
 
-use super::{Damage, Entry, JournalError, Kept, Sync, chained};
+use super::{Damage, Entry, JournalError, Keeping, Kept, Sync, chained};
 
 /// What the file is told to be by: `BWjl`.
 const APPLICATION: i32 = 0x4257_6a6c;
 /// The version of the tables.
 const FORMAT: i32 = 1;
 
+/// How many matches are deleted at a time, so that nobody waits for it.
+const FORGOTTEN_AT_ONCE: u32 = 100;
+
 const TABLES: &str = "
     CREATE TABLE about (matches INTEGER NOT NULL);
     INSERT INTO about VALUES (0);
     CREATE TABLE matches (
         id TEXT PRIMARY KEY, events INTEGER NOT NULL, head BLOB NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'lost'))
+        state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'lost')), changed INTEGER NOT NULL
     ) WITHOUT ROWID;
-    CREATE INDEX by_state ON matches (state);
+    CREATE INDEX by_state ON matches (state, changed);
     CREATE TABLE events (
         match TEXT NOT NULL, number INTEGER NOT NULL, line TEXT NOT NULL, PRIMARY KEY (match, number)
     ) WITHOUT ROWID;
@@ -35,27 +39,27 @@ const TABLES: &str = "
 #[derive(Debug)]
 pub(super) struct Store {
     connection: Connection,
-    sync: Sync,
+    keeping: Keeping,
 }
 
 impl Store {
     /// Opens a file, which is made if there is none; nobody else may have it open.
-    pub(super) fn open(path: &Path, sync: Sync) -> Result<Self, JournalError> {
+    pub(super) fn open(path: &Path, keeping: Keeping) -> Result<Self, JournalError> {
         let failed = |problem: String| JournalError::Unusable { path: path.to_owned(), problem };
         // Keys of matches that go on are in it: nobody but its owner may read them.
         let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
         made.map_err(|error| failed(error.to_string()))?;
-        Self::set_up(path, sync).map_err(|error| match error {
+        Self::set_up(path, keeping).map_err(|error| match error {
             Problem::Sqlite(error) => failed(error.to_string()),
             Problem::Other(problem) => failed(problem),
         })
     }
 
-    fn set_up(path: &Path, sync: Sync) -> Result<Self, Problem> {
+    fn set_up(path: &Path, keeping: Keeping) -> Result<Self, Problem> {
         let mut connection = Connection::open(path)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
-        let synchronous = match sync {
+        let synchronous = match keeping.sync {
             Sync::Always => "FULL",
             Sync::Interval => "NORMAL",
         };
@@ -81,7 +85,7 @@ impl Store {
         if sound != "ok" {
             return Err(Problem::Other(format!("it is damaged: {sound}")));
         }
-        Ok(Self { connection, sync })
+        Ok(Self { connection, keeping })
     }
 
     /// All matches that have not ended, and what is wrong with those whose lines do not hold together.
@@ -152,9 +156,35 @@ impl Store {
         self.connection.pragma_update(None, "max_page_count", pages).expect("it is limited");
     }
 
+    /// Does what is to be done every now and then.
+    pub(super) fn tend(&mut self) -> rusqlite::Result<()> {
+        if let Some(ended) = self.keeping.ended {
+            self.forget(now().saturating_sub(i64::try_from(ended.as_secs()).unwrap_or(i64::MAX)))?;
+        }
+        self.sync()
+    }
+
+    /// Deletes a few of the matches that had ended, or were lost, before a time in seconds since 1970.
+    fn forget(&mut self, before: i64) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        let old: Vec<String> = transaction
+            .prepare_cached(
+                "SELECT id FROM matches WHERE state IN ('closed', 'lost') AND changed < ? LIMIT ?",
+            )?
+            .query_map(params![before, FORGOTTEN_AT_ONCE], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for id in &old {
+            fail_point!("journal::forget", |_| Err(broken()));
+            transaction.prepare_cached("DELETE FROM events WHERE match = ?")?.execute([id])?;
+            transaction.prepare_cached("DELETE FROM matches WHERE id = ?")?.execute([id])?;
+            transaction.prepare_cached("UPDATE about SET matches = matches - 1")?.execute([])?;
+        }
+        transaction.commit()
+    }
+
     /// Makes what has been written safe from a loss of power, unless every write does so itself.
-    pub(super) fn sync(&self) -> rusqlite::Result<()> {
-        match self.sync {
+    fn sync(&self) -> rusqlite::Result<()> {
+        match self.keeping.sync {
             Sync::Always => Ok(()),
             Sync::Interval => {
                 fail_point!("journal::sync", |_| Err(broken()));
@@ -175,17 +205,23 @@ fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<(
         last.insert(&*entry.id, entry);
     }
     let mut state = transaction.prepare_cached(
-        "INSERT INTO matches VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE
-         SET events = excluded.events, head = excluded.head, state = excluded.state",
+        "INSERT INTO matches VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+         events = excluded.events, head = excluded.head, state = excluded.state, changed = excluded.changed",
     )?;
     for (id, entry) in last {
         let word = if entry.open { "open" } else { "closed" };
         fail_point!("journal::match", |_| Err(broken()));
-        state.execute(params![id, entry.number + 1, entry.head, word])?;
+        state.execute(params![id, entry.number + 1, entry.head, word, now()])?;
     }
     let new = i64::try_from(new).unwrap_or(i64::MAX);
     transaction.prepare_cached("UPDATE about SET matches = matches + ?")?.execute([new])?;
     Ok(())
+}
+
+/// Now, in seconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// What a disk says that is made to fail.

@@ -24,7 +24,7 @@ impl File {
     }
 
     fn open(&self) -> Result<Reading, JournalError> {
-        Reading::open(&self.path(), Sync::Always)
+        Reading::open(&self.path(), Keeping::default())
     }
 
     /// What it has kept, and what is damaged.
@@ -64,6 +64,28 @@ async fn what_is_written_is_there_again() {
     assert_eq!(file.read(), (vec![kept("a"), kept("b")], vec![]));
     let mode = std::fs::metadata(file.path()).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it tells every hidden card");
+}
+
+#[tokio::test]
+async fn matches_that_ended_long_ago_are_forgotten() {
+    let file = three_matches().await;
+    let states = |file: &File| -> Vec<String> {
+        let connection = Connection::open(file.path()).expect("it opens");
+        let mut all = connection.prepare("SELECT id || state FROM matches ORDER BY id").expect("it is asked");
+        let rows = all.query_map([], |row| row.get(0)).expect("it is read");
+        rows.collect::<Result<_, _>>().expect("they are words")
+    };
+    let tend = |ended| {
+        let reading = Reading::open(&file.path(), Keeping { ended, ..Keeping::default() });
+        reading.expect("it opens").write(&[]).expect("it is written").close();
+    };
+    file.alter("UPDATE matches SET changed = changed - 100");
+    tend(None);
+    tend(Some(Duration::from_mins(2)));
+    assert_eq!(states(&file), ["aopen", "bopen", "cclosed"]);
+    tend(Some(Duration::from_secs(99)));
+    assert_eq!(states(&file), ["aopen", "bopen"], "what goes on is not forgotten, however old");
+    assert_eq!(file.read(), (vec![kept("a"), kept("b")], vec![]), "nothing is missing");
 }
 
 #[tokio::test]
@@ -107,8 +129,8 @@ async fn a_file_that_is_torn_or_no_journal_is_refused() {
     let file = three_matches().await;
     file.alter("PRAGMA user_version = 7");
     assert!(refused(&file).ends_with("it is a journal of version 7, not 1"));
-    let missing =
-        Reading::open(Path::new("/nowhere/journal"), Sync::Always).expect_err("there is no such folder");
+    let missing = Reading::open(Path::new("/nowhere/journal"), Keeping::default())
+        .expect_err("there is no such folder");
     assert!(missing.to_string().starts_with("journal /nowhere/journal: No such file"), "{missing}");
     let file = three_matches().await;
     let mut bytes = std::fs::read(file.path()).expect("it is there");

@@ -2,11 +2,11 @@
 
 use super::events::all_of;
 use super::*;
-use crate::journal::{Journal, Kept, Reading, Sync};
+use crate::journal::{Journal, Keeping, Kept, Reading};
 
 /// The journal in a folder, with what it has kept.
 fn journal(folder: &tempfile::TempDir) -> (Arc<Journal>, Vec<Kept>) {
-    let reading = Reading::open(&folder.path().join("journal"), Sync::Always).expect("it opens");
+    let reading = Reading::open(&folder.path().join("journal"), Keeping::default()).expect("it opens");
     let (kept, damaged) = reading.read().expect("it is read");
     assert_eq!(damaged, []);
     (reading.write(&[]).expect("it is written"), kept)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
-use crate::journal::{Damage, Journal, Kept, Reading, Sync};
+use crate::journal::{Damage, Journal, Keeping, Kept, Reading};
 use crate::matches::Matches;
 
 /// Lets the matches of a journal go on, and keeps all that happens from now on in it. What is damaged is given up only if
@@ -16,11 +16,11 @@ use crate::matches::Matches;
 pub(super) fn keep(
     matches: Matches,
     path: &Path,
-    sync: Sync,
+    keeping: Keeping,
     give_up: bool,
 ) -> anyhow::Result<(Matches, Arc<Journal>)> {
     let about = || format!("journal {}", path.display());
-    let reading = Reading::open(path, sync)?;
+    let reading = Reading::open(path, keeping)?;
     let (kept, mut damaged) = reading.read().map_err(anyhow::Error::msg).with_context(about)?;
     let sound = |kept: &Kept| match matches.check(kept) {
         Ok(()) => true,

@@ -15,7 +15,7 @@ use crate::batches::{self, Batches};
 use crate::cli::address::{look_up, sheltered};
 use crate::cli::{Catalogues, PolicyFiles, pair, usage};
 use crate::edge::{Accounts, AccountsError, Bounds, TlsFiles};
-use crate::journal::{Journal, Sync};
+use crate::journal::{Journal, Keeping, Sync};
 use crate::matches::{self, Matches};
 use crate::pool::Pool;
 use crate::tables::Tables;
@@ -82,6 +82,9 @@ pub(super) struct Settings {
     /// server before it is answered, from a loss of power within a second. [default: always]
     #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC")]
     journal_sync: Option<JournalSync>,
+    /// Matches that have ended are deleted from the journal after so many days; 0 keeps them for ever. [default: 30]
+    #[arg(long, value_name = "DAYS", env = "BOARDWIRE_JOURNAL_KEEP")]
+    journal_keep: Option<u32>,
     /// Goes on without the matches of the journal that are damaged or cannot be played here.
     #[arg(long)]
     journal_give_up: bool,
@@ -194,6 +197,7 @@ impl Settings {
             snapshot_key: self.snapshot_key.or(file.snapshot_key),
             journal: self.journal.or(file.journal),
             journal_sync: self.journal_sync.or(file.journal_sync),
+            journal_keep: self.journal_keep.or(file.journal_keep),
             journal_give_up: self.journal_give_up || file.journal_give_up,
             metrics: self.metrics.or(file.metrics),
             max_connections: self.max_connections.or(file.max_connections),
@@ -242,8 +246,13 @@ impl Settings {
         let tables = Tables::new(catalogues.load()?).with_policies(policies.load()?);
         let matches = Matches::new(tables, self.match_limits(), Arc::clone(pool));
         let Some(path) = &self.journal else { return Ok((matches, None)) };
-        let sync = self.journal_sync.map_or(Sync::default(), Sync::from);
-        let (matches, journal) = journal::keep(matches, path, sync, self.journal_give_up)?;
+        let default = Keeping::default();
+        let day = |days: u32| (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
+        let keeping = Keeping {
+            sync: self.journal_sync.map_or(default.sync, Sync::from),
+            ended: self.journal_keep.map_or(default.ended, day),
+        };
+        let (matches, journal) = journal::keep(matches, path, keeping, self.journal_give_up)?;
         Ok((matches, Some(journal)))
     }
 
