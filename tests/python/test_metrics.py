@@ -63,6 +63,7 @@ def test_prometheus_is_told_what_happens() -> None:
             seen = seat.act(int(seen.mask.nonzero()[0][0]))
         with pytest.raises(boardwire.errors.UnknownGame):
             client.game("chess")
+        assert match.replay().frames
         batch = client.open_batch("rauha", environments=7, opponents={1: "random"}, seed=1)
         step = batch.reset()
         for _ in range(3):
@@ -79,6 +80,8 @@ def test_prometheus_is_told_what_happens() -> None:
             value for name, value in told.items() if re.match("boardwire_request_seconds_count.*Act", name)
         ]
         assert sum(acts) == seen.decision
+        methods = {found[1] for name in told if (found := re.search('_seconds_count{method="([A-Za-z]+)"', name))}
+        assert {"Act", "CreateMatch", "GetReplay", "JoinMatch", "Observe", "StepBatch"} <= methods
         names = {name.split("{")[0] for name in told}
         kinds = ("_bucket", "_sum", "_count")
         assert {name.removesuffix(next(filter(name.endswith, kinds), "")) for name in names} == METRICS

@@ -18,6 +18,7 @@ mod room;
 mod serve;
 mod size;
 mod tls;
+mod traces;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -233,7 +234,19 @@ where
 fn span<B>(request: &Request<B>) -> Span {
     let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
     let peer = request.extensions().get::<Caller>().map(|caller| caller.peer().0);
-    tracing::debug_span!("call", method = request.uri().path(), id, peer, account = Empty)
+    let method = request.uri().path();
+    let name = method.trim_start_matches('/');
+    let span = tracing::debug_span!(
+        "call",
+        otel.name = name,
+        otel.kind = "server",
+        method,
+        id,
+        peer,
+        account = Empty
+    );
+    traces::follow(&span, request.headers());
+    span
 }
 
 /// Failures are for callers to see: those that are ours are logged where they happen.

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use boardwire_bots::Bot;
 use serde::{Deserialize, Serialize};
+use tracing::Instrument as _;
 
 use super::clock::{Clock, OnTimeout};
 use super::event::{Event, What};
@@ -171,7 +172,7 @@ impl Inner {
 /// Waits until what somebody is told has been written.
 pub(super) async fn written(mark: Mark) -> Result<(), ServiceError> {
     match mark {
-        Some((journal, mark)) => journal.written(mark).await,
+        Some((journal, mark)) => journal.written(mark).instrument(tracing::debug_span!("journal")).await,
         None => Ok(()),
     }
 }

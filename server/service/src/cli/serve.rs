@@ -1,17 +1,16 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
 mod journal;
+mod observing;
 mod renewal;
 mod settings;
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use clap::Args;
 
 use super::address::{Address, bound};
 use crate::edge::{Access, Tls};
@@ -32,21 +31,14 @@ pub(super) struct Serve {
     exit_with_stdin: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum LogFormat {
-    /// For people.
-    Text,
-    /// A JSON object a line.
-    Json,
-}
-
 impl Serve {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let file = self.config.as_deref().map_or_else(|| Ok(Settings::default()), Settings::read)?;
         let settings = self.settings.or(file);
-        let level = settings.log_level.as_deref().unwrap_or("info");
-        log(settings.log.unwrap_or(LogFormat::Text), level)?;
+        let runtime = runtime()?;
+        // Matches that the journal has kept go on at once, and so do their clocks.
+        let _inside = runtime.enter();
+        let observing = settings.observe()?;
         let tls = settings.tls()?.map(Tls::load).transpose()?.map(Arc::new);
         let accounts = settings.accounts()?.map(Arc::new);
         let addresses = settings.addresses();
@@ -54,9 +46,6 @@ impl Serve {
         let places = places.collect::<anyhow::Result<Vec<_>>>()?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
-        let runtime = runtime()?;
-        // Matches that the journal has kept go on at once, and so do their clocks.
-        let _inside = runtime.enter();
         if let Some(address) = settings.metrics()? {
             telemetry::begin(address).with_context(|| format!("metrics cannot be told on {address}"))?;
         }
@@ -77,24 +66,11 @@ impl Serve {
         if let Some(journal) = journal {
             journal.close();
         }
+        observing.end();
         // A call that would not end must not keep the process.
         runtime.shutdown_background();
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn log(format: LogFormat, level: &str) -> anyhow::Result<()> {
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
-    let logger = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    match format {
-        LogFormat::Text => logger.init(),
-        LogFormat::Json => logger.json().init(),
-    }
-    Ok(())
 }
 
 /// Resolves on an interrupt, on SIGTERM, and if asked for at the end of standard input.

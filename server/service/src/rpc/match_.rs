@@ -43,7 +43,7 @@ impl MatchService for MatchPlane {
     type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
 
     async fn create_match(&self, request: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
-        let caller = caller(&request);
+        let (timed, caller) = (telemetry::Request::begin("CreateMatch"), caller(&request));
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
         let tables = self.0.tables();
@@ -71,6 +71,7 @@ impl MatchService for MatchPlane {
         let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
         let arbiter = self.0.create(id, origin, table, settings).await?;
         tracing::info!(match_id = arbiter.id(), game = asked.game, players = ?asked.players, "match created");
+        timed.answered(arbiter.table().rules.info().id, false);
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         Ok(Response::new(CreateMatchResponse {
             r#match: Some(convert::match_(&arbiter, true)),
@@ -104,11 +105,13 @@ impl MatchService for MatchPlane {
     }
 
     async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
+        let timed = telemetry::Request::begin("JoinMatch");
         let JoinMatchRequest { code, request_id, commitment } = request.into_inner();
         let request = RequestId::parse(&request_id)?;
         let bound = if commitment.is_empty() { None } else { Some(part("commitment", &commitment)?) };
         let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
+        timed.answered(arbiter.table().rules.info().id, false);
         Ok(Response::new(JoinMatchResponse {
             r#match: Some(convert::match_(&arbiter, true)),
             seat: seat.number().into(),
@@ -161,12 +164,14 @@ impl MatchService for MatchPlane {
     }
 
     async fn get_replay(&self, request: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
-        let (caller, asked) = (caller(&request), request.get_ref());
+        let (timed, caller, asked) =
+            (telemetry::Request::begin("GetReplay"), caller(&request), request.get_ref());
         let arbiter = self.0.find(&asked.match_id)?;
         let (viewer, belongs) = arbiter.looks(token(&request))?;
         let room = room(caller.as_ref(), arbiter.replay_bytes()).await?;
         let replay = arbiter.replay(viewer, asked.episode, !belongs)?;
         arbiter.kept().await?;
+        timed.answered(arbiter.table().rules.info().id, false);
         let replay = Some(convert::replay(&arbiter, replay, belongs));
         Ok(holding(GetReplayResponse { replay }, room))
     }
@@ -221,6 +226,7 @@ async fn seen(
     Ok(Some(convert::observation(seen, arbiter.table())))
 }
 
+#[tracing::instrument(level = "debug", skip_all, err(level = "debug"), fields(match_id = asked.match_id))]
 async fn observe(
     matches: &Matches,
     token: Option<&str>,

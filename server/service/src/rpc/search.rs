@@ -19,6 +19,7 @@ use crate::play::Insight;
 use crate::search::{Moves, Opening};
 use crate::secret;
 use crate::tables::Table;
+use crate::telemetry;
 
 /// Searches; the matches and batches are those of the other services.
 pub(crate) struct SearchPlane {
@@ -31,7 +32,7 @@ type Answer<T> = Result<Response<T>, Status>;
 #[tonic::async_trait]
 impl SearchService for SearchPlane {
     async fn determinize(&self, request: Request<DeterminizeRequest>) -> Answer<DeterminizeResponse> {
-        let caller = caller(&request);
+        let (timed, caller) = (telemetry::Request::begin("Determinize"), caller(&request));
         let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
         let asked = request.into_inner();
         let (table, insights) = self.insights(&token, &asked).await?;
@@ -58,6 +59,7 @@ impl SearchService for SearchPlane {
         .await?;
         let (search, step) = self.batches.search(table, opening, insights, token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
+        timed.answered(search.table().rules.info().id, false);
         let answer = DeterminizeResponse {
             search: Some(convert::search(&search)),
             step: Some(convert::world_step(step)),
@@ -66,7 +68,7 @@ impl SearchService for SearchPlane {
     }
 
     async fn advance(&self, request: Request<AdvanceRequest>) -> Answer<AdvanceResponse> {
-        let asked = request.get_ref();
+        let (timed, asked) = (telemetry::Request::begin("Advance"), request.get_ref());
         let search = self.batches.find_search(&asked.search_id, token(&request))?;
         let moves = Moves {
             worlds: numbers("worlds", &asked.worlds)?,
@@ -75,17 +77,19 @@ impl SearchService for SearchPlane {
         };
         let room = room(caller(&request).as_ref(), search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await?;
+        timed.answered(search.table().rules.info().id, false);
         Ok(holding(AdvanceResponse { step: Some(convert::world_step(step)) }, room))
     }
 
     async fn rollout(&self, request: Request<RolloutRequest>) -> Answer<RolloutResponse> {
-        let asked = request.get_ref();
+        let (timed, asked) = (telemetry::Request::begin("Rollout"), request.get_ref());
         let search = self.batches.find_search(&asked.search_id, token(&request))?;
         let worlds = numbers("worlds", &asked.worlds)?;
         let rollout = convert::rollout(asked.policy)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
         let room = room(caller(&request).as_ref(), search.reward_bytes(worlds.len())).await?;
         let rewards = search.roll_out(&worlds, asked.playouts.max(1) as usize, rollout, seed).await?;
+        timed.answered(search.table().rules.info().id, false);
         let reward: Vec<u8> = rewards.into_iter().flat_map(f32::to_le_bytes).collect();
         Ok(holding(RolloutResponse { reward: reward.into() }, room))
     }

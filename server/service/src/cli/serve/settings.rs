@@ -9,7 +9,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::{Address, LogFormat, journal};
+use super::observing::{LogFormat, Observing};
+use super::{Address, journal};
 use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
 use crate::cli::address::{look_up, sheltered};
@@ -123,10 +124,13 @@ pub(super) struct Settings {
     drain_timeout: Option<u64>,
     /// How to log. [default: text]
     #[arg(long, env = "BOARDWIRE_LOG")]
-    pub(super) log: Option<LogFormat>,
+    log: Option<LogFormat>,
     /// What to log: `error`, `warn`, `info`, `debug`, or a tracing filter. [default: info]
     #[arg(long, env = "BOARDWIRE_LOG_LEVEL")]
-    pub(super) log_level: Option<String>,
+    log_level: Option<String>,
+    /// Sends traces to a collector of OpenTelemetry at this address, by OTLP over gRPC.
+    #[arg(long, value_name = "http://HOST:PORT", env = "BOARDWIRE_OTLP_ENDPOINT")]
+    otlp_endpoint: Option<String>,
     /// Plays a game with the components of a file instead of those built in; may be repeated.
     #[arg(long, value_name = "GAME=FILE", value_parser = paired)]
     catalogue: Vec<String>,
@@ -211,11 +215,18 @@ impl Settings {
             handshake_timeout: self.handshake_timeout.or(file.handshake_timeout),
             drain_timeout: self.drain_timeout.or(file.drain_timeout),
             log: self.log.or(file.log),
+            otlp_endpoint: self.otlp_endpoint.or(file.otlp_endpoint),
             log_level: self.log_level.or(file.log_level),
             catalogue: if self.catalogue.is_empty() { file.catalogue } else { self.catalogue },
             policy: if self.policy.is_empty() { file.policy } else { self.policy },
             policy_timeout: self.policy_timeout.or(file.policy_timeout),
         }
+    }
+
+    /// Begins to tell what the server does.
+    pub(super) fn observe(&self) -> anyhow::Result<Observing> {
+        let (format, level) = (self.log.unwrap_or(LogFormat::Text), self.log_level.as_deref());
+        Observing::begin(format, level.unwrap_or("info"), self.otlp_endpoint.as_deref())
     }
 
     /// Where to listen.

@@ -1,0 +1,80 @@
+//! What the server says of what it does: logs for its operator, and traces for a collector of OpenTelemetry.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use serde::Deserialize;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::{EnvFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, Registry};
+
+/// How long the collector may take for the last traces.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// How to log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LogFormat {
+    /// For people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// What is to be told at the end.
+pub(super) struct Observing {
+    traces: Option<SdkTracerProvider>,
+}
+
+impl Observing {
+    /// Begins to log, and to send traces to a collector, if one is given.
+    ///
+    /// # Errors
+    /// No such level, no such collector.
+    pub(super) fn begin(format: LogFormat, level: &str, collector: Option<&str>) -> anyhow::Result<Self> {
+        let filter = EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
+        let logs = tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal());
+        let logs = match format {
+            LogFormat::Text => logs.with_filter(filter).boxed(),
+            LogFormat::Json => logs.json().with_filter(filter).boxed(),
+        };
+        let traces = collector.map(provider).transpose()?;
+        let sent = traces.as_ref().map(|traces| {
+            let ours = Targets::new().with_target("boardwire_server", LevelFilter::DEBUG);
+            tracing_opentelemetry::layer().with_tracer(traces.tracer("boardwire")).with_filter(ours)
+        });
+        Registry::default().with(logs).with(sent).init();
+        Ok(Self { traces })
+    }
+
+    /// Sends what has not been sent.
+    pub(super) fn end(self) {
+        if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(FAREWELL)) {
+            tracing::warn!(%error, "the last traces could not be sent");
+        }
+    }
+}
+
+/// What sends traces to a collector; `OTEL_TRACES_SAMPLER` and its like say which.
+fn provider(collector: &str) -> anyhow::Result<SdkTracerProvider> {
+    let about = || format!("traces cannot be sent to {collector}");
+    let exporter =
+        SpanExporter::builder().with_tonic().with_endpoint(collector).build().with_context(about)?;
+    let resource = Resource::builder()
+        .with_attribute(opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
+    let resource = match std::env::var_os("OTEL_SERVICE_NAME") {
+        Some(_) => resource,
+        None => resource.with_service_name("boardwire"),
+    };
+    Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build())
+}
