@@ -10,14 +10,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import gymnasium
 import pytest
 from accounts import account
 from servers import tcp_server
 
 import boardwire
-from boardwire import errors
+from boardwire import errors, pettingzoo
 from boardwire._account import proof
 from boardwire._server import find_binary
+from boardwire.envs import BoardwireVectorEnv
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,20 @@ def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded:
             ada.create_match("faraway", players=["remote", "random"])
         for _ in range(2):
             bob.create_match("faraway", players=["remote", "random"])
+
+
+def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str) -> None:
+    server = boardwire.Server(guarded, token=tokens["bob"])
+    assert tokens["bob"] not in repr(server)
+    for env in (
+        gymnasium.make("boardwire/Faraway-v0", address=server),
+        BoardwireVectorEnv("faraway", 2, address=server),
+        pettingzoo.parallel_env("faraway", address=server),
+    ):
+        env.reset(seed=1)
+        env.close()
+    with pytest.raises(errors.MissingCallerToken):
+        BoardwireVectorEnv("faraway", address=guarded)
 
 
 def test_a_private_server_may_have_accounts_too(tokens: dict[str, str]) -> None:

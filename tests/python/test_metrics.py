@@ -80,7 +80,9 @@ def test_prometheus_is_told_what_happens() -> None:
             value for name, value in told.items() if re.match("boardwire_request_seconds_count.*Act", name)
         ]
         assert sum(acts) == seen.decision
-        methods = {found[1] for name in told if (found := re.search('_seconds_count{method="([A-Za-z]+)"', name))}
+        methods = {
+            found[1] for name in told if (found := re.search('_seconds_count{method="([A-Za-z]+)"', name))
+        }
         assert {"Act", "CreateMatch", "GetReplay", "JoinMatch", "Observe", "StepBatch"} <= methods
         names = {name.split("{")[0] for name in told}
         kinds = ("_bucket", "_sum", "_count")

@@ -9,6 +9,7 @@ registers `boardwire/<Game>-v<version>` for every game of the server that comes 
 from importlib.metadata import version as _version
 
 from . import _registration, aio, errors
+from ._account import Server
 from ._advantages import advantages
 from ._client import CALL_SECONDS
 from ._entities import Entities, EntityLayout
@@ -108,6 +109,7 @@ __all__ = [
     "Seat",
     "SeedOpening",
     "SelfPlay",
+    "Server",
     "ServerInfo",
     "Turn",
     "ValueKind",

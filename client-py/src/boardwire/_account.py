@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass, field
 
+from ._tls import TLS
 from ._ways import Metadata
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, and how to prove oneself to it: for environments, where an address alone does not do.
+
+    Attributes:
+        target: `host:port` or `unix:/path`.
+        tls: As of `connect`.
+        token: As of `connect`.
+        insecure: As of `connect`.
+    """
+
+    target: str
+    tls: TLS | bool = False
+    token: str | None = field(default=None, repr=False)
+    insecure: bool = False
 
 
 def proof(token: str | None, target: str, *, insecure: bool) -> Metadata:

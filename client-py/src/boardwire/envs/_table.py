@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 
+from .._account import Server
 from .._sync import Match, Seat
 from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
@@ -45,7 +46,7 @@ class Table:
         reward: Reward,
         illegal_actions: IllegalActions,
         render_mode: str | None,
-        address: str | None,
+        address: str | Server | None,
     ) -> None:
         """Describes the match; it is created by the first deal.
 

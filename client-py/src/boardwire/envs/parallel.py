@@ -9,6 +9,7 @@ import gymnasium
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from .._account import Server
 from .._types import IllegalActions, Reward
 from ._spaces import MaskPlace, ObservationKind
 from ._table import Table
@@ -38,7 +39,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         illegal_actions: IllegalActions = "seeded_legal",
         max_cycles: int | None = None,
         render_mode: str | None = None,
-        address: str | None = None,
+        address: str | Server | None = None,
     ) -> None:
         """Describes the match; it is created by the first reset.
 
@@ -54,7 +55,8 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
                 one is warned of by a `boardwire.envs.IllegalActionWarning`.
             max_cycles: After so many steps the episode is truncated.
             render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
-            address: The server; a private one, shared by the environments of this process, when left out.
+            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
+                shared by the environments of this process, when left out.
 
         Raises:
             ValueError: A mode cannot be.

@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from .._account import Server
 from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
 from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings
@@ -51,7 +52,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         illegal_actions: IllegalActions = "seeded_legal",
         skip_forced: bool = False,
         render_mode: str | None = None,
-        address: str | None = None,
+        address: str | Server | None = None,
     ) -> None:
         """Describes the match; it is created by the first reset.
 
@@ -70,7 +71,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
                 one is warned of by an `IllegalActionWarning`.
             skip_forced: Whether decisions with a single legal action are skipped.
             render_mode: `ansi` to have `render` give the position as text.
-            address: The server; a private one, shared by the environments of this process, when left out.
+            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
+                shared by the environments of this process, when left out.
 
         Raises:
             ValueError: The opponents, the agent's seat or a mode cannot be.

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
+from .._account import Server
 from .._opposed import Opposed
 from .._twins import GONE
 from .._types import Autoreset, BatchStep, IllegalActions, Reward
@@ -68,7 +69,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         skip_forced: bool = False,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
-        address: str | None = None,
+        address: str | Server | None = None,
     ) -> None:
         """Describes the matches; they are created by the first reset.
 
@@ -89,7 +90,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             skip_forced: Whether decisions with a single legal action are skipped.
             autoreset_mode: What becomes of an environment whose episode has ended.
             render_mode: None: what is stepped by the thousand is not looked at.
-            address: The server; a private one, shared by the environments of this process, when left out.
+            address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
+                shared by the environments of this process, when left out.
 
         Raises:
             ValueError: The opponents, the agent's seat or a mode cannot be.
