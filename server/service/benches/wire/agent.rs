@@ -80,11 +80,27 @@ impl Line {
         };
         seen.context("an answer without an observation")
     }
+
+    async fn observe(&mut self, match_id: &str) -> anyhow::Result<Observation> {
+        let observe = ObserveRequest { match_id: match_id.to_owned(), wait: true, extras: None };
+        self.ask(play_request::Request::Observe(observe)).await
+    }
 }
 
 /// A connection to a server.
 pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
     Ok(Endpoint::from_shared(address.to_owned())?.tcp_nodelay(true).connect().await?)
+}
+
+/// Creates a match of Faraway for these players.
+pub(crate) async fn create(channel: Channel, players: [&str; 2]) -> anyhow::Result<CreateMatchResponse> {
+    let create = CreateMatchRequest {
+        game: "faraway".to_owned(),
+        players: players.map(str::to_owned).to_vec(),
+        seed: Some(SEED),
+        ..CreateMatchRequest::default()
+    };
+    Ok(MatchServiceClient::new(channel).create_match(create).await?.into_inner())
 }
 
 impl Agent {
@@ -95,15 +111,19 @@ impl Agent {
 
     /// The same on a connection that there is.
     pub(crate) async fn sit(channel: Channel, way: Way) -> anyhow::Result<Self> {
+        let created = create(channel.clone(), ["remote", "random"]).await?;
+        Self::take(channel, way, created, 0).await
+    }
+
+    /// Takes one of the remote seats of a match, and looks.
+    pub(crate) async fn take(
+        channel: Channel,
+        way: Way,
+        created: CreateMatchResponse,
+        seat: usize,
+    ) -> anyhow::Result<Self> {
         let mut client = MatchServiceClient::new(channel);
-        let create = CreateMatchRequest {
-            game: "faraway".to_owned(),
-            players: ["remote", "random"].map(str::to_owned).to_vec(),
-            seed: Some(SEED),
-            ..CreateMatchRequest::default()
-        };
-        let created = client.create_match(create).await?.into_inner();
-        let code = created.invitations.first().context("an invitation")?.code.clone();
+        let code = created.invitations.get(seat).context("an invitation")?.code.clone();
         let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
         let joined = client.join_match(join).await?.into_inner();
         let match_id = created.r#match.as_ref().context("a match")?.id.clone();
@@ -116,9 +136,14 @@ impl Agent {
                 Line::Stream(ask, answers.into_inner())
             }
         };
-        let observe = ObserveRequest { match_id: match_id.clone(), wait: true, extras: None };
-        let seen = line.ask(play_request::Request::Observe(observe)).await?;
+        let seen = line.observe(&match_id).await?;
         Ok(Self { created, joined, seen, line, match_id, rng: RngStream::new(SEED, BOT_STREAM) })
+    }
+
+    /// Looks again once the seat owes a decision, or the episode is over.
+    pub(crate) async fn look(&mut self) -> anyhow::Result<()> {
+        self.seen = self.line.observe(&self.match_id).await?;
+        Ok(())
     }
 
     /// Whether the episode has ended.
@@ -126,14 +151,19 @@ impl Agent {
         self.seen.terminated || self.seen.truncated
     }
 
-    /// Makes a random decision; gives the time its round trip took.
+    /// Makes a random decision, and waits until the next one is due; gives the time its round trip took.
     pub(crate) async fn act(&mut self) -> anyhow::Result<Duration> {
+        self.decide(true).await
+    }
+
+    /// Makes a random decision, and may wait until the next one is due; gives the time its round trip took.
+    pub(crate) async fn decide(&mut self, wait: bool) -> anyhow::Result<Duration> {
         let act = ActRequest {
             match_id: self.match_id.clone(),
             episode: self.seen.episode,
             decision: self.seen.decision,
             action: legal_action(&self.seen.mask, &mut self.rng).into(),
-            wait: true,
+            wait,
             ..ActRequest::default()
         };
         let start = Instant::now();

@@ -1,9 +1,7 @@
 //! Many at once: what idle matches hold in memory, and how evenly seats are served that all play at once.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use tokio::task::JoinSet;
 
 use crate::agent::{Agent, Way, connect};
@@ -40,10 +38,7 @@ async fn idle() -> anyhow::Result<f64> {
     for _ in 0..IDLE {
         agents.push(Agent::sit(channel.clone(), Way::Unary).await?);
     }
-    let status = fs::read_to_string(format!("/proc/{}/status", servers.real.id()))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a line VmRSS")?;
-    let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kibibytes * 1024.0 / 1e6)
+    servers.real.resident()
 }
 
 /// The median of a decision's time in each window, and how many times that the slowest of a hundred took.

@@ -5,7 +5,8 @@
 //! stream. What counts is the ratio of neighbouring blocks, since machines are noisy. `--json` prints a row a
 //! line, for `bench/run`. `wire hold` starts the two servers, prints where they listen, and keeps them until
 //! its standard input ends: for agents in other languages. `wire steps [WORD]` measures batches without a
-//! wire, `wire crowd` many matches at once, `wire beside` how long an innocent client waits beside others.
+//! wire, `wire crowd` many matches at once, `wire strangers` many agents over TLS whose matches are kept,
+//! `wire beside` how long an innocent client waits beside others.
 
 mod agent;
 mod batch;
@@ -15,6 +16,7 @@ mod echo;
 mod in_process;
 mod measure;
 mod servers;
+mod strangers;
 
 use std::io::Read as _;
 
@@ -32,6 +34,7 @@ fn main() -> anyhow::Result<()> {
         ["hold", ..] => hold(),
         ["beside", ..] => beside::run(words.contains(&"--json")),
         ["load", load, address] => beside::load(load, address),
+        ["strangers", ..] => strangers::run(words.contains(&"--json")),
         ["crowd", ..] => crowd::run(words.contains(&"--json")),
         ["steps", ref rest @ ..] => in_process::run(
             words.contains(&"--json"),

@@ -1,5 +1,6 @@
 //! The two servers under comparison, as processes that end with this one.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -29,10 +30,7 @@ impl Servers {
     /// Starts both; the echo server learns from the real one what to answer.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let folder = TempDir::with_prefix("boardwire-bench-")?;
-        let mut serve = Command::new(env!("CARGO_BIN_EXE_boardwire"));
-        serve.args(["serve", "--exit-with-stdin", "--log-level", "warn", "--listen", "127.0.0.1:0"]);
-        serve.arg("--listen").arg(unix(&folder.path().join("real")));
-        let real = Server::start(serve).context("the real server")?;
+        let real = Server::serve(folder.path(), &[])?;
         let mut echo = Command::new(std::env::current_exe()?);
         echo.arg("echo").arg(format!("http://{}", real.tcp)).arg(folder.path().join("echo"));
         let echo = Server::start(echo).context("the echo server")?;
@@ -51,6 +49,14 @@ fn unix(path: &Path) -> String {
 }
 
 impl Server {
+    /// Starts `boardwire serve` on a Unix socket in a folder, too, with more arguments.
+    pub(crate) fn serve(folder: &Path, more: &[String]) -> anyhow::Result<Self> {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_boardwire"));
+        serve.args(["serve", "--exit-with-stdin", "--log-level", "warn", "--listen", "127.0.0.1:0"]);
+        serve.arg("--listen").arg(unix(&folder.join("real"))).args(more);
+        Self::start(serve).context("the real server")
+    }
+
     /// Starts a server that prints `listening on ADDRESS` for a TCP and then a Unix socket.
     fn start(mut command: Command) -> anyhow::Result<Self> {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -66,6 +72,28 @@ impl Server {
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Its resident memory in megabytes.
+    pub(crate) fn resident(&self) -> anyhow::Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("a line VmRSS")?;
+        let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+        Ok(kibibytes * 1024.0 / 1e6)
+    }
+
+    /// How many seconds of a core it has used.
+    pub(crate) fn used(&self) -> anyhow::Result<f64> {
+        // In hundredths, after the name in parentheses.
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id()))?;
+        let fields = stat.rsplit(')').next().context("a name")?.split_whitespace().skip(11).take(2);
+        let ticks = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
+        Ok(ticks / 100.0)
+    }
+
+    /// Kills it, as a crash would.
+    pub(crate) fn kill(mut self) -> anyhow::Result<()> {
+        Ok(self.process.kill()?)
     }
 }
 
