@@ -250,3 +250,33 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     _, said = refused.communicate(timeout=10)
     assert refused.returncode == 1
     assert "journal /proc/journal: " in said
+
+
+def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "scaling.md"
+    moving = page.read_text().split("```sql\n")[1].split("```")[0]
+    here, there = tmp_path / "from", tmp_path / "to"
+    here.mkdir()
+    there.mkdir()
+    with boardwire.connect(f"unix:{here / 'socket'}") as client:
+        with served(here), served(there):
+            matches = [
+                client.create_match("rauha", players=["remote", "greedy"], seed=seed) for seed in (1, 2)
+            ]
+            seats = [match.join(0) for match in matches]
+            for seat in seats:
+                go_on(seat)
+            stays, moves = (seat.observe(wait=True) for seat in seats)
+            moved = matches[1].id
+        with contextlib.closing(sqlite3.connect(here / "journal", isolation_level=None)) as journal:
+            for statement in moving.replace("to/journal", str(there / "journal")).split(";")[:-1]:
+                journal.execute(statement, {"match": moved} if ":match" in statement else {})
+        with served(here), served(there), boardwire.connect(f"unix:{there / 'socket'}") as other:
+            assert seats[0].observe(wait=True).view.tobytes() == stays.view.tobytes()
+            with pytest.raises(errors.UnknownMatch):
+                seats[1].observe(wait=True)
+            seat = other.seat(moved, seats[1].token)
+            seen = seat.observe(wait=True)
+            assert (seen.view.tobytes(), seen.ply) == (moves.view.tobytes(), moves.ply)
+            while not go_on(seat).over:
+                pass
