@@ -56,16 +56,16 @@ test-node: build
 	tools/need-node.sh
 	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm test --silent
 
-# PyTorch alone takes 5 GB: it has an environment of its own.
+# PyTorch alone takes 5 GB: what needs heavy packages has an environment of its own.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@python3 -m venv $(TRAIN_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(TRAIN_VENV); }
 	$(TRAIN_VENV)/bin/python -m pip install --quiet --upgrade pip 'maturin>=1.16,<2'
-	PATH="$(abspath $(TRAIN_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(TRAIN_VENV)/bin/python -m pip install --quiet --no-build-isolation -e 'client-py[test,train]'
+	PATH="$(abspath $(TRAIN_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(TRAIN_VENV)/bin/python -m pip install --quiet --no-build-isolation -e 'client-py[test,train,data]'
 	@touch $@
 
-## test-train: tests of networks and of the training example, with PyTorch in an environment of its own (5 GB)
+## test-train: tests of networks, recordings and their examples, with PyTorch in an environment of its own (5 GB)
 test-train: $(TRAIN_VENV)/.installed
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_examples.py -k 'torch or train'
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_examples.py -k 'torch or train or record or clone'
 
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
 opponents: $(TRAIN_VENV)/.installed

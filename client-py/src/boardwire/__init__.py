@@ -28,6 +28,8 @@ from ._info import (
     ServerInfo,
 )
 from ._league import League
+from ._record import record
+from ._recording import Recording, RecordingFacts, Steps
 from ._replay import ActionCause, Frame, PlayedAction, Replay
 from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
 from ._seat import WAIT_SECONDS
@@ -99,6 +101,8 @@ __all__ = [
     "Outcome",
     "PlayedAction",
     "Policy",
+    "Recording",
+    "RecordingFacts",
     "Replay",
     "Reward",
     "Rollout",
@@ -111,6 +115,7 @@ __all__ = [
     "SelfPlay",
     "Server",
     "ServerInfo",
+    "Steps",
     "Turn",
     "ValueKind",
     "Versus",
@@ -122,6 +127,7 @@ __all__ = [
     "connect",
     "errors",
     "evaluate",
+    "record",
     "versus",
 ]
 

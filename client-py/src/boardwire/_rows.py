@@ -24,7 +24,7 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
         first=message.first,
         seat=seat,
         view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, view),
-        mask=_masks(message.mask, n, spec),
+        mask=masks(message.mask, n, len(spec.actions)),
         reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, seats),
         ply=np.frombuffer(message.ply, dtype="<u4"),
         flags=np.frombuffer(message.flags, dtype=np.uint8),
@@ -46,7 +46,7 @@ def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
     return WorldStep(
         seat=seat,
         view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
-        mask=_masks(message.mask, n, spec),
+        mask=masks(message.mask, n, len(spec.actions)),
         reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
         ply=np.frombuffer(message.ply, dtype="<u4"),
         flags=np.frombuffer(message.flags, dtype=np.uint8),
@@ -68,9 +68,10 @@ def packed(mask: NDArray[np.bool_] | None, environments: int) -> bytes:
     return np.packbits(mask, bitorder="little").tobytes()
 
 
-def _masks(packed: bytes, n: int, spec: GameSpec) -> NDArray[np.int8]:
-    rows = np.frombuffer(packed, dtype=np.uint8).reshape(n, -1)
-    return np.unpackbits(rows, axis=1, count=len(spec.actions), bitorder="little").view(np.int8)
+def masks(packed: bytes | memoryview, n: int, actions: int) -> NDArray[np.int8]:
+    """Masks of actions from their bits: `int8[n, actions]`, 0 or 1."""
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(n, (actions + 7) // 8)
+    return np.unpackbits(rows, axis=1, count=actions, bitorder="little").view(np.int8)
 
 
 def _wanted(is_wanted: bool, column: bytes, dtype: str, *shape: int) -> NDArray[Any] | None:

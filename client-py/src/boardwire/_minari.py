@@ -1,0 +1,113 @@
+"""Minari datasets of recordings. The one module that needs minari."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import gymnasium
+import minari
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from minari.data_collector import EpisodeBuffer
+
+from ._recording import Recording, RecordingFacts
+from ._registration import register
+from ._sync import Client, connect
+from .envs import ObservationKind
+from .envs._spaces import Lens
+
+
+def datasets(
+    recording: Recording,
+    name: str,
+    observation: ObservationKind,
+    player: str | None,
+    progress: Callable[[int], object] | None,
+    client: Client | None,
+    about: Mapping[str, Any],
+) -> tuple[minari.MinariDataset, ...]:
+    """A dataset of each seat; see `Recording.to_minari`."""
+    facts = recording.facts
+    with connect() if client is None else nullcontext(client) as served:
+        spec = recording.spec(served)
+        (game_id,) = register([spec.game])
+    lens = Lens(spec, observation, "observation")
+    made = []
+    for seat in range(facts.seats):
+        told = {
+            "algorithm_name": player or ", ".join(sorted({players[seat] for players in facts.line_ups})),
+            "description": f"Seat {seat} of {facts.seats} in {spec.game.name}, rules version "
+            f"{facts.rules_version}, rewarded for {facts.reward}.",
+            **about,
+        }
+        with warnings.catch_warnings():
+            # Minari asks for what is the caller's to say: author, link to the code.
+            warnings.simplefilter("ignore", UserWarning)
+            made.append(
+                minari.create_dataset_from_buffers(
+                    f"{name}-seat{seat}-v0",
+                    _buffers(recording, lens, seat, player, progress),
+                    eval_env=_environment(facts, game_id, seat, player, observation),
+                    observation_space=lens.observation_space,
+                    action_space=lens.action_space,
+                    jpeg_encoding=False,
+                    **told,
+                )
+            )
+    return tuple(made)
+
+
+def _buffers(
+    recording: Recording,
+    lens: Lens,
+    seat: int,
+    player: str | None,
+    progress: Callable[[int], object] | None,
+) -> Iterator[EpisodeBuffer]:
+    for part in recording.parts(seat=seat, player=player):
+        for run in part.runs():
+            decisions = run.decisions
+            ends = np.zeros(len(decisions), np.bool_)
+            ends[-1:] = True
+            terminates = bool(run.is_terminal[-1])
+            yield EpisodeBuffer(
+                seed=int(run.seed[0]),
+                observations=lens.observation(run.observation, run.mask),
+                actions=decisions.action.astype(np.int64),
+                rewards=decisions.reward,
+                terminations=ends & terminates,
+                truncations=ends & (not terminates),
+            )
+            if progress is not None:
+                progress(1)
+
+
+def _environment(
+    facts: RecordingFacts, game_id: str, seat: int, player: str | None, observation: ObservationKind
+) -> EnvSpec | None:
+    """The environment to evaluate a seat in, where it has always met the same bots at the others."""
+    met = {
+        (*players[:seat], *players[seat + 1 :])
+        for players in facts.line_ups
+        if player in (None, players[seat])
+    }
+    if len(met) != 1:
+        return None
+    (others,) = met
+    if set(others) & set(facts.policies):
+        return None
+    spec = copy.deepcopy(gymnasium.spec(game_id))
+    spec.kwargs.update(
+        seats=facts.seats,
+        agent_seat=seat,
+        opponents=list(others),
+        options=dict(facts.options),
+        observation=observation,
+        mask="observation",
+        reward=facts.reward,
+    )
+    return spec

@@ -1,0 +1,268 @@
+"""Recording: bots and policies play whole episodes, and every seat's steps are written to Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._line_ups import LEARNER, seats_of
+from ._recording import Recording, RecordingFacts, Steps
+from ._rollouts import Decisions, Policy
+from ._spec import GameSpec
+from ._sync import Batch, Client, connect
+from ._types import NOBODY, BatchStep, Reward
+
+
+def record(
+    folder: str | Path,
+    game: str,
+    line_ups: Sequence[Sequence[str]],
+    *,
+    episodes: int = 1024,
+    policies: Mapping[str, Policy] | None = None,
+    options: Mapping[str, str] | None = None,
+    seed: int = 0,
+    reward: Reward = "rank",
+    environments: int = 256,
+    progress: Callable[[int], object] | None = None,
+    client: Client | None = None,
+) -> Recording:
+    """Plays episodes and writes what every seat saw, chose and earned. Needs `boardwire[data]`.
+
+    A file is written whenever as many episodes have ended as are played at once. Whoever is interrupted keeps
+    what was written, and the same call goes on after it; where `episodes` is greater than before, too.
+
+    Bots choose from what their seat knows, as advice of a batch is chosen; with n bots the server thinks n
+    times about every decision, since a batch has one adviser.
+
+    ```python
+    recording = boardwire.record("data/greedy", "faraway", [["greedy", "greedy"]], episodes=4096)
+    steps = recording.read().decisions
+    ```
+
+    Args:
+        folder: Where the files go; made if it is not there.
+        game: The game's id.
+        line_ups: Who plays where, such as `[["greedy", "mine"], ["mine", "greedy"]]`: bots and policies by
+            name. Episode i has line-up i % line_ups.
+        episodes: How many episodes the folder has in the end.
+        policies: The policies by name. What they are asked for has the episode as its environment.
+        options: The game's options; those left out have their defaults.
+        seed: The seed from which the seeds of all episodes follow.
+        reward: What seats are rewarded for.
+        environments: How many episodes are played at once; a file has as many.
+        progress: Is called with a number of episodes, as often as some are written or were there before.
+        client: A client of a running server; a private one is started when left out.
+
+    Returns:
+        The recording, as it can be read back.
+
+    Raises:
+        ValueError: There is nothing to be played, or the folder has another recording.
+        UnknownGame: The game is not served.
+        InvalidRequest: It has no such table, or there is no such bot.
+        IllegalAction: A policy has chosen an action that is not legal.
+    """
+    from . import _parquet
+
+    if episodes < 1 or environments < 1:
+        raise ValueError(f"{episodes} episodes, {environments} at once: both are at least 1")
+    given = dict(policies or {})
+    with connect() if client is None else nullcontext(client) as served:
+        spec = served.game(game, seats=seats_of(line_ups, None, None), options=options)
+        facts = _facts(spec, line_ups, given, seed, reward)
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        done = _done(target, facts)
+        if progress is not None and done:
+            progress(min(done, episodes))
+        seeds = np.random.PCG64(seed).random_raw(episodes)
+        for first in range(done, episodes, environments):
+            part = seeds[first : first + environments]
+            steps = _Play(served, spec, facts, given, first, part).steps()
+            _parquet.write(target / f"episodes-{first:09}.parquet", facts, steps)
+            if progress is not None:
+                progress(len(part))
+    return Recording(target)
+
+
+def _facts(
+    spec: GameSpec,
+    line_ups: Sequence[Sequence[str]],
+    policies: Mapping[str, Policy],
+    seed: int,
+    reward: Reward,
+) -> RecordingFacts:
+    fields = [
+        {
+            "name": field.name,
+            "offset": field.offset,
+            "shape": list(field.shape),
+            "max": field.max,
+            "kind": field.kind,
+            "table": field.table,
+        }
+        for field in spec.fields.values()
+    ]
+    return RecordingFacts(
+        game=spec.game.id,
+        seats=spec.seats,
+        options=dict(spec.options),
+        rules_version=spec.game.rules_version,
+        spec_digest=spec.digest,
+        view_bytes=spec.view_bytes,
+        fields=fields,
+        actions=[action.label for action in spec.actions],
+        reward=reward,
+        line_ups=[list(players) for players in line_ups],
+        policies=sorted(policies),
+        seed=seed,
+    )
+
+
+def _done(folder: Path, facts: RecordingFacts) -> int:
+    """How many episodes the folder has already.
+
+    Raises:
+        ValueError: They are of another recording.
+    """
+    if not any(folder.glob("episodes-*.parquet")):
+        return 0
+    there = Recording(folder)
+    names = RecordingFacts.__slots__
+    differing = [name for name in names if getattr(there.facts, name) != getattr(facts, name)]
+    if differing:
+        raise ValueError(f"{folder} has another recording: {', '.join(differing)} differ")
+    return there.episodes
+
+
+class _Play:
+    """Some episodes at once, from their beginning to their end.
+
+    Each bot advises a batch of its own. The batches are of the same deals, and all make the same decisions.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        spec: GameSpec,
+        facts: RecordingFacts,
+        policies: Mapping[str, Policy],
+        first: int,
+        seeds: NDArray[np.uint64],
+    ) -> None:
+        self._client = client
+        self._spec = spec
+        self._facts = facts
+        self._first = first
+        self._seeds = seeds
+        self._names = sorted({name for players in facts.line_ups for name in players})
+        self._policies = policies
+        self._bots = [name for name in self._names if name not in policies]
+        numbers = np.array([[self._names.index(name) for name in players] for players in facts.line_ups])
+        self._players = numbers[(first + np.arange(len(seeds))) % len(numbers)]
+
+    def steps(self) -> Steps:
+        """Plays, and gives the steps of all seats."""
+        n, rows, ends = len(self._seeds), list[_Rows](), list[_Rows]()
+        reward, terminated = np.zeros((n, self._spec.seats), np.float32), np.zeros(n, np.bool_)
+        with ExitStack() as stack:
+            batches = [stack.enter_context(self._open(bot)) for bot in self._bots or ("",)]
+            shown = [batch.reset(seeds=self._seeds) for batch in batches]
+            while (live := shown[0].seat != NOBODY).any():
+                at = np.flatnonzero(live)
+                actions = self._choose(shown, at)
+                rows.append(_rows(shown[0], at, actions[at]))
+                shown = [batch.step(actions, mask=live) for batch in batches]
+                reward += shown[0].reward
+                terminated |= shown[0].terminated
+                ends.append(_ends(shown[0], self._spec))
+        return self._together(rows, ends, reward, terminated)
+
+    def _open(self, bot: str) -> Batch:
+        facts = self._facts
+        return self._client.open_batch(
+            facts.game,
+            environments=len(self._seeds),
+            line_ups=[[LEARNER] * facts.seats],
+            options=facts.options,
+            seed=facts.seed,
+            reward=facts.reward,  # type: ignore[arg-type] # It was given to `record`.
+            autoreset="disabled",
+            final_views=True,
+            advice=bot or None,
+        )
+
+    def _choose(self, shown: Sequence[BatchStep], at: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """What is chosen in the environments `at`."""
+        actions = np.zeros(len(self._seeds), np.uint8)
+        who = self._players[at, shown[0].seat[at]]
+        for number, name in enumerate(self._names):
+            own = at[who == number]
+            if not len(own):
+                continue
+            if name in self._policies:
+                lead = shown[0]
+                asked = Decisions(lead.view[own], lead.mask[own], lead.seat[own], self._first + own)
+                actions[own] = self._policies[name](asked)
+            else:
+                advice = shown[self._bots.index(name)].advice
+                assert advice is not None, "the batch was opened with this adviser"
+                actions[own] = advice[own]
+        return actions
+
+    def _together(
+        self,
+        rows: Sequence[_Rows],
+        ends: Sequence[_Rows],
+        reward: NDArray[np.float32],
+        terminated: NDArray[np.bool_],
+    ) -> Steps:
+        columns: Any = [np.concatenate(each) for each in zip(*rows, *ends, strict=True)]
+        is_last = np.concatenate(
+            [np.full(len(each[0]), parts is ends) for parts in (rows, ends) for each in parts]
+        )
+        order = np.lexsort((columns[2], columns[1], columns[0]))
+        at, seat, ply, view, mask, action = (column[order] for column in columns)
+        is_last = is_last[order]
+        # The last decision of a seat earns what the episode brings.
+        earns = np.append(is_last[1:], False) & ~is_last
+        return Steps(
+            episode=self._first + at,
+            seat=seat,
+            player=np.array(self._names, np.str_)[self._players[at, seat]],
+            ply=ply,
+            seed=self._seeds[at],
+            observation=view,
+            mask=mask,
+            action=action,
+            reward=np.where(earns, reward[at, seat], np.float32(0)),
+            discount=np.where(earns & terminated[at] | is_last, np.float32(0), np.float32(1)),
+            is_first=np.append(True, is_last[:-1]),
+            is_last=is_last,
+            is_terminal=is_last & terminated[at],
+        )
+
+
+#: Environment, seat, ply, view, mask and action of some rows.
+_Rows = tuple[NDArray[Any], ...]
+
+
+def _rows(shown: BatchStep, at: NDArray[np.intp], action: NDArray[np.uint8]) -> _Rows:
+    return at, shown.seat[at], shown.ply[at], shown.view[at], shown.mask[at], action
+
+
+def _ends(shown: BatchStep, spec: GameSpec) -> _Rows:
+    """What every seat saw of the episodes that ended."""
+    assert shown.final_view is not None, "the batch was opened with final views"
+    count, seats = len(shown.ended), spec.seats
+    at = shown.ended.astype(np.intp).repeat(seats)
+    seat = np.tile(np.arange(seats, dtype=np.uint8), count)
+    view = shown.final_view.reshape(-1, spec.view_bytes)
+    mask = np.zeros((len(at), len(spec.actions)), np.int8)
+    return at, seat, shown.ply[at], view, mask, np.zeros(len(at), np.uint8)

@@ -1,0 +1,222 @@
+"""Recordings: what seats saw, chose and earned, as Parquet files and as Minari datasets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tables import IDS, TABLES, first_legal, last_legal
+
+import boardwire
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+#: Games and seats of some tables: the smallest and the largest of each game.
+SOME = [table for at, table in enumerate(TABLES) if table[0] != TABLES[at - 1][0]] + [
+    table for at, table in enumerate(TABLES) if at + 1 == len(TABLES) or table[0] != TABLES[at + 1][0]
+]
+
+
+def recorded(client: boardwire.Client, folder: Path, **given: Any) -> boardwire.Recording:
+    """Five episodes of Faraway, three at once, a policy and bots taking turns."""
+    kinds: dict[str, Any] = {
+        "game": "faraway",
+        "line_ups": [["greedy", "first"], ["first", "random"]],
+        "policies": {"first": first_legal},
+        "episodes": 5,
+        "environments": 3,
+        "seed": 4,
+    }
+    return boardwire.record(folder, client=client, **kinds | given)
+
+
+def equal(some: boardwire.Steps, others: boardwire.Steps) -> None:
+    for each in fields(boardwire.Steps):
+        np.testing.assert_array_equal(getattr(some, each.name), getattr(others, each.name), each.name)
+
+
+@pytest.mark.parametrize(("game", "seats"), SOME)
+def test_steps_are_what_each_seat_is_shown_when_its_match_is_played_again(
+    client: boardwire.Client, tmp_path: Path, game: str, seats: int
+) -> None:
+    given: dict[str, Any] = {"policies": {"last": last_legal}, "reward": "margin", "client": client}
+    line_up = ["greedy", "last", *["random"] * (seats - 2)]
+    steps = boardwire.record(tmp_path, game, [line_up], episodes=2, **given).read()
+    assert steps.player[steps.seat == 1].tolist() == ["last"] * int((steps.seat == 1).sum())
+    for episode in (0, 1):
+        rows = steps.rows(steps.episode == episode)
+        (seed,) = set(rows.seed.tolist())
+        with client.create_match(game, players=["remote"] * seats, seed=seed, reward="margin") as match:
+            held = [match.join(seat) for seat in range(seats)]
+            order = rows.decisions.rows(np.argsort(rows.decisions.ply))
+            np.testing.assert_array_equal(order.ply, np.arange(len(order)))
+            for seat, view, mask, action in zip(
+                order.seat, order.observation, order.mask, order.action, strict=True
+            ):
+                seen = held[seat].observe()
+                np.testing.assert_array_equal(seen.view, view)
+                np.testing.assert_array_equal(seen.mask, mask)
+                held[seat].act(action, wait=False)
+            for seat, run in enumerate(rows.runs()):
+                end = held[seat].observe()
+                assert end.terminated
+                np.testing.assert_array_equal(end.view, run.observation[-1])
+                assert run.reward.sum() == run.reward[-2] == np.float32(end.reward)
+                assert (run.seat == seat).all()
+                assert run.is_first.tolist() == [True] + [False] * (len(run) - 1)
+                assert run.is_last.tolist() == run.is_terminal.tolist() == [False] * (len(run) - 1) + [True]
+                assert run.discount.tolist() == [1] * (len(run) - 2) + [0, 0]
+                assert not run.mask[-1].any()
+
+
+def test_bots_choose_as_a_batch_advises(client: boardwire.Client, tmp_path: Path) -> None:
+    recording = recorded(client, tmp_path, line_ups=[["greedy", "random"]], episodes=3)
+    order = recording.read().decisions
+    order = order.rows(np.lexsort((order.episode, order.ply)))
+    seeds = [int(order.seed[order.episode == episode][0]) for episode in range(3)]
+    with client.open_batch(
+        "faraway", environments=3, seats=2, advice="random", autoreset="disabled"
+    ) as batch:
+        shown, compared = batch.reset(seeds=seeds), 0
+        for ply in range(int(order.ply.max()) + 1):
+            now = order.rows(order.ply == ply)
+            assert shown.advice is not None
+            own = now.seat == 1
+            np.testing.assert_array_equal(shown.advice[now.episode[own]], now.action[own])
+            compared += int(own.sum())
+            actions = np.zeros(3, np.uint8)
+            actions[now.episode] = now.action
+            shown = batch.step(actions, mask=shown.seat != boardwire.NOBODY)
+    assert compared
+
+
+def test_who_is_interrupted_keeps_what_was_written_and_goes_on(
+    client: boardwire.Client, tmp_path: Path
+) -> None:
+    whole = recorded(client, tmp_path / "whole")
+    told: list[int] = []
+
+    def interrupted(asked: boardwire.Decisions) -> Any:
+        if asked.environment.max() > 2:
+            raise KeyboardInterrupt
+        return first_legal(asked)
+
+    with pytest.raises(KeyboardInterrupt):
+        recorded(client, tmp_path / "part", policies={"first": interrupted}, progress=told.append)
+    assert told == [3]
+    assert boardwire.Recording(tmp_path / "part").episodes == 3
+    again = recorded(client, tmp_path / "part", progress=told.append)
+    assert told == [3, 3, 2]
+    assert again.episodes == whole.episodes == 5
+    equal(again.read(), whole.read())
+    more = recorded(client, tmp_path / "part", episodes=7)
+    assert more.episodes == 7
+    equal(more.read().rows(more.read().episode < 5), whole.read())
+
+
+def test_a_recording_is_read_by_seat_and_player(client: boardwire.Client, tmp_path: Path) -> None:
+    recording = recorded(client, tmp_path)
+    steps = recording.read()
+    equal(recording.read(seat=1), steps.rows(steps.seat == 1))
+    equal(recording.read(player="first"), steps.rows(steps.player == "first"))
+    chosen = recording.read(seat=0, player="greedy")
+    assert set(chosen.episode.tolist()) == {0, 2, 4}
+    assert (chosen.decisions.mask[np.arange(len(chosen.decisions)), chosen.decisions.action] == 1).all()
+    assert len(recording.read(player="nobody")) == 0
+    assert sum(map(len, recording.parts())) == len(steps)
+    assert [len(run) for run in steps.runs()] == np.diff(
+        [*np.flatnonzero(steps.is_first), len(steps)]
+    ).tolist()
+
+
+def test_files_say_what_they_hold(client: boardwire.Client, tmp_path: Path) -> None:
+    recording = recorded(client, tmp_path)
+    assert [file.name for file in recording.files] == [
+        "episodes-000000000.parquet",
+        "episodes-000000003.parquet",
+    ]
+    table = pq.read_table(recording.files[0])
+    told = json.loads(table.schema.metadata[b"boardwire"])
+    spec = recording.spec(client)
+    assert (told["game"], told["rules_version"], told["spec_digest"]) == (
+        "faraway",
+        spec.game.rules_version,
+        spec.digest,
+    )
+    assert told["actions"][7] == spec.actions[7].label
+    assert [field["name"] for field in told["fields"]] == list(spec.fields)
+    assert table.column_names == [each.name for each in fields(boardwire.Steps)]
+    last = table.filter(table["is_last"])
+    for name in ("action", "reward", "discount"):
+        assert last[name].null_count == len(last) > 0
+        assert table[name].null_count == len(last)
+    row = table.slice(0, 1).to_pylist()[0]
+    assert spec.decode(np.frombuffer(row["observation"], np.uint8)).keys() == spec.fields.keys()
+    mask = np.unpackbits(np.frombuffer(row["mask"], np.uint8), bitorder="little")
+    assert mask[row["action"]] == 1
+
+
+def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path: Path) -> None:
+    recording = recorded(client, tmp_path / "one")
+    for other, said in (({"seed": 5}, "seed differ"), ({"line_ups": [["random"] * 3]}, "seats")):
+        with pytest.raises(ValueError, match=said):
+            recorded(client, tmp_path / "one", **other)
+    with pytest.raises(ValueError, match="at least 1"):
+        recorded(client, tmp_path / "one", episodes=0)
+    with pytest.raises(FileNotFoundError, match=r"has no episodes-\*.parquet"):
+        boardwire.Recording(tmp_path)
+    other_file = recorded(client, tmp_path / "other", seed=5).files[0]
+    other_file.rename(tmp_path / "one" / "episodes-1.parquet")
+    with pytest.raises(ValueError, match="is of another recording"):
+        boardwire.Recording(tmp_path / "one")
+    pq.write_table(
+        pq.read_table(recording.files[0]).replace_schema_metadata({}), tmp_path / "episodes-0.parquet"
+    )
+    with pytest.raises(ValueError, match="is not of a recording"):
+        boardwire.Recording(tmp_path)
+
+
+@pytest.mark.parametrize("observation", ["ids", "features"])
+def test_every_seat_has_a_minari_dataset(
+    client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, observation: Any
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    recording = recorded(client, tmp_path / "recording", line_ups=[["first", "greedy"]])
+    told: list[int] = []
+    recording.to_minari(
+        "faraway/first", observation=observation, progress=told.append, client=client, author="me"
+    )
+    assert sum(told) == 2 * recording.episodes
+    spec = recording.spec(client)
+    for seat in (0, 1):
+        dataset = minari.load_dataset(f"faraway/first-seat{seat}-v0")
+        assert dataset.storage.metadata["author"] == {"me"}
+        runs = list(recording.read(seat=seat).runs())
+        assert dataset.total_episodes == len(runs) == 5
+        assert dataset.total_steps == len(recording.read(seat=seat).decisions)
+        for episode, run in zip(dataset, runs, strict=True):
+            decisions = run.decisions
+            np.testing.assert_array_equal(episode.actions, decisions.action)
+            np.testing.assert_array_equal(episode.rewards, decisions.reward)
+            np.testing.assert_array_equal(episode.terminations, decisions.discount == 0)
+            assert not episode.truncations.any()
+            np.testing.assert_array_equal(episode.observations["action_mask"], run.mask)
+            seen = episode.observations["observation"]
+            if observation == "features":
+                np.testing.assert_array_equal(seen, spec.features(run.observation))
+            else:
+                for name, values in spec.decode(run.observation).items():
+                    np.testing.assert_array_equal(seen[name].reshape(values.shape), values)
+        if seat == 0:
+            env = dataset.recover_environment(eval_env=True)
+            assert env.spec.id == IDS["faraway"]
+            assert env.observation_space == dataset.observation_space
+            assert env.unwrapped.game_spec.digest == spec.digest
+            env.close()
+    with pytest.raises(ValueError, match="already exists"):
+        recording.to_minari("faraway/first", client=client)
