@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--address", help="a running server; a private one when left out")
     given = parser.parse_args()
     folder = Path("runs/clone") / f"{given.game}-{given.bot.replace(':', '-')}"
-    os.environ.setdefault("MINARI_DATASETS_PATH", str(folder / "minari"))
+    os.environ.setdefault("MINARI_DATASETS_PATH", str((folder / "minari").resolve()))
     with boardwire.connect(given.address) as client:
         recording = record(given, folder, client)
         spec = recording.spec(client)

@@ -20,6 +20,7 @@ EXPECTED = {
     "first_match.py": ["scores (", "places ("],
     "gym_loop.py": ["of 10 episodes won"],
     "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy that looks ahead"],
+    "open_spiel_search.py --matches 1 --simulations 10": ["of 1 matches won or shared by the search"],
     "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
     "two_processes.py": ["seat 0: scores", "seat 1: scores"],
     "train_ppo.py golden_compass --minutes 0.1 --deals 4 --environments 32": [
@@ -31,7 +32,11 @@ EXPECTED = {
 }
 
 #: What examples need that is not in the environment of all tests.
-HEAVY = {"clone_bot.py": ["torch", "pyarrow", "minari"], "train_ppo.py": ["torch"]}
+HEAVY = {
+    "clone_bot.py": ["torch", "pyarrow", "minari"],
+    "open_spiel_search.py": ["pyspiel"],
+    "train_ppo.py": ["torch"],
+}
 
 
 def test_every_example_is_run() -> None:
