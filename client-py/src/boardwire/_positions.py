@@ -98,7 +98,13 @@ class World(Position):
     place: int
 
     def after(self, action: int) -> World:
-        """The position after an action: in the same place, or in a copy where the position is shared."""
+        """The position after an action: in the same place, or in a copy where the position is shared.
+
+        Raises:
+            RuntimeError: No place is left, since too many positions of one search are kept.
+        """
+        if self.shared and not self.of.free:
+            raise RuntimeError(f"{_PLACES} states drawn for one position are kept: let go of some")
         place = self.of.free.pop() if self.shared else self.place
         step = self.of.search.advance([self.place], [action], into=[place])
         if not self.shared:
