@@ -81,6 +81,8 @@ def record(given: argparse.Namespace, folder: Path, client: boardwire.Client) ->
                 client=client,
             )
         except KeyboardInterrupt:
+            if not any(folder.glob("*.parquet")):
+                raise SystemExit("ended before any episode was") from None
             recording = boardwire.Recording(folder)
     print(f"ended early: {recording.episodes} episodes are kept")
     return recording

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import boardwire
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 CLONED = ["decisions of greedy read back from", "held out are chosen as greedy did", "wins against greedy"]
 EXPECTED = {
@@ -111,6 +113,23 @@ def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
     assert "against random: " in told
     for name in ("checkpoint.pt", "policy.onnx", "curve.png"):
         assert (tmp_path / "runs/faraway" / name).stat().st_size
+
+
+def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
+    for package in HEAVY["clone_bot.py"]:
+        pytest.importorskip(package)
+    kinds = "--bot mc:20 --environments 10 --episodes 100000 --deals 4 --epochs 1"
+    command = [sys.executable, str(EXAMPLES / "clone_bot.py"), *kinds.split()]
+    pipe, folder = subprocess.PIPE, tmp_path / "runs/clone/faraway-mc-20"
+    with subprocess.Popen(command, stdout=pipe, cwd=tmp_path, text=True, start_new_session=True) as ran:
+        while ran.poll() is None and len(list(folder.glob("*.parquet"))) < 2:
+            time.sleep(0.05)
+        os.killpg(ran.pid, signal.SIGINT)
+        told, _ = ran.communicate(timeout=60)
+    assert ran.returncode == 0
+    kept = boardwire.Recording(folder).episodes
+    assert f"ended early: {kept} episodes are kept" in told
+    assert "the clone wins against mc:20" in told
 
 
 def test_training_goes_on_only_with_what_fits(tmp_path: Path) -> None:
