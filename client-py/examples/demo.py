@@ -3,6 +3,8 @@
 A `random` agent picks any legal action, a `first` agent always the first one; the last seat is a `greedy` bot
 in the server. Who sits where rotates from match to match. Prints mean scores and shares of wins for each
 kind of agent, and the decisions that the agents in Python made in a second.
+
+To try: `--address` of a server that others use as well; an agent of your own in `agents`.
 """
 
 from __future__ import annotations

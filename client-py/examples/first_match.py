@@ -1,4 +1,7 @@
-"""The first match: an agent that takes the first legal action, against a greedy bot in the server."""
+"""The first match: an agent that takes the first legal action, against a greedy bot in the server.
+
+To try: `rauha`; `observe(text=True, actions=True)`, which shows the position in words; a choice of your own.
+"""
 
 import boardwire
 

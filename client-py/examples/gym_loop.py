@@ -1,4 +1,7 @@
-"""A Gymnasium loop: a random policy that respects the mask, over ten episodes."""
+"""A Gymnasium loop: a random policy that respects the mask, over ten episodes.
+
+To try: `observation="features"`, which a network takes; `opponents="mc:40"`; `gymnasium.make_vec`.
+"""
 
 import gymnasium
 

@@ -1,4 +1,7 @@
-"""Two processes play one match against each other: the code of an invitation is all the other one needs."""
+"""Two processes play one match against each other: the code of an invitation is all the other one needs.
+
+To try: an address of another machine in the place of the private server; three seats; an agent that thinks.
+"""
 
 import subprocess
 import sys
