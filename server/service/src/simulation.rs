@@ -35,6 +35,8 @@ const ADDRESS: (&str, u16) = ("server", 50051);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long it waits before that.
 const BACK_OFF: Duration = Duration::from_millis(200);
+/// How long calls under way have once the server stops.
+const DRAIN: Duration = Duration::from_secs(5);
 /// The most that a match may take, in simulated time.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -65,16 +67,23 @@ struct World {
     arbiter: Mutex<Option<Arc<Arbiter>>>,
     /// What the spectator has been shown.
     seen: Mutex<Vec<Frame>>,
+    /// How long it takes for each of them.
+    looks: Duration,
+    /// How the spectator's streams have ended.
+    told: Mutex<Vec<Status>>,
+    /// Tells the server to stop.
+    stop: watch::Sender<bool>,
     game: &'static str,
 }
 
 impl World {
-    fn new(game: &'static str) -> Rc<Self> {
+    fn new(game: &'static str, looks: Duration) -> Rc<Self> {
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
         let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
-        Rc::new(Self { matches, batches, arbiter: Mutex::default(), seen: Mutex::default(), game })
+        let (arbiter, seen, told) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Rc::new(Self { matches, batches, arbiter, seen, looks, told, stop: watch::Sender::new(false), game })
     }
 
     fn arbiter(&self) -> Option<Arc<Arbiter>> {
@@ -111,11 +120,19 @@ impl World {
     async fn serve(&self) -> turmoil::Result {
         self.create().await;
         let listener = Simulated(turmoil::net::TcpListener::bind(("0.0.0.0", ADDRESS.1)).await?);
-        let (_stop, stopping) = watch::channel(false);
         let edge = Arc::new(Edge::new(Access::default()));
         let (_, health) = Health::well().await;
         let service = edge.protect(add_services(Routes::new(health), &self.matches, &self.batches)?);
-        edge::serve(listener, service, edge, Arc::clone(&self.batches), stopping).await;
+        let serving = edge::serve(listener, service, edge, Arc::clone(&self.batches), self.stop.subscribe());
+        let mut stopping = self.stop.subscribe();
+        let drained = async {
+            stopping.wait_for(|stops| *stops).await.expect("it is there as long as the server");
+            tokio::time::sleep(DRAIN).await;
+        };
+        tokio::select! {
+            () = serving => {}
+            () = drained => {}
+        }
         Ok(())
     }
 
@@ -147,6 +164,7 @@ impl World {
         while !self.is_done() {
             if let Err(status) = self.watch(arbiter.id()).await {
                 assert!(is_transient(&status), "spectator: {status:?}");
+                self.told.lock().expect("nobody panics").push(status);
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
@@ -160,6 +178,7 @@ impl World {
         let mut frames = patient(client.watch(asked)).await?.into_inner();
         while let Some(shown) = patient(frames.message()).await? {
             let frame = shown.frame.expect("a frame");
+            tokio::time::sleep(self.looks).await;
             let mut seen = self.seen.lock().expect("nobody panics");
             assert_eq!(frame.sequence, seen.last().map_or(0, |frame| frame.sequence) + 1);
             seen.push(frame);
@@ -280,7 +299,7 @@ struct Outcome {
 
 /// What a match comes to over a network on which everything happens that follows from a seed; nothing for none.
 fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
-    let world = World::new(game);
+    let world = World::new(game, Duration::ZERO);
     let mut sim = simulated(&world, chaos.unwrap_or_default());
     let mut rng = chaos.map(|seed| RngStream::new(seed, 0));
     let (mut troubles, mut befell) = ([None; 3], 0);
@@ -365,5 +384,48 @@ fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
             assert_eq!(seen.last().map(|frame| &frame.outcome), all.last().map(|frame| &frame.outcome));
         }
         assert!(troubles >= u32::try_from(seeds).expect("few"), "{game}: {troubles} troubles");
+    }
+}
+
+#[test]
+fn a_spectator_that_is_slow_holds_nobody_up_and_sees_everything() {
+    crate::held_up::tests::ignore();
+    let Outcome { seen: all, .. } = outcome("faraway", None);
+    let world = World::new("faraway", Duration::from_secs(4));
+    let mut sim = simulated(&world, 0);
+    let mut seen_by_then = None;
+    while !world.is_done() {
+        sim.step().expect("nothing befalls anybody");
+        if world.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over) {
+            seen_by_then.get_or_insert(world.seen.lock().expect("nobody panics").len());
+        }
+    }
+    assert!(seen_by_then.is_some_and(|seen| seen < all.len() / 2), "{seen_by_then:?} of {}", all.len());
+    assert_eq!(world.seen.lock().expect("nobody panics").len(), all.len());
+}
+
+#[test]
+fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
+    crate::held_up::tests::ignore();
+    for seed in 0..8 {
+        let world = World::new("rauha", Duration::ZERO);
+        let mut sim = simulated(&world, seed);
+        let begins = Duration::from_millis(1_500 + 300 * seed);
+        while sim.elapsed() < begins {
+            sim.step().expect("nothing befalls anybody");
+        }
+        // The agents cannot be reached, whatever they are waiting for.
+        sim.partition("first", ADDRESS.0);
+        sim.hold("last", ADDRESS.0);
+        assert!(world.told.lock().expect("nobody panics").is_empty(), "seed {seed}");
+        world.matches.stop();
+        world.stop.send_replace(true);
+        while sim.is_host_running(ADDRESS.0) {
+            sim.step().expect("nothing else befalls anybody");
+            assert!(sim.elapsed() < begins + DRAIN + Duration::from_secs(1), "seed {seed}: it does not end");
+        }
+        let told = world.told.lock().expect("nobody panics");
+        let told = told.first().map(|status| (status.code(), status.message()));
+        assert_eq!(told, Some((Code::Unavailable, "the server is shutting down")), "seed {seed}");
     }
 }
