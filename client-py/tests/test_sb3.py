@@ -1,0 +1,280 @@
+"""Stable-Baselines3 over one batch, by its own checker, its own algorithms, and our promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from numpy.typing import NDArray
+from tables import GAMES, IDS, MASKLESS, first_legal
+
+import boardwire
+
+pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.callbacks import StopTrainingOnRewardThreshold
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+
+import boardwire.sb3
+
+# Sizes that learn nothing, in a second.
+SMALL: dict[str, Any] = {"n_steps": 32, "batch_size": 128, "n_epochs": 1, "seed": 1, "device": "cpu"}
+
+
+def make(game: str = "faraway", num_envs: int = 4, **kwargs: Any) -> Any:
+    """Environments that refuse what is not legal."""
+    return boardwire.sb3.VecEnv(
+        game, num_envs, **{"opponents": "random", "illegal_actions": "reject", **kwargs}
+    )
+
+
+def lowest(envs: Any) -> NDArray[np.int64]:
+    """The lowest legal action of each environment."""
+    return np.asarray(get_action_masks(envs).argmax(axis=1), np.int64)
+
+
+@MASKLESS
+@pytest.mark.parametrize("game", IDS)
+@pytest.mark.parametrize("mask", ["info", "observation"])
+def test_check_env_passes(game: str, mask: str) -> None:
+    env = gymnasium.make(IDS[game], observation="features", mask=mask)
+    check_env(env)
+    env.close()
+
+
+@MASKLESS
+# It takes fields of several axes, and says that its default networks flatten them.
+@pytest.mark.filterwarnings("ignore:Your observation .* has an unconventional shape:UserWarning")
+@pytest.mark.parametrize("game", IDS)
+def test_check_env_passes_for_named_fields(game: str) -> None:
+    env = gymnasium.make(IDS[game], observation="ids")
+    check_env(env)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("observation", "mask"), [("features", "info"), ("ids", "info"), ("ids", "observation")]
+)
+def test_it_shows_what_gymnasiums_vector_environment_shows(observation: str, mask: str) -> None:
+    kwargs: dict[str, Any] = {"opponents": "random", "observation": observation, "mask": mask}
+    envs = make(agent_seat=1, **kwargs)
+    twin = gymnasium.make_vec(IDS["faraway"], 4, agent_seat=1, autoreset_mode="SameStep", **kwargs)
+    assert envs.seed(5) == [5, 6, 7, 8]
+    seen, shown, ended = envs.reset(), twin.reset(seed=5)[0], 0
+    while ended < 8:
+        assert data_equivalence(seen, shown)
+        actions = lowest(envs)
+        seen, reward, over, infos = envs.step(actions)
+        shown, rewarded, terminated, truncated, found = twin.step(actions)
+        assert (reward.dtype, over.dtype) == (np.float32, np.bool_)
+        np.testing.assert_array_equal(reward, rewarded)
+        np.testing.assert_array_equal(over, terminated | truncated)
+        for row, info in enumerate(infos):
+            assert bool(info) == over[row]
+            if over[row]:
+                ended += 1
+                assert data_equivalence(info["terminal_observation"], found["final_obs"][row])
+                assert info["TimeLimit.truncated"] is False
+                np.testing.assert_array_equal(info["ranks"], found["final_info"]["ranks"][row])
+                np.testing.assert_array_equal(info["scores"], found["final_info"]["scores"][row])
+                assert info["is_success"] is bool(info["ranks"][1] == 1)
+    envs.close()
+    twin.close()
+
+
+def test_episodes_that_were_cut_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    envs = make(num_envs=2)
+    envs.reset()
+    none, cut = np.zeros(2, np.bool_), np.array([False, True])
+    last = np.array([None, "last"], dtype=object)
+    results = {"scores": np.zeros((2, 2), np.int32), "ranks": np.zeros((2, 2), np.int32)}
+    found = {"final_info": results, "final_obs": last}
+    monkeypatch.setattr(envs.vector, "step", lambda _: (None, np.zeros(2), none, cut, found))
+    _, _, over, infos = envs.step(np.zeros(2, np.int64))
+    np.testing.assert_array_equal(over, cut)
+    assert infos[0] == {}
+    assert infos[1]["terminal_observation"] == "last"
+    assert infos[1]["TimeLimit.truncated"] is True
+    assert infos[1]["is_success"] is False
+    envs.close()
+
+
+def test_environments_have_masks_and_share_all_else() -> None:
+    envs = make(num_envs=3)
+    envs.reset()
+    assert is_masking_supported(envs)
+    masks = envs.env_method("action_masks")
+    assert [(mask.dtype, mask.shape) for mask in masks] == [(np.bool_, (len(envs.game_spec.actions),))] * 3
+    np.testing.assert_array_equal(get_action_masks(envs), envs.vector.action_masks().astype(np.bool_))
+    np.testing.assert_array_equal(envs.env_method("action_masks", indices=[2, 0]), [masks[2], masks[0]])
+    np.testing.assert_array_equal(envs.env_method("action_masks", indices=1), [masks[1]])
+    with pytest.raises(AttributeError, match="no fly"):
+        envs.env_method("fly")
+    assert not envs.has_attr("fly")
+    assert envs.get_attr("agent_seat") == [0, 0, 0]
+    assert envs.get_attr("agent_seat", indices=[1]) == [0]
+    envs.set_attr("note", "ours")
+    assert envs.get_attr("note", indices=2) == ["ours"]
+    with pytest.raises(ValueError, match="note for all"):
+        envs.set_attr("note", "mine", indices=[1])
+    assert envs.env_is_wrapped(Monitor) == [False] * 3
+    assert envs.env_is_wrapped(Monitor, indices=0) == [False]
+    assert envs.render_mode is None
+    envs.close()
+
+
+def test_resets_go_on_and_seeds_count_once() -> None:
+    envs = make()
+
+    def openings() -> list[bytes]:
+        envs.seed(3)
+        return [envs.reset().tobytes() for _ in range(3)]
+
+    first = openings()
+    assert openings() == first
+    assert len(set(first)) == 3
+    envs.set_options({"colour": "none"})
+    envs.reset()
+    envs.close()
+
+
+def test_what_is_not_legal_is_refused_or_warned_of() -> None:
+    envs = make()
+    envs.reset()
+    illegal = (~get_action_masks(envs)).argmax(axis=1)
+    with pytest.raises(boardwire.errors.IllegalAction):
+        envs.step(illegal)
+    envs.close()
+    envs = make(illegal_actions="seeded_legal")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.step(illegal)
+    envs.reset()
+    with pytest.warns(boardwire.envs.IllegalActionWarning):
+        envs.step(illegal)
+    envs.close()
+
+
+@pytest.mark.parametrize("game", [game.id for game in GAMES])
+@pytest.mark.parametrize("network", ["MlpPolicy", "MultiInputPolicy"])
+def test_maskable_ppo_learns_from_every_game(game: str, network: str, tmp_path: Path) -> None:
+    kwargs = {} if network == "MlpPolicy" else {"observation": "ids"}
+    envs = VecMonitor(make(game, 8, **kwargs))
+    model = MaskablePPO(network, envs, **SMALL)
+    model.learn(1024)
+    assert model.num_timesteps == 1024
+    # Every episode was counted, by its length and by who won.
+    assert all(episode["l"] > 3 for episode in model.ep_info_buffer)
+    assert len(model.ep_success_buffer) == len(model.ep_info_buffer) > 0
+    model.save(tmp_path / "model")
+    spec = envs.get_attr("game_spec")[0]
+    again = boardwire.sb3.policy(MaskablePPO.load(tmp_path / "model"), spec)
+    found = [
+        boardwire.evaluate(policy, game, opponents="random", deals=4)
+        for policy in (boardwire.sb3.policy(model, spec), again)
+    ]
+    np.testing.assert_array_equal(found[0].rewards, found[1].rewards)
+    envs.close()
+
+
+def test_equal_seeds_learn_alike() -> None:
+    def parameters() -> list[NDArray[np.float32]]:
+        envs = make()
+        model = MaskablePPO("MlpPolicy", envs, **SMALL)
+        model.learn(256)
+        envs.close()
+        return [each.detach().numpy() for each in model.policy.parameters()]
+
+    for one, other in zip(parameters(), parameters(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_model_behind_normalized_observations_is_shown_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    envs = VecNormalize(VecMonitor(make(num_envs=8)))
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    model.learn(256, callback=boardwire.sb3.EvaluationCallback(deals=2))
+    seen: list[NDArray[np.float32]] = []
+    predict = model.predict
+
+    def noted(shown: NDArray[np.float32], **more: Any) -> Any:
+        seen.append(shown)
+        return predict(shown, **more)
+
+    monkeypatch.setattr(model, "predict", noted)
+    policy = boardwire.sb3.policy(model, envs.get_attr("game_spec")[0])
+    boardwire.evaluate(policy, "faraway", opponents="random", deals=2)
+    # What is never there is 0 as a feature, and so is what is always 1 when it has been normalised.
+    assert min(each.min() for each in seen) < -1
+    envs.close()
+
+
+def test_a_model_plays_against_another_and_only_what_it_knows() -> None:
+    envs = make()
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    spec = envs.game_spec
+    rivals = make(opponents=boardwire.sb3.policy(model, spec, deterministic=False))
+    MaskablePPO("MlpPolicy", rivals, **SMALL).learn(128)
+    found = boardwire.versus(
+        {"model": boardwire.sb3.policy(model, spec), "first": first_legal}, "faraway", deals=2
+    )
+    assert 0 <= found.evaluations["model", "first"].mean <= 1
+    with boardwire.connect() as client, pytest.raises(ValueError, match="those of faraway at 3 seats"):
+        boardwire.sb3.policy(model, client.game("faraway", seats=3))
+    envs.close()
+    rivals.close()
+
+
+def test_sb3s_own_evaluation_takes_them() -> None:
+    envs = VecMonitor(make(reward="win"))
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    mean, _ = evaluate_policy(model, envs, n_eval_episodes=8)
+    assert 0 <= mean <= 1
+    envs.close()
+
+
+def test_training_is_measured_over_the_same_deals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    envs = make(num_envs=8)
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    callback = boardwire.sb3.EvaluationCallback(
+        ("greedy", "random"), every=256, deals=4, best=tmp_path / "best.zip", verbose=1
+    )
+    model.set_logger(configure(str(tmp_path), ["json"]))
+    model.learn(512, callback=callback)
+    model.logger.close()
+    # After rollouts of 256, the last one's update included.
+    assert [steps for steps, _ in callback.evaluations] == [256, 512]
+    last = callback.evaluations[-1][1]
+    assert list(last) == ["greedy", "random"]
+    spec = envs.game_spec
+    again = boardwire.evaluate(boardwire.sb3.policy(model, spec), "faraway", opponents="random", deals=4)
+    np.testing.assert_array_equal(last["random"].rewards, again.rewards)
+    lines = map(json.loads, (tmp_path / "progress.json").read_text().splitlines())
+    figures = [line for line in lines if "eval/win_rate_random" in line][-1]
+    assert figures["time/total_timesteps"] == 512
+    assert figures["eval/win_rate_random"] == again.mean
+    assert again.interval == (figures["eval/win_rate_random_low"], figures["eval/win_rate_random_high"])
+    assert callback.best_mean_reward == max(found["random"].mean for _, found in callback.evaluations)
+    assert MaskablePPO.load(tmp_path / "best.zip").num_timesteps in (256, 512)
+    assert f"512 timesteps, wins against random: {again}" in capsys.readouterr().out
+    envs.close()
+
+
+def test_sb3s_callbacks_may_end_training_by_what_was_measured() -> None:
+    envs = make(num_envs=8)
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    stop = StopTrainingOnRewardThreshold(0.0)
+    model.learn(
+        1024, callback=boardwire.sb3.EvaluationCallback(every=256, deals=2, callback_on_new_best=stop)
+    )
+    assert model.num_timesteps < 1024
+    envs.close()
