@@ -64,11 +64,11 @@ def by_pettingzoo(address: str, seed: int) -> float:
     from boardwire.pettingzoo import parallel_env
 
     env = parallel_env("faraway", address=address)
-    _, infos = env.reset(seed=seed)
+    seen, _ = env.reset(seed=seed)
     rewards: dict[str, float] = {}
     while env.agents:
-        actions = {agent: int(info["action_mask"].argmax()) for agent, info in infos.items()}
-        _, rewards, _, _, infos = env.step(actions)
+        actions = {agent: int(shown["action_mask"].argmax()) for agent, shown in seen.items()}
+        seen, rewards, _, _, _ = env.step(actions)
     env.close()
     return rewards["seat_0"]
 

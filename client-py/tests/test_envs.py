@@ -87,6 +87,20 @@ def test_check_env_passes(game: str, seats: int, observation: str, mask: str) ->
     env.close()
 
 
+def test_large_values_are_of_a_type_that_frameworks_reckon_with() -> None:
+    kinds = set()
+    for game, name in IDS.items():
+        env = make(game)
+        for field, space in env.observation_space.spaces.items():
+            assert space.dtype == (np.uint8 if env.game_spec.fields[field].max < 256 else np.int32), (
+                name,
+                field,
+            )
+            kinds.add(space.dtype)
+        env.close()
+    assert kinds == {np.dtype(np.uint8), np.dtype(np.int32)}
+
+
 @MASKLESS
 @pytest.mark.parametrize("game", IDS)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)

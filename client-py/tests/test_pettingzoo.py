@@ -104,8 +104,12 @@ def test_both_play_the_same_match(game: str, seats: int) -> None:
             actions = {agent: together.action_space(agent).sample() for agent in together.agents}
             for agent in together.agents:
                 mask = observations[agent]["action_mask"]
-                assert mask.any() == (agent in due)
+                # Who owes nothing has one thing to say, and nobody listens.
+                assert agent in due or np.flatnonzero(mask).tolist() == [0]
+                assert mask.any()
                 assert observations[agent] in together.observation_space(agent)
+                assert set(infos[agent]) == {"pending", "ply", "decision", "substituted", "scores", "ranks"}
+                assert not infos[agent]["ranks"].any()
             for agent in due:
                 mask = observations[agent]["action_mask"]
                 actions[agent] = random.choice(np.flatnonzero(mask))
@@ -139,13 +143,26 @@ def test_hidden_choices_show_in_no_other_observation() -> None:
         env = aec_env("faraway", seats=2)
         env.reset(seed=1)
         assert env.agent_selection == "seat_0"
-        env.step(np.flatnonzero(env.infos["seat_0"]["action_mask"])[choice])
+        env.step(np.flatnonzero(env.last()[0]["action_mask"])[choice])
         assert env.agent_selection == "seat_1"
         shown = pickle.dumps(env.last())
         env.close()
         return shown
 
     assert second_sees(0) == second_sees(1)
+
+
+@pytest.mark.parametrize("make", [aec_env, parallel_env])
+def test_the_mask_stands_in_one_place_and_infos_keep_their_keys(make: Any) -> None:
+    for mask, keys in (("observation", set()), ("info", {"action_mask"})):
+        env = make("faraway", mask=mask, observation="features")
+        shown, keys = env.reset(seed=1), keys | {"ply", "decision", "substituted", "scores", "ranks"}
+        infos = env.infos if shown is None else shown[1]
+        seen = env.observe("seat_0") if shown is None else shown[0]["seat_0"]
+        assert isinstance(seen, dict) == (mask == "observation")
+        assert set(infos["seat_0"]) - {"pending"} == keys
+        assert not infos["seat_0"]["scores"].any()
+        env.close()
 
 
 def test_pettingzoos_own_converters_take_them() -> None:
@@ -166,16 +183,17 @@ def test_an_agent_that_has_made_its_decisions_leaves_and_the_others_go_on() -> N
     env.reset(seed=1)
     made = dict.fromkeys(env.possible_agents, 0)
     for agent in env.agent_iter():
-        _, reward, terminated, truncated, info = env.last()
+        seen, reward, terminated, truncated, _ = env.last()
         assert not terminated
         if truncated:
             assert reward == 0
             assert made[agent] == 5
             env.step(None)
         else:
-            assert info["action_mask"].any()
+            assert seen is not None
+            assert seen["action_mask"].any()
             made[agent] += 1
-            env.step(lowest(info["action_mask"]))
+            env.step(lowest(seen["action_mask"]))
     assert set(made.values()) == {5}
     env.close()
 
@@ -194,12 +212,12 @@ def test_seeds_fix_all_episodes_from_there_on() -> None:
 def test_illegal_actions_are_replaced_or_refused() -> None:
     env = aec_env("faraway")
     env.reset(seed=1)
-    illegal = int((env.infos["seat_0"]["action_mask"] == 0).argmax())
+    illegal = int((env.observe("seat_0")["action_mask"] == 0).argmax())
     with pytest.warns(
         boardwire.envs.IllegalActionWarning, match=rf"action {illegal} .* of seat_0 was illegal"
     ):
         env.step(illegal)
-    env.step(int((env.infos["seat_1"]["action_mask"] == 0).argmax()))
+    env.step(int((env.observe("seat_1")["action_mask"] == 0).argmax()))
     env.close()
     strict = aec_env("faraway", illegal_actions="reject")
     strict.reset(seed=1)
@@ -211,7 +229,7 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
 
 
 def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
-    env = parallel_env("faraway", seats=2)
+    env = parallel_env("faraway", seats=2, mask="info")
     _, infos = env.reset(seed=1)
     with pytest.raises(ValueError, match="seat_1 owes"):
         env.step({"seat_0": lowest(infos["seat_0"]["action_mask"])})

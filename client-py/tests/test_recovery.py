@@ -57,7 +57,7 @@ def reset_aec(env: Any, seed: Any) -> Any:
 
 def step_aec(env: Any) -> Any:
     """The lowest legal decision of the agent selected."""
-    return env.step(int(env.infos[env.agent_selection]["action_mask"].argmax()))
+    return env.step(int(env.last()[0]["action_mask"].argmax()))
 
 
 def step_parallel(env: Any) -> Any:

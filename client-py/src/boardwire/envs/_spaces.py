@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from .._fields import ViewField
 from .._spec import GameSpec
 
 #: The view by named field, as ids and counts; or all of it as one vector of numbers for a network.
@@ -20,8 +21,9 @@ MaskPlace = Literal["info", "observation"]
 class Lens:
     """Turns what a seat is answered into what an environment shows.
 
-    - `ids`: a `Dict` of the view's fields, each a `Box` of `uint8` or `uint16` from 0 to the field's maximum
-      in the field's shape; a single value has the shape `(1,)`.
+    - `ids`: a `Dict` of the view's fields, each a `Box` from 0 to the field's maximum in the field's shape,
+      `uint8`, or `int32` where that exceeds 255, since PyTorch hardly knows `uint16`; a single value has
+      the shape `(1,)`.
     - `features`: a `Box` of `float32` as `GameSpec.features` lays out.
 
     With `mask="observation"` that is the entry `observation` of a `Dict`; the other is `action_mask`,
@@ -51,7 +53,7 @@ class Lens:
     def _fields(self) -> spaces.Dict:
         return spaces.Dict(
             {
-                field.name: spaces.Box(0, field.max, field.shape or (1,), field.dtype.type)
+                field.name: spaces.Box(0, field.max, field.shape or (1,), _dtype(field))
                 for field in self._spec.fields.values()
             }
         )
@@ -71,6 +73,12 @@ class Lens:
     def _ids(self, view: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
         fields = self._spec.fields
         return {
-            name: values.reshape(view.shape[:-1] + (fields[name].shape or (1,)))
+            name: values.reshape(view.shape[:-1] + (fields[name].shape or (1,))).astype(
+                _dtype(fields[name]), copy=False
+            )
             for name, values in self._spec.decode(view).items()
         }
+
+
+def _dtype(field: ViewField) -> type[np.uint8] | type[np.int32]:
+    return np.uint8 if field.width == 1 else np.int32

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
+from numpy.typing import NDArray
 
 from .._account import Server
 from .._sync import Match, Seat
@@ -47,8 +48,12 @@ class Table:
         illegal_actions: IllegalActions,
         render_mode: str | None,
         address: str | Server | None,
+        all_choose: bool = False,
     ) -> None:
         """Describes the match; it is created by the first deal.
+
+        With `all_choose` every agent is asked at every step. The mask of who owes no decision allows action 0
+        alone then, which is no choice: many algorithms cannot draw from no action at all.
 
         Raises:
             ValueError: A mode cannot be.
@@ -62,6 +67,8 @@ class Table:
         self.agents = [f"seat_{seat}" for seat in range(self.spec.seats)]
         lenses = [Lens(self.spec, observation, mask) for _ in self.agents]
         self._lenses = dict(zip(self.agents, lenses, strict=True))
+        self._mask_in_info = mask == "info"
+        self._all_choose = all_choose
         self.metadata = {
             "name": f"{game}_v{self.spec.game.rules_version - 1}",
             "render_modes": list(RENDER_MODES),
@@ -154,24 +161,34 @@ class Table:
     def observation(self, agent: str) -> Any:
         """The same, in the agent's space; its own from call to call."""
         seen = self.seen(agent)
-        return self._lenses[agent].observation(seen.view, seen.mask)
+        return self._lenses[agent].observation(seen.view, self._mask(seen))
+
+    def _mask(self, seen: Observation) -> NDArray[np.int8]:
+        mask: NDArray[np.int8] = seen.mask.copy()
+        if self._all_choose and not mask.any():
+            mask[0] = 1
+        return mask
 
     def pending(self, seen: Observation) -> list[str]:
         """The agents who owe a decision."""
         return [self.agents[seat] for seat in seen.pending]
 
     def info(self, agent: str) -> dict[str, Any]:
-        """What is known beside the observation."""
+        """What is known beside the observation: always the same keys, and the mask in one place alone.
+
+        Wrappers that make arrays of infos expect of them what they expect of observations.
+        """
         seen = self.seen(agent)
+        none = (0,) * self.spec.seats
         info: dict[str, Any] = {
-            "action_mask": seen.mask.copy(),
             "ply": seen.ply,
             "decision": seen.decision,
             "substituted": seen.substituted,
+            "scores": np.array(seen.scores or none, dtype=np.int32),
+            "ranks": np.array(seen.ranks or none, dtype=np.int32),
         }
-        if seen.outcome is not None:
-            info["scores"] = np.array(seen.scores, dtype=np.int32)
-            info["ranks"] = np.array(seen.ranks, dtype=np.int32)
+        if self._mask_in_info:
+            info["action_mask"] = self._mask(seen)
         return info
 
     def render(self, agents: list[str]) -> str | None:

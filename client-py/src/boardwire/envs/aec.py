@@ -22,8 +22,8 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
     the same time, those who choose later see nothing of what was chosen before. Rewards come at the end.
 
     Observations are `{"observation": ..., "action_mask": int8[actions]}`. The info of the agent selected has
-    `action_mask`, `ply`, `decision` and `substituted`; at the end every agent's has `scores` and `ranks`,
-    `int32[seats]`.
+    `ply`, `decision`, `substituted`, and `scores` and `ranks`, `int32[seats]`, 0 before the end; at the end
+    every agent's has them. With `mask="info"` the mask is there instead.
 
     With `max_cycles`, an agent that has made so many decisions is truncated, the others go on, and the lowest
     legal action is played for its seat until they have made theirs.
@@ -50,7 +50,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             seats: How many seats; the fewest the game is played by when left out.
             options: The game's options.
             observation: `ids` for the view by named field, `features` for one `float32` vector.
-            mask: `info` to show the legal mask in the infos alone.
+            mask: `info` to show the legal mask in the infos instead.
             reward: What agents are rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
                 episode's seed, is played instead, since many checkers and wrappers know no masks; the first

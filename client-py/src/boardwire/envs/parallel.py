@@ -19,12 +19,13 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
     """A match whose seats are all agents of this process, `seat_0` and so on.
 
     A step takes the decisions of all agents who owe one, each made without knowing the others', as at the
-    table. Who owes none, in phases that are played in turn, waits: its mask is all 0, and whatever action it
-    gives is ignored. All agents stay until the episode is over. Rewards come then.
+    table. Who owes none, in phases that are played in turn, waits: its mask allows action 0 alone, so that
+    there is something to draw and nothing to learn, and whatever action it gives is ignored. All agents stay
+    until the episode is over. Rewards come then.
 
     Observations are `{"observation": ..., "action_mask": int8[actions]}`. Infos have `pending` (whether the
-    agent owes a decision), `action_mask`, `ply`, `decision` and `substituted`; at the end `scores` and
-    `ranks`, `int32[seats]`.
+    agent owes a decision), `ply`, `decision`, `substituted`, and `scores` and `ranks`, `int32[seats]`, 0
+    before the end. With `mask="info"` the mask is there instead.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             seats: How many seats; the fewest the game is played by when left out.
             options: The game's options.
             observation: `ids` for the view by named field, `features` for one `float32` vector.
-            mask: `info` to show the legal mask in the infos alone.
+            mask: `info` to show the legal mask in the infos instead.
             reward: What agents are rewarded for, at the end of the episode.
             illegal_actions: What happens to illegal actions. By default a legal one, drawn from the
                 episode's seed, is played instead, since many checkers and wrappers know no masks; the first
@@ -72,6 +73,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             illegal_actions=illegal_actions,
             render_mode=render_mode,
             address=address,
+            all_choose=True,
         )
         self.game_spec = self._table.spec
         self.metadata = self._table.metadata
