@@ -60,13 +60,13 @@ test-node: build
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@python3 -m venv $(TRAIN_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(TRAIN_VENV); }
 	$(TRAIN_VENV)/bin/python -m pip install --quiet --upgrade pip 'maturin>=1.16,<2'
-	PATH="$(abspath $(TRAIN_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(TRAIN_VENV)/bin/python -m pip install --quiet --no-build-isolation -e 'client-py[test,train,data,open_spiel,sb3]'
+	PATH="$(abspath $(TRAIN_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(TRAIN_VENV)/bin/python -m pip install --quiet --no-build-isolation -e 'client-py[test,train,data,open_spiel,frameworks]'
 	@touch $@
 
 ## test-train: tests of networks, recordings, other frameworks, and their examples, with PyTorch in an environment of its own (6 GB)
 test-train: $(TRAIN_VENV)/.installed
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel'
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo or dqn'
 
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
 opponents: $(TRAIN_VENV)/.installed

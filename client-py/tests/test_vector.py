@@ -107,7 +107,9 @@ def test_it_shows_what_single_environments_show(observation: str, mask: str) -> 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_mode_is_declared_in_metadata(mode: AutoresetMode) -> None:
     for given in (mode, mode.value):
-        assert make(autoreset_mode=given).metadata["autoreset_mode"] is mode
+        envs = make(autoreset_mode=given)
+        # Some wrappers look here and some there.
+        assert envs.metadata["autoreset_mode"] is envs.autoreset_mode is mode
 
 
 def test_next_step_resets_ignore_the_action_and_give_neither_reward_nor_flags() -> None:

@@ -102,8 +102,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         if num_envs < 1:
             raise ValueError(f"num_envs={num_envs} is less than 1")
         self.num_envs = num_envs
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
         self._client = shared_client(address)
         self.game_spec = self._client.game(game, seats=seats, options=options)
         self._players = players(self.game_spec.seats, agent_seat, opponents)
@@ -252,11 +252,11 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             options=self.game_spec.options,
             seed=draw(self.np_random),
             reward=self._reward,
-            autoreset=_WIRE[self._mode],
+            autoreset=_WIRE[self.autoreset_mode],
             illegal_actions=self._illegal_actions,
             skip_forced=self._skip_forced,
             scores=True,
-            final_views=bool(policies) or self._mode is AutoresetMode.SAME_STEP,
+            final_views=bool(policies) or self.autoreset_mode is AutoresetMode.SAME_STEP,
         )
         return Opposed(batch, self._agent_seat, policies)
 
@@ -281,7 +281,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             results[name] = np.zeros((self.num_envs, self.game_spec.seats), np.int32)
             results[name][step.ended] = rows
         results |= {f"_{name}": ended.copy() for name in results}
-        if self._mode is not AutoresetMode.SAME_STEP:
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return infos | results
         assert step.final_view is not None
         final = self._lens.observation(

@@ -1,0 +1,65 @@
+"""Tianshou's PettingZooEnv around our environments: who chooses, by which mask, and what it is rewarded."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from tables import IDS
+
+from boardwire.pettingzoo import aec_env
+
+pytest.importorskip("torch")
+pytest.importorskip("tianshou")
+from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
+from tianshou.algorithm.random import MARLRandomDiscreteMaskedOffPolicyAlgorithm
+from tianshou.data import Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv, PettingZooEnv
+
+
+def make(game: str, seats: int | None = None) -> Any:
+    """An environment of Tianshou's that refuses what is not legal."""
+    return PettingZooEnv(aec_env(game, seats=seats, observation="features", illegal_actions="reject"))
+
+
+@pytest.mark.parametrize("game", IDS)
+def test_it_shows_the_agent_who_chooses_and_its_mask(game: str) -> None:
+    env = make(game, seats=3)
+    shown, _ = env.reset(seed=1)
+    agents, rewards, over = set(), [0.0], False
+    while not over:
+        assert shown["obs"] in env.observation_space["observation"]
+        assert any(shown["mask"])
+        agents.add(shown["agent_id"])
+        shown, rewards, terminated, truncated, _ = env.step(shown["mask"].index(True))
+        over = terminated or truncated
+        assert over or rewards == [0, 0, 0]
+    assert agents == {"seat_0", "seat_1", "seat_2"}
+    assert any(rewards)
+    assert abs(sum(rewards)) < 1e-6
+    env.close()
+
+
+def test_its_collector_plays_with_an_algorithm_for_each_seat() -> None:
+    # It says at every step that rewards are of several agents.
+    logging.getLogger("tianshou").setLevel(logging.ERROR)
+    env = make("faraway")
+    envs = DummyVectorEnv([lambda: make("faraway") for _ in range(3)])
+    envs.seed(1)
+    agents = [MARLRandomDiscreteMaskedOffPolicyAlgorithm(env.action_space) for _ in env.agents]
+    both = MultiAgentOffPolicyAlgorithm(algorithms=agents, env=env)
+    buffer = VectorReplayBuffer(1000, 3)
+    collector = Collector(both, envs, buffer)
+    collector.reset()
+    told = collector.collect(n_episode=6)
+    assert told.n_collected_episodes == 6
+    assert np.abs(told.returns.sum(axis=1)).max() < 1e-6
+    assert len(buffer) == told.n_collected_steps
+    # Who chose, by the mask it was shown.
+    chosen, _ = buffer.sample(0)
+    assert set(chosen.obs.agent_id) == {"seat_0", "seat_1"}
+    assert chosen.obs.mask[np.arange(len(chosen.act)), chosen.act].all()
+    for each in (env, envs):
+        each.close()
