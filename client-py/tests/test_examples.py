@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -30,30 +31,57 @@ EXPECTED = {
         "against greedy: ",
         "policy.onnx plays as policy:NAME",
     ],
+    "sb3_maskable_ppo.py --timesteps 4096 --environments 8 --deals 4": [
+        "wins against random: ",
+        "decisions; the model is runs/sb3/faraway.zip",
+    ],
+    "cleanrl_ppo.py rauha --timesteps 1024 --environments 8 --minibatch 64 --deals 4": [
+        "before learning, wins against random: ",
+        "after learning, wins against random: ",
+        "the network is runs/cleanrl/rauha.pt",
+    ],
+    "torchrl_ppo.py --timesteps 1024 --environments 8 --minibatch 64 --deals 4": [
+        "before learning, wins against random: ",
+        "after learning, wins against random: ",
+        "the networks are runs/torchrl/faraway.pt",
+    ],
+    "tianshou_dqn.py --epochs 1 --epoch 256 --environments 2 --deals 4": [
+        "before learning, wins against random: ",
+        "after learning, wins against random: ",
+        "the network is runs/tianshou/faraway.pt",
+    ],
     "demo.py --matches 1": ["Faraway, 1 matches each at 2, 4, 6 seats", "greedy", "random", "a second"],
 }
-
 #: What examples need that is not in the environment of all tests.
-HEAVY = {
+NEEDS = {
     "clone_bot.py": ["torch", "pyarrow", "minari"],
+    "cleanrl_ppo.py": ["torch"],
     "open_spiel_search.py": ["pyspiel"],
+    "sb3_maskable_ppo.py": ["sb3_contrib"],
+    "tianshou_dqn.py": ["tianshou"],
+    "torchrl_ppo.py": ["torchrl"],
     "train_ppo.py": ["torch"],
 }
+#: PyTorch's exporter and TensorBoard warn of what they use themselves, and so do these two frameworks.
+WARNS = {"train_ppo.py", "torchrl_ppo.py", "tianshou_dqn.py"}
 
 
 def test_every_example_is_run() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {command.split()[0] for command in EXPECTED}
 
 
+def need(name: str) -> None:
+    """Skips the test where what an example needs is missing."""
+    missing = [package for package in NEEDS.get(name, ()) if importlib.util.find_spec(package) is None]
+    if missing:
+        pytest.skip(f"{name} needs {missing}")
+
+
 def run(command: str, folder: Path) -> str:
     """What an example prints that is run in a folder; warnings are errors."""
     name, *arguments = command.split()
-    strict = ["-W", "error"]
-    for package in HEAVY.get(name, ()):
-        pytest.importorskip(package)
-    if name == "train_ppo.py":
-        # PyTorch's exporter and TensorBoard warn of what they use themselves.
-        strict = []
+    need(name)
+    strict = [] if name in WARNS else ["-W", "error"]
     ran = subprocess.run(
         [sys.executable, *strict, str(EXAMPLES / name), *arguments],
         capture_output=True,
@@ -116,8 +144,7 @@ def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
 
 
 def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
-    for package in HEAVY["clone_bot.py"]:
-        pytest.importorskip(package)
+    need("clone_bot.py")
     kinds = "--bot mc:20 --environments 10 --episodes 100000 --deals 4 --epochs 1"
     command = [sys.executable, str(EXAMPLES / "clone_bot.py"), *kinds.split()]
     pipe, folder = subprocess.PIPE, tmp_path / "runs/clone/faraway-mc-20"
@@ -130,6 +157,41 @@ def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
     kept = boardwire.Recording(folder).episodes
     assert f"ended early: {kept} episodes are kept" in told
     assert "the clone wins against mc:20" in told
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "kept"),
+    [
+        ("sb3_maskable_ppo.py --timesteps 100000", "timesteps, wins", "sb3/faraway.zip"),
+        ("cleanrl_ppo.py", "before learning", "cleanrl/faraway.pt"),
+        ("torchrl_ppo.py", "before learning", "torchrl/faraway.pt"),
+        ("tianshou_dqn.py", "before learning", "tianshou/faraway.pt"),
+    ],
+)
+def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
+    command: str, word: str, kept: str, tmp_path: Path
+) -> None:
+    name, *arguments = f"{command} --deals 4 --environments 8".split()
+    need(name)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-u", str(EXAMPLES / name), *arguments],
+        stdout=pipe,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        text=True,
+        start_new_session=True,
+    ) as ran:
+        assert ran.stdout is not None
+        assert any(word in line for line in ran.stdout)
+        # Well into the training.
+        time.sleep(1)
+        os.killpg(ran.pid, signal.SIGINT)
+        told, _ = ran.communicate(timeout=120)
+    assert ran.returncode == 0
+    assert "ended early" in told
+    assert "wins against random: " in told
+    assert (tmp_path / "runs" / kept).stat().st_size
 
 
 def test_training_goes_on_only_with_what_fits(tmp_path: Path) -> None:
