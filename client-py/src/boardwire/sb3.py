@@ -5,7 +5,8 @@ deals now and then.
 
 ```python
 envs = boardwire.sb3.VecEnv("faraway", 64, opponents="random")
-model = MaskablePPO("MlpPolicy", envs)
+# SB3's own sizes are for one environment.
+model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=1024, n_epochs=4)
 model.learn(200_000, callback=boardwire.sb3.EvaluationCallback(every=50_000))
 print(boardwire.evaluate(boardwire.sb3.policy(model, envs.game_spec), "faraway", opponents="greedy"))
 ```
