@@ -113,7 +113,7 @@ def test_training_goes_on_where_it_ended(tmp_path: Path) -> None:
 
 
 def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    need("train_ppo.py")
     kinds = [
         "faraway",
         "--deals",
@@ -195,7 +195,7 @@ def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
 
 
 def test_training_goes_on_only_with_what_fits(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    need("train_ppo.py")
     small = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03"
     run(small, tmp_path)
     for more, said in (
