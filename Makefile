@@ -66,6 +66,7 @@ $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-to
 ## test-train: tests of networks, recordings, other frameworks, and their examples, with PyTorch in an environment of its own (6 GB)
 test-train: $(TRAIN_VENV)/.installed
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo or dqn'
 
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
