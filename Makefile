@@ -7,11 +7,12 @@ SHELL := bash
 VENV := .venv
 BENCH_VENV := .venv-bench
 TRAIN_VENV := .venv-train
+RLLIB_VENV := .venv-rllib
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node test-train train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-train test-rllib train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -68,6 +69,18 @@ test-train: $(TRAIN_VENV)/.installed
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo or dqn'
+
+# RLlib 2.60 wants gymnasium==1.2.2, the tests gymnasium>=1.4: it has an environment of its own, over the other one.
+$(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
+	@python3 -m venv $(RLLIB_VENV)
+	@echo "import site; site.addsitedir('$$($(TRAIN_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> "$$($(RLLIB_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/train.pth"
+	$(RLLIB_VENV)/bin/python -m pip install --quiet 'boardwire[rllib]'
+	@touch $@
+
+## test-rllib: tests of RLlib and its example, on clusters of Ray that lose servers and nodes, in an environment over that of test-train
+test-rllib: $(RLLIB_VENV)/.installed
+	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
 
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
 opponents: $(TRAIN_VENV)/.installed

@@ -90,7 +90,7 @@ class FixedPlace(Place):
 @pytest.fixture(params=["private", "unix", "tcp"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Each kind of server; environments of other tests do not share it."""
-    clients: dict[str | None, boardwire.Client] = {}
+    clients: dict[object, boardwire.Client] = {}
     monkeypatch.setattr(_shared, "_clients", clients)
     listen = {"unix": f"unix:{tmp_path / 'socket'}", "tcp": "127.0.0.1:0"}
     where = FixedPlace(listen[request.param]) if request.param in listen else Place()

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 
 from .._account import Server
 from .._sync import Client, connect
 
-_clients: dict[Server | None, Client] = {}
+_clients: dict[tuple[Server | None, tuple[str, ...]], Client] = {}
 _lock = threading.Lock()
 
 
-def shared_client(address: str | Server | None) -> Client:
+def shared_client(address: str | Server | None, server_args: Sequence[str] = ()) -> Client:
     """The client for a server, or for the private server that all environments of this process share.
 
     The server ends with the process that started it, and is started again by it when it has ended before.
-    Forked processes share it.
+    Forked processes share it. Other `server_args` have a private server of their own.
     """
     server = Server(address) if isinstance(address, str) else address
+    key = server, tuple(server_args)
     with _lock:
-        if server not in _clients:
-            _clients[server] = connect() if server is None else connect(**vars(server))
-        return _clients[server]
+        if key not in _clients:
+            target = {"target": None} if server is None else vars(server)
+            _clients[key] = connect(**target, server_args=key[1])
+        return _clients[key]
 
 
 def _after_fork() -> None:

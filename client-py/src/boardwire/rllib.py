@@ -1,0 +1,316 @@
+"""The games as environments of RLlib's new API stack. Needs `boardwire[rllib]`.
+
+```python
+from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule
+
+config = (
+    PPOConfig()
+    .environment(BoardwireMultiAgentEnv, env_config={"game": "faraway"})
+    .multi_agent(policies={"all"}, policy_mapping_fn=lambda agent, episode, **_: "all")
+    .rl_module(
+        rl_module_spec=MultiRLModuleSpec(rl_module_specs={"all": RLModuleSpec(module_class=MaskedPPOModule)})
+    )
+    .fault_tolerance(restart_failed_env_runners=True, restart_failed_sub_environments=True)
+)
+```
+
+Every env runner has a private server, or one of those that `address` lists, by its index. When a server is
+gone a step raises what tells so, and RLlib makes the environment anew, or the runner, on a node that is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from gymnasium import spaces
+from ray.rllib.algorithms.ppo.torch.default_ppo_torch_rl_module import DefaultPPOTorchRLModule
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.multi_agent_env import MultiAgentEnv
+from torch import Tensor
+
+from ._account import Server
+from ._sync import Batch, Client
+from ._twins import GONE
+from ._types import NOBODY, BatchStep, IllegalActions, Reward
+from .envs._recovery import check_table, unspent
+from .envs._seeding import draw
+from .envs._shared import shared_client
+from .envs._spaces import Lens, ObservationKind
+from .envs._warnings import IllegalActionNotice
+from .errors import BoardwireError, CallTimeout, ConnectionLost, ServerFull
+
+__all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule"]
+
+#: The logit of what is not legal.
+_NEVER = -1e9
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class EnvConfig:
+    """The keys of `env_config`.
+
+    Attributes:
+        game: The game's id.
+        seats: How many seats; the fewest the game is played by when left out.
+        options: The game's options.
+        opponents: The seats that bots play in the server, such as `{1: "greedy"}`; all others are agents.
+        observation: `features` for one `float32` vector, `ids` for the view by named field.
+        reward: What agents are rewarded for, at the end of the episode.
+        illegal_actions: What happens to illegal actions. By default a legal one, drawn from the episode's
+            seed, is played instead, since RLlib's checker and its random actions know no masks.
+        skip_forced: Whether decisions with a single legal action are played in the server.
+        address: The server, as a `boardwire.Server` where it asks for TLS or a token; or several, of which
+            env runner i has number i modulo their count, and the next one while that is full or does not
+            answer; a private one for each env runner when left out.
+        server_args: More arguments of `boardwire serve`, for private servers.
+    """
+
+    game: str
+    seats: int | None = None
+    options: Mapping[str, str] | None = None
+    opponents: Mapping[int, str] | None = None
+    observation: ObservationKind = "features"
+    reward: Reward = "rank"
+    illegal_actions: IllegalActions = "seeded_legal"
+    skip_forced: bool = False
+    address: str | Server | Sequence[str | Server] | None = None
+    server_args: Sequence[str] = ()
+
+    def servers(self, worker: int) -> list[str | Server | None]:
+        """The servers that an env runner may have, in the order in which it tries them.
+
+        Args:
+            worker: Its index: they count from 1, 0 is the process that trains.
+
+        Raises:
+            ValueError: The list of addresses is empty.
+        """
+        if self.address is None or isinstance(self.address, str | Server):
+            return [self.address]
+        if not self.address:
+            raise ValueError("address=[] names no server: leave it out to have private ones")
+        first = worker % len(self.address)
+        return [*self.address[first:], *self.address[:first]]
+
+
+class BoardwireMultiAgentEnv(MultiAgentEnv):
+    """A match whose seats are agents, `seat_0` and so on, but for those that bots of the server have.
+
+    At every step one agent has an observation and owes a decision: of the seats that may choose at the same
+    time the lowest comes first, and the others see nothing of its choice. At the end every agent has a last
+    observation and its reward, which is 0 before.
+
+    Observations are `{"observation": ..., "action_mask": int8[actions]}`: by default `float32[features]`, as
+    `GameSpec.features` lays them out, and 1 for each legal action. At the end the mask is all 0. Infos have
+    `ply` and `substituted`; at the end `score` and `rank`.
+
+    The seeds of all episodes follow from that of a reset, also when the server has ended in between.
+
+    Attributes:
+        config: What it was made with.
+        game_spec: The table's description.
+        server: Where it plays; none for the private server of this process.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """Describes the match; the first reset opens it, as a batch of one.
+
+        Args:
+            config: The keys of `EnvConfig`. RLlib's own `EnvContext` also tells which env runner this is.
+
+        Raises:
+            TypeError: There is no such key, or no game.
+            ValueError: A value cannot be.
+            BoardwireError: The game is not served at such a table, or no server answers.
+        """
+        self.config = EnvConfig(**config)
+        self._servers = self.config.servers(getattr(config, "worker_index", 0))
+        self.server = self._servers[0]
+        self.game_spec = self._served(
+            lambda client: client.game(self.config.game, seats=self.config.seats, options=self.config.options)
+        )
+        lens = Lens(self.game_spec, self.config.observation, "observation")
+        self._lens = lens
+        bots = self.config.opponents or {}
+        seats = [seat for seat in range(self.game_spec.seats) if seat not in bots]
+        self._agents = {seat: f"seat_{seat}" for seat in seats}
+        self.possible_agents = list(self._agents.values())
+        self.agents = list(self.possible_agents)
+        self.observation_spaces = {agent: lens.observation_space for agent in self.agents}
+        self.action_spaces = {agent: lens.action_space for agent in self.agents}
+        self._notice = IllegalActionNotice(self.game_spec, self.config.illegal_actions)
+        self._batch: Batch | None = None
+        self._shown: BatchStep | None = None
+        super().__init__()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Begins an episode, at any time; at another table, or another server, when the last one is gone.
+
+        Args:
+            seed: Fixes all episodes from there on.
+            options: Ignored; a match's options are fixed by the config.
+
+        Returns:
+            The observation and the info of the agent who decides first.
+
+        Raises:
+            BoardwireError: No server answers, or none plays this.
+        """
+        super().reset(seed=seed)
+        with unspent(self.np_random):
+            self._shown = self._deal(draw(self.np_random))
+        return self._due(self._shown)
+
+    def _deal(self, seed: int) -> BatchStep:
+        if self._batch is not None:
+            try:
+                return self._batch.reset(seeds=[seed])
+            except GONE:
+                self.close()
+        self._batch = self._served(self._open)
+        try:
+            check_table(self.game_spec, self._batch.spec)
+            return self._batch.reset(seeds=[seed])
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, client: Client) -> Batch:
+        return client.open_batch(
+            self.game_spec.game.id,
+            environments=1,
+            seats=self.game_spec.seats,
+            opponents=self.config.opponents,
+            options=self.game_spec.options,
+            reward=self.config.reward,
+            autoreset="disabled",
+            illegal_actions=self.config.illegal_actions,
+            skip_forced=self.config.skip_forced,
+            scores=True,
+            final_views=True,
+        )
+
+    def _served(self, work: Callable[[Client], _T]) -> _T:
+        """What the first of the servers answers that answers and has room."""
+        *others, last = self._servers
+        for server in others:
+            with contextlib.suppress(ConnectionLost, CallTimeout, ServerFull):
+                return self._at(server, work)
+        return self._at(last, work)
+
+    def _at(self, server: str | Server | None, work: Callable[[Client], _T]) -> _T:
+        answer = work(shared_client(server, self.config.server_args))
+        self.server = server
+        return answer
+
+    def step(
+        self, action_dict: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """Makes the decision of the agent who owes one.
+
+        Args:
+            action_dict: Its action, `int`; those of others are ignored.
+
+        Returns:
+            Observations and infos of the agent who decides next, or of all at the end; rewards of all agents;
+            terminations and truncations of all, and of `__all__`.
+
+        Raises:
+            RuntimeError: There was no reset, or the episode is over.
+            KeyError: The agent who owes a decision gives none; nothing has been played.
+            IllegalAction: The action is illegal, and `illegal_actions` is `reject`; nothing has been played.
+            BoardwireError: The server is gone, and the match with it: a reset begins anew.
+        """
+        if self._batch is None or self._shown is None or self._shown.seat[0] == NOBODY:
+            raise RuntimeError("reset the environment: no episode is under way")
+        agent = self._agents[int(self._shown.seat[0])]
+        action = action_dict[agent]
+        shown = self._shown = self._batch.step([action])
+        if shown.substituted[0]:
+            self._notice.give(int(action), f" of {agent}")
+        over = shown.seat[0] == NOBODY
+        observations, infos = self._ends(shown) if over else self._due(shown)
+        rewards = {name: float(shown.reward[0, seat]) for seat, name in self._agents.items()}
+        names = (*self.agents, "__all__")
+        terminated = dict.fromkeys(names, bool(shown.terminated[0]))
+        truncated = dict.fromkeys(names, bool(shown.truncated[0]))
+        return observations, rewards, terminated, truncated, infos
+
+    def _due(self, shown: BatchStep) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        agent = self._agents[int(shown.seat[0])]
+        observation = self._lens.observation(shown.view[0], shown.mask[0])
+        return {agent: observation}, {agent: _info(shown)}
+
+    def _ends(self, shown: BatchStep) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """What all agents see at the end of an episode."""
+        assert shown.final_view is not None, "the batch was opened with it"
+        assert shown.scores is not None, "the batch was opened with them"
+        assert shown.ranks is not None, "they come with the scores"
+        observations, infos = {}, {}
+        for (seat, agent), view in zip(self._agents.items(), shown.final_view[0], strict=True):
+            observations[agent] = self._lens.observation(view, shown.mask[0])
+            score, rank = int(shown.scores[0, seat]), int(shown.ranks[0, seat])
+            infos[agent] = {**_info(shown), "score": score, "rank": rank}
+        return observations, infos
+
+    def close(self) -> None:
+        """Closes the match. The environment may be reset again."""
+        # What cannot be reached needs no closing.
+        with contextlib.suppress(BoardwireError):
+            if self._batch is not None:
+                self._batch.close()
+        self._batch = self._shown = None
+
+
+def _info(shown: BatchStep) -> dict[str, Any]:
+    return {"ply": int(shown.ply[0]), "substituted": bool(shown.substituted[0])}
+
+
+class MaskedPPOModule(DefaultPPOTorchRLModule):
+    """PPO's default module, which sees what is under `observation` and chooses what `action_mask` allows.
+
+    `model_config` is that of the default module. The observation has to be a vector, as `features` are.
+    """
+
+    def __init__(self, *, observation_space: spaces.Space[Any], **kwargs: Any) -> None:
+        """Is called by `RLModuleSpec.build`.
+
+        Raises:
+            ValueError: The space is not that of the environments here, with `features`.
+        """
+        parts = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
+        if "action_mask" not in parts or not isinstance(parts.get("observation"), spaces.Box):
+            raise ValueError(
+                f"observation_space={observation_space} has no vector `observation` beside `action_mask`: "
+                'put "observation": "features" into env_config'
+            )
+        super().__init__(observation_space=parts["observation"], **kwargs)
+        # Checkpoints make the module again with what it was made with.
+        self.observation_space = observation_space
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return _masked(super()._forward(_seen(batch), **kwargs), batch)
+
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return _masked(super()._forward_train(_seen(batch), **kwargs), batch)
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
+        """The values of positions: `float32[n]`."""
+        return super().compute_values(_seen(batch), embeddings)
+
+
+def _seen(batch: dict[str, Any]) -> dict[str, Any]:
+    return {**batch, Columns.OBS: batch[Columns.OBS]["observation"]}
+
+
+def _masked(output: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+    logits: Tensor = output[Columns.ACTION_DIST_INPUTS]
+    legal = batch[Columns.OBS]["action_mask"]
+    return {**output, Columns.ACTION_DIST_INPUTS: logits.masked_fill(legal == 0, _NEVER)}
