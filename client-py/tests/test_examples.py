@@ -24,6 +24,10 @@ EXPECTED = {
     "gym_loop.py": ["of 10 episodes won"],
     "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy that looks ahead"],
     "open_spiel_search.py --matches 1 --simulations 10": ["of 1 matches won or shared by the search"],
+    "rllib_ppo.py --iterations 2 --batch 200 --runners 1 --deals 4": [
+        "decisions learned from",
+        "wins against greedy",
+    ],
     "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
     "two_processes.py": ["seat 0: scores", "seat 1: scores"],
     "train_ppo.py golden_compass --minutes 0.1 --deals 4 --environments 32": [
@@ -57,6 +61,7 @@ NEEDS = {
     "clone_bot.py": ["torch", "pyarrow", "minari"],
     "cleanrl_ppo.py": ["torch"],
     "open_spiel_search.py": ["pyspiel"],
+    "rllib_ppo.py": ["ray"],
     "sb3_maskable_ppo.py": ["sb3_contrib"],
     "tianshou_dqn.py": ["tianshou"],
     "torchrl_ppo.py": ["torchrl"],
@@ -157,6 +162,26 @@ def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
     kept = boardwire.Recording(folder).episodes
     assert f"ended early: {kept} episodes are kept" in told
     assert "the clone wins against mc:20" in told
+
+
+def test_rllib_ends_early_and_goes_on(tmp_path: Path) -> None:
+    need("rllib_ppo.py")
+    small = "rllib_ppo.py --batch 100 --runners 1 --deals 4"
+    command = [sys.executable, str(EXAMPLES / "rllib_ppo.py"), *small.split()[1:], "--iterations", "1000"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, cwd=tmp_path, text=True, start_new_session=True
+    ) as ran:
+        assert ran.stderr is not None
+        told = ""
+        while " 2/1000" not in told and ran.poll() is None:
+            told += ran.stderr.read(1)
+        os.killpg(ran.pid, signal.SIGINT)
+        told, _ = ran.communicate(timeout=60)
+    assert ran.returncode == 0
+    assert "ended early" in told
+    assert "wins against greedy" in told
+    assert "decisions learned from" in run(f"{small} --resume --iterations 4", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from ray.rllib.env.env_context import EnvContext
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 
 from boardwire.envs._shared import shared_client
-from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule
+from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule, policy
 
 SMALL = {"include_dashboard": False, "object_store_memory": 100 * 2**20}
 #: Arguments of private servers.
@@ -177,6 +177,11 @@ def test_a_module_chooses_what_is_legal_and_comes_back_from_a_checkpoint(tmp_pat
     again = MaskedPPOModule.from_checkpoint(tmp_path)
     assert again.observation_space == spaces[0]
     torch.testing.assert_close(again.compute_values(batch), module.compute_values(batch))
+    # Modules that choose alike win as much as they lose.
+    choose = policy(again, played.game_spec)
+    assert (
+        boardwire.evaluate(choose, "faraway", opponents=policy(module, played.game_spec), deals=4).mean == 0.5
+    )
 
 
 def config(runners: int, **env_config: Any) -> PPOConfig:

@@ -25,13 +25,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+import torch
 from gymnasium import spaces
+from numpy.typing import NDArray
 from ray.rllib.algorithms.ppo.torch.default_ppo_torch_rl_module import DefaultPPOTorchRLModule
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from torch import Tensor
 
 from ._account import Server
+from ._rollouts import Decisions, Policy
+from ._spec import GameSpec
 from ._sync import Batch, Client
 from ._twins import GONE
 from ._types import NOBODY, BatchStep, IllegalActions, Reward
@@ -42,7 +48,7 @@ from .envs._spaces import Lens, ObservationKind
 from .envs._warnings import IllegalActionNotice
 from .errors import BoardwireError, CallTimeout, ConnectionLost, ServerFull
 
-__all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule"]
+__all__ = ["BoardwireMultiAgentEnv", "EnvConfig", "MaskedPPOModule", "policy"]
 
 #: The logit of what is not legal.
 _NEVER = -1e9
@@ -314,3 +320,25 @@ def _masked(output: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
     logits: Tensor = output[Columns.ACTION_DIST_INPUTS]
     legal = batch[Columns.OBS]["action_mask"]
     return {**output, Columns.ACTION_DIST_INPUTS: logits.masked_fill(legal == 0, _NEVER)}
+
+
+def policy(module: RLModule, spec: GameSpec) -> Policy:
+    """A trained module as a policy, for `boardwire.evaluate`, `versus`, or as an opponent.
+
+    Args:
+        module: A module of environments with `features`, on the CPU, such as a `MaskedPPOModule`.
+        spec: The table's description, as that of its environments.
+
+    Returns:
+        A function of `Decisions` that gives the likeliest action of each row, `int64[n]`.
+    """
+
+    def choose(asked: Decisions) -> NDArray[np.int64]:
+        features = torch.from_numpy(spec.features(asked.view))
+        seen = {Columns.OBS: {"observation": features, "action_mask": torch.tensor(asked.mask)}}
+        with torch.no_grad():
+            logits = module.forward_inference(seen)[Columns.ACTION_DIST_INPUTS]
+        best: NDArray[np.int64] = logits.argmax(1).numpy()
+        return best
+
+    return choose
