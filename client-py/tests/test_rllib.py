@@ -262,6 +262,30 @@ def test_training_survives_its_private_server(recovery: str) -> None:
         algorithm.stop()
 
 
+@pytest.mark.usefixtures("machine")
+def test_training_moves_to_a_server_that_is_left() -> None:
+    lost = FixedPlace("127.0.0.1:0")
+    try:
+        with tcp_server() as left:
+            how = restarted(restart_failed_sub_environments=True)
+            algorithm = config(1, address=[left, lost.address]).fault_tolerance(**how).build_algo()
+
+            def servers() -> list[list[str]]:
+                found: list[list[str]] = algorithm.env_runner_group.foreach_env_runner(
+                    lambda runner: [each.unwrapped.server for each in runner.env.envs], local_env_runner=False
+                )
+                return found
+
+            losses(algorithm, 1)
+            assert servers() == [[lost.address] * 2]
+            lost.crash()
+            assert np.isfinite(losses(algorithm, 2)).all()
+            assert servers() == [[left] * 2]
+            algorithm.stop()
+    finally:
+        lost.end()
+
+
 def test_training_survives_a_node(nodes: Cluster) -> None:
     second = nodes.add_node(num_cpus=1, object_store_memory=SMALL["object_store_memory"])
     nodes.wait_for_nodes()
