@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import outages
 import pytest
 from outages import FixedPlace, kill_private
 from servers import tcp_server
@@ -29,6 +30,8 @@ from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 from boardwire.envs._shared import shared_client
 from boardwire.rllib import BoardwireMultiAgentEnv, MaskedPPOModule, policy
 
+# Env runners are processes that do not find the modules of tests.
+ray.cloudpickle.register_pickle_by_value(outages)
 SMALL = {"include_dashboard": False, "object_store_memory": 100 * 2**20}
 #: Arguments of private servers.
 ARGS = ["--threads", "1"]
