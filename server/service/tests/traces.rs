@@ -137,3 +137,19 @@ async fn calls_are_traced_as_parts_of_what_callers_trace() {
         assert!(!sent.windows(secret.len()).any(|part| part == secret.as_bytes()), "a secret was sent");
     }
 }
+
+#[test]
+fn what_cannot_be_a_collector_is_refused() {
+    for (endpoint, problem) in [
+        ("nonsense", "`nonsense`: expected http://HOST:PORT"),
+        ("https://localhost:4317", "`https://localhost:4317`: expected http://HOST:PORT"),
+        ("http://", "`http://`: invalid exporter configuration"),
+    ] {
+        let refused = Command::new(env!("CARGO_BIN_EXE_boardwire"))
+            .args(["serve", "--listen=127.0.0.1:0", "--otlp-endpoint", endpoint])
+            .output()
+            .expect("it starts");
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && told.contains(problem), "{told}");
+    }
+}

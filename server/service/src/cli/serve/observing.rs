@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::ValueEnum;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
@@ -67,7 +67,11 @@ impl Observing {
 
 /// What sends traces to a collector; `OTEL_TRACES_SAMPLER` and its like say which.
 fn provider(collector: &str) -> anyhow::Result<SdkTracerProvider> {
-    let about = || format!("traces cannot be sent to {collector}");
+    ensure!(
+        collector.starts_with("http://"),
+        "traces cannot be sent to `{collector}`: expected http://HOST:PORT of a collector beside the server"
+    );
+    let about = || format!("traces cannot be sent to `{collector}`");
     let exporter =
         SpanExporter::builder().with_tonic().with_endpoint(collector).build().with_context(about)?;
     let resource = Resource::builder()
