@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::edge::{self, Access, Edge, Secured, Tls};
+use crate::edge::{self, Accept, Access, Edge, Secured, Tls};
 use crate::health::Health;
 use crate::held_up;
 use crate::matches::Matches;
@@ -73,18 +73,34 @@ pub async fn run_within(
     batches: Arc<Batches>,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
+    let all = |served: Served| listeners.into_iter().map(|listener| served.clone().on(listener)).collect();
+    run_serving(access.into(), matches, batches, shutdown, all).await
+}
+
+/// What every connection is served with.
+#[derive(Clone)]
+pub(crate) struct Served {
+    routes: Routes,
+    edge: Arc<Edge>,
+    batches: Arc<Batches>,
+    stopping: watch::Receiver<bool>,
+}
+
+/// The same, on what `serve` listens on.
+pub(crate) async fn run_serving(
+    access: Access,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
+    shutdown: impl Future<Output = ()>,
+    serve: impl FnOnce(Served) -> JoinSet<()>,
+) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let (health, health_service) = Health::well().await;
-    let routes = Routes::new(health_service);
-    let routes = add_services(routes, &matches, &batches)?;
-    let access = access.into();
+    let routes = add_services(Routes::new(health_service), &matches, &batches)?;
     let draining = access.bounds.drain_timeout;
     let edge = Arc::new(Edge::new(access));
-    let mut serving = JoinSet::new();
-    for listener in listeners {
-        let (edge, batches) = (Arc::clone(&edge), Arc::clone(&batches));
-        serving.spawn(serve(routes.clone(), listener, edge, batches, stopping.clone()));
-    }
+    let served = Served { routes, edge: Arc::clone(&edge), batches: Arc::clone(&batches), stopping };
+    let mut serving = serve(served);
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
@@ -122,11 +138,7 @@ async fn expire(matches: &Matches, batches: &Batches) {
 }
 
 /// All services but that of health.
-pub(crate) fn add_services(
-    routes: Routes,
-    matches: &Arc<Matches>,
-    batches: &Arc<Batches>,
-) -> anyhow::Result<Routes> {
+fn add_services(routes: Routes, matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Routes> {
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(boardwire_api::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -155,23 +167,22 @@ pub(crate) fn add_services(
         .prepare())
 }
 
-/// Serves `routes` on one listener until `stop` is true and its connections have ended.
-async fn serve(
-    routes: Routes,
-    listener: Listener,
-    edge: Arc<Edge>,
-    batches: Arc<Batches>,
-    stop: watch::Receiver<bool>,
-) {
-    let service = edge.protect(routes);
-    match listener {
-        Listener::Tcp(listener) => edge::serve(listener, service, edge, batches, stop).await,
-        Listener::Tls(listener, tls) => {
-            edge::serve(Secured { listener, tls }, service, edge, batches, stop).await;
+impl Served {
+    /// Serves one listener until the server stops and its connections have ended.
+    async fn on(self, listener: Listener) {
+        match listener {
+            Listener::Tcp(listener) => self.accepting(listener).await,
+            Listener::Tls(listener, tls) => self.accepting(Secured { listener, tls }).await,
+            Listener::Unix(listener, path) => {
+                self.accepting(listener).await;
+                let _ = std::fs::remove_file(path);
+            }
         }
-        Listener::Unix(listener, path) => {
-            edge::serve(listener, service, edge, batches, stop).await;
-            let _ = std::fs::remove_file(path);
-        }
+    }
+
+    /// The same on whatever accepts connections.
+    pub(crate) async fn accepting(self, listener: impl Accept) {
+        let Self { routes, edge, batches, stopping } = self;
+        edge::serve(listener, edge.protect(routes), edge, batches, stopping).await;
     }
 }

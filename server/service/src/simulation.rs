@@ -3,257 +3,25 @@
 //! Time and network are simulated, so a run takes a moment and comes out the same each time. Whatever happens to the network, a match
 //! ends as it does undisturbed, and whoever watches sees every position once.
 
-use std::io;
+mod world;
+
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use boardwire_api::v1::match_service_client::MatchServiceClient;
-use boardwire_api::v1::{ActRequest, Frame, JoinMatchRequest, Observation, ObserveRequest, WatchRequest};
+use boardwire_api::v1::Frame;
 use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, Seat, Viewer};
-use hyper_util::rt::TokioIo;
-use tokio::sync::watch;
-use tonic::service::Routes;
-use tonic::transport::{Channel, Endpoint, Uri};
-use tonic::{Code, Request, Status};
-use tower::service_fn;
+use tonic::Code;
 use turmoil::Sim;
 
-use crate::arbiter::{Arbiter, Clock, OnTimeout, Phase, Player, Settings};
-use crate::batches::{self, Batches};
-use crate::edge::{self, Accept, Accepted, Access, Edge, Origin};
-use crate::health::Health;
-use crate::matches::{self, Matches};
-use crate::pool::Pool;
-use crate::run::add_services;
-use crate::tables::Tables;
+use crate::arbiter::Phase;
+use crate::edge::Bounds;
+use world::World;
 
 /// Where the server listens.
 const ADDRESS: (&str, u16) = ("server", 50051);
-/// How long an agent waits for an answer before it connects again.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it waits before that.
-const BACK_OFF: Duration = Duration::from_millis(200);
-/// How long calls under way have once the server stops.
-const DRAIN: Duration = Duration::from_secs(5);
 /// The most that a match may take, in simulated time.
 const LONGEST: Duration = Duration::from_hours(1);
-
-/// A listener on a simulated network.
-struct Simulated(turmoil::net::TcpListener);
-
-impl Accept for Simulated {
-    type Io = turmoil::net::TcpStream;
-
-    async fn accept(&self) -> io::Result<(Self::Io, Origin)> {
-        let (io, address) = self.0.accept().await?;
-        Ok((io, Origin::host(address.ip())))
-    }
-}
-
-impl Accepted for turmoil::net::TcpStream {
-    type Io = Self;
-
-    async fn open(self) -> io::Result<Self> {
-        Ok(self)
-    }
-}
-
-/// What outlives everybody who is cut off or started again.
-struct World {
-    matches: Arc<Matches>,
-    batches: Arc<Batches>,
-    arbiter: Mutex<Option<Arc<Arbiter>>>,
-    /// What the spectator has been shown.
-    seen: Mutex<Vec<Frame>>,
-    /// How long it takes for each of them.
-    looks: Duration,
-    /// How the spectator's streams have ended.
-    told: Mutex<Vec<Status>>,
-    /// Tells the server to stop.
-    stop: watch::Sender<bool>,
-    game: &'static str,
-}
-
-impl World {
-    fn new(game: &'static str, looks: Duration) -> Rc<Self> {
-        let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
-        let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
-        let (arbiter, seen, told) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Rc::new(Self { matches, batches, arbiter, seen, looks, told, stop: watch::Sender::new(false), game })
-    }
-
-    fn arbiter(&self) -> Option<Arc<Arbiter>> {
-        self.arbiter.lock().expect("nobody panics").clone()
-    }
-
-    /// Whether all is over, and has been seen.
-    fn is_done(&self) -> bool {
-        let is_over = self.arbiter().is_some_and(|arbiter| arbiter.phase() == Phase::Over);
-        is_over
-            && self.seen.lock().expect("nobody panics").last().is_some_and(|frame| frame.outcome.is_some())
-    }
-
-    async fn create(&self) {
-        let table = self.matches.tables().table(self.game, 3, []).expect("it can be set up");
-        let clock = Clock {
-            limit: Duration::from_mins(30),
-            bank: Duration::ZERO,
-            increment: Duration::ZERO,
-            strikes: 0,
-            on_timeout: OnTimeout::Forfeit,
-        };
-        let bot = Player::Bot(boardwire_bots::Bot::Random);
-        let settings = Settings {
-            seed: Some(7),
-            clocks: vec![Some(clock.clone()), None, Some(clock)],
-            ..Settings::of(vec![Player::Remote, bot, Player::Remote])
-        };
-        let arbiter =
-            self.matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
-        *self.arbiter.lock().expect("nobody panics") = Some(arbiter);
-    }
-
-    async fn serve(&self) -> turmoil::Result {
-        self.create().await;
-        let listener = Simulated(turmoil::net::TcpListener::bind(("0.0.0.0", ADDRESS.1)).await?);
-        let edge = Arc::new(Edge::new(Access::default()));
-        let (_, health) = Health::well().await;
-        let service = edge.protect(add_services(Routes::new(health), &self.matches, &self.batches)?);
-        let serving = edge::serve(listener, service, edge, Arc::clone(&self.batches), self.stop.subscribe());
-        let mut stopping = self.stop.subscribe();
-        let drained = async {
-            stopping.wait_for(|stops| *stops).await.expect("it is there as long as the server");
-            tokio::time::sleep(DRAIN).await;
-        };
-        tokio::select! {
-            () = serving => {}
-            () = drained => {}
-        }
-        Ok(())
-    }
-
-    /// The match, once there is one.
-    async fn begun(&self) -> Arc<Arbiter> {
-        loop {
-            match self.arbiter() {
-                Some(arbiter) => return arbiter,
-                None => tokio::time::sleep(Duration::from_millis(10)).await,
-            }
-        }
-    }
-
-    /// Plays at a seat, and connects again as often as it has to.
-    async fn agent(&self, seat: Seat) -> turmoil::Result {
-        let arbiter = self.begun().await;
-        let codes = arbiter.invitations();
-        let (_, code) = codes.iter().find(|(known, _)| *known == seat).expect("it is remote");
-        while let Err(status) = play(arbiter.id(), code).await {
-            assert!(is_transient(&status), "{seat}: {status:?}");
-            tokio::time::sleep(BACK_OFF).await;
-        }
-        Ok(())
-    }
-
-    /// Watches the match from its first frame, and goes on after the last one it has seen.
-    async fn spectator(&self) -> turmoil::Result {
-        let arbiter = self.begun().await;
-        while !self.is_done() {
-            if let Err(status) = self.watch(arbiter.id()).await {
-                assert!(is_transient(&status), "spectator: {status:?}");
-                self.told.lock().expect("nobody panics").push(status);
-                tokio::time::sleep(BACK_OFF).await;
-            }
-        }
-        Ok(())
-    }
-
-    async fn watch(&self, match_id: &str) -> Result<(), Status> {
-        let mut client = connected().await?;
-        let after = self.seen.lock().expect("nobody panics").last().map_or(0, |frame| frame.sequence);
-        let asked = WatchRequest { match_id: match_id.to_owned(), after: Some(after) };
-        let mut frames = patient(client.watch(asked)).await?.into_inner();
-        while let Some(shown) = patient(frames.message()).await? {
-            let frame = shown.frame.expect("a frame");
-            tokio::time::sleep(self.looks).await;
-            let mut seen = self.seen.lock().expect("nobody panics");
-            assert_eq!(frame.sequence, seen.last().map_or(0, |frame| frame.sequence) + 1);
-            seen.push(frame);
-        }
-        Ok(())
-    }
-}
-
-/// Whether an agent goes on after this: the network, or a decision that has been made by a call whose answer was lost.
-fn is_transient(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted
-    ) || status.code() == Code::DeadlineExceeded
-}
-
-/// Gives up after a while.
-async fn patient<T>(answer: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
-    let late = |_| Status::deadline_exceeded("no answer");
-    tokio::time::timeout(PATIENCE, answer).await.map_err(late)?
-}
-
-async fn connected() -> Result<MatchServiceClient<Channel>, Status> {
-    let connector =
-        service_fn(|_: Uri| async { turmoil::net::TcpStream::connect(ADDRESS).await.map(TokioIo::new) });
-    let endpoint = Endpoint::from_static("http://server:50051").connect_timeout(PATIENCE);
-    let connecting = async {
-        let unavailable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
-        endpoint.connect_with_connector(connector).await.map_err(unavailable)
-    };
-    patient(connecting).await.map(MatchServiceClient::new)
-}
-
-/// Plays the lowest legal action over one connection until the episode is over.
-async fn play(match_id: &str, code: &str) -> Result<(), Status> {
-    let mut client = connected().await?;
-    // The same request, so that the seat stays the agent's whose answer was lost.
-    let request_id: uuid::Uuid = code.parse().expect("a code has as many digits as a UUID");
-    let join =
-        JoinMatchRequest { code: code.to_owned(), request_id: request_id.to_string(), ..Default::default() };
-    let token = patient(client.join_match(join)).await?.into_inner().token;
-    let own = |message| -> Request<_> { with_token(message, &token) };
-    let observe = ObserveRequest { match_id: match_id.to_owned(), wait: false, ..Default::default() };
-    loop {
-        let seen = patient(client.observe(with_token(observe.clone(), &token))).await?.into_inner();
-        let seen = seen.observation.expect("an observation");
-        if seen.terminated {
-            return Ok(());
-        }
-        match lowest(&seen) {
-            None => tokio::time::sleep(Duration::from_millis(100)).await,
-            Some(action) => {
-                let Observation { episode, decision, .. } = seen;
-                let act = ActRequest {
-                    match_id: match_id.to_owned(),
-                    episode,
-                    decision,
-                    action,
-                    ..Default::default()
-                };
-                patient(client.act(own(act))).await?;
-            }
-        }
-    }
-}
-
-fn with_token<T>(message: T, token: &str) -> Request<T> {
-    let mut request = Request::new(message);
-    request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().expect("a header"));
-    request
-}
-
-fn lowest(seen: &Observation) -> Option<u32> {
-    (0..).take(8 * seen.mask.len()).find(|at| seen.mask[*at as usize / 8] >> (at % 8) & 1 == 1)
-}
 
 /// Everybody but the server.
 const OTHERS: [&str; 3] = ["first", "last", "spectator"];
@@ -407,6 +175,7 @@ fn a_spectator_that_is_slow_holds_nobody_up_and_sees_everything() {
 #[test]
 fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
     crate::held_up::tests::ignore();
+    let drain = Bounds::default().drain_timeout;
     for seed in 0..8 {
         let world = World::new("rauha", Duration::ZERO);
         let mut sim = simulated(&world, seed);
@@ -418,11 +187,10 @@ fn a_server_that_stops_tells_whom_it_reaches_and_waits_for_nobody_else() {
         sim.partition("first", ADDRESS.0);
         sim.hold("last", ADDRESS.0);
         assert!(world.told.lock().expect("nobody panics").is_empty(), "seed {seed}");
-        world.matches.stop();
         world.stop.send_replace(true);
         while sim.is_host_running(ADDRESS.0) {
             sim.step().expect("nothing else befalls anybody");
-            assert!(sim.elapsed() < begins + DRAIN + Duration::from_secs(1), "seed {seed}: it does not end");
+            assert!(sim.elapsed() < begins + drain + Duration::from_secs(1), "seed {seed}: it does not end");
         }
         let told = world.told.lock().expect("nobody panics");
         let told = told.first().map(|status| (status.code(), status.message()));
