@@ -14,12 +14,13 @@ const FILES: &[&str] = &[
     "boardwire/v1/replay.proto",
     "boardwire/v1/search.proto",
     "boardwire/v1/search_service.proto",
+    "dm_env_rpc/v1/dm_env_rpc.proto",
     "google/rpc/error_details.proto",
     "google/rpc/status.proto",
 ];
 
 /// What is generated.
-const GENERATED: &[&str] = &["boardwire.v1.rs", "boardwire.v1.bin", "files.rs"];
+const GENERATED: &[&str] = &["boardwire.v1.rs", "boardwire.v1.bin", "dm_env_rpc.v1.rs", "files.rs"];
 
 fn protocol() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
@@ -79,7 +80,7 @@ fn the_generated_code_is_fresh() {
 
 #[test]
 fn every_file_of_the_protocol_is_generated_from() {
-    for package in ["boardwire/v1", "google/rpc"] {
+    for package in ["boardwire/v1", "dm_env_rpc/v1", "google/rpc"] {
         for file in std::fs::read_dir(protocol().join(package)).expect("the protocol can be read") {
             let name = file.expect("a file").file_name();
             let path = format!("{package}/{}", name.to_str().expect("a plain name"));
@@ -92,8 +93,14 @@ fn every_file_of_the_protocol_is_generated_from() {
 fn stubs_are_built_for_clients_and_traits_for_servers_alone() {
     let aside = tempfile::tempdir().expect("a temporary folder");
     generate(aside.path());
-    let code = std::fs::read_to_string(aside.path().join("boardwire.v1.rs")).expect("it was just generated");
-    for side in ["client", "server"] {
+    for (package, side, expected) in [
+        ("boardwire.v1", "client", 4),
+        ("boardwire.v1", "server", 4),
+        ("dm_env_rpc.v1", "client", 1),
+        ("dm_env_rpc.v1", "server", 1),
+    ] {
+        let code = aside.path().join(format!("{package}.rs"));
+        let code = std::fs::read_to_string(code).expect("it was just generated");
         let wanted = format!("#[cfg(feature = \"{side}\")]");
         let mut services = 0;
         for (module, _) in code.match_indices(&format!("_{side} {{\n")) {
@@ -101,6 +108,6 @@ fn stubs_are_built_for_clients_and_traits_for_servers_alone() {
             assert!(code[head..module].contains(&wanted), "{}", &code[head..module]);
             services += 1;
         }
-        assert_eq!(services, 4, "modules for the {side} side");
+        assert_eq!(services, expected, "modules of {package} for the {side} side");
     }
 }

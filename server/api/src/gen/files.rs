@@ -1632,6 +1632,343 @@ message ReleaseRequest {
 message ReleaseResponse {}
 "#),
 
+("dm_env_rpc/v1/dm_env_rpc.proto", r#"// dm_env_rpc, version 1: a protocol between one agent and one environment, defined by Google DeepMind.
+//
+// This file is written from the contract on the wire, so that this server can speak it; names and numbers are the
+// protocol's, the words are ours. Agents in Python take the package `dm-env-rpc`. What this server makes of settings, and
+// which observations it has, stands in docs/frameworks/dm_env_rpc.md.
+syntax = "proto3";
+
+package dm_env_rpc.v1;
+
+import "google/protobuf/any.proto";
+import "google/rpc/status.proto";
+
+// What the elements of a tensor are.
+enum DataType {
+  // Nothing was said.
+  INVALID_DATA_TYPE = 0;
+  // 32-bit floating point.
+  FLOAT = 1;
+  // 64-bit floating point.
+  DOUBLE = 2;
+  // 8-bit signed integer.
+  INT8 = 3;
+  // 32-bit signed integer.
+  INT32 = 4;
+  // 64-bit signed integer.
+  INT64 = 5;
+  // 8-bit unsigned integer.
+  UINT8 = 6;
+  // 32-bit unsigned integer.
+  UINT32 = 7;
+  // 64-bit unsigned integer.
+  UINT64 = 8;
+  // Truth value.
+  BOOL = 9;
+  // Text in UTF-8.
+  STRING = 10;
+  // A message of any type.
+  PROTO = 11;
+}
+
+// Elements of one type, in rows and columns.
+message Tensor {
+  // 8-bit signed integers, a byte each.
+  message Int8Array {
+    // The elements.
+    bytes array = 1;
+  }
+
+  // 32-bit signed integers.
+  message Int32Array {
+    // The elements.
+    repeated int32 array = 1;
+  }
+
+  // 64-bit signed integers.
+  message Int64Array {
+    // The elements.
+    repeated int64 array = 1;
+  }
+
+  // 8-bit unsigned integers, a byte each.
+  message Uint8Array {
+    // The elements.
+    bytes array = 1;
+  }
+
+  // 32-bit unsigned integers.
+  message Uint32Array {
+    // The elements.
+    repeated uint32 array = 1;
+  }
+
+  // 64-bit unsigned integers.
+  message Uint64Array {
+    // The elements.
+    repeated uint64 array = 1;
+  }
+
+  // 32-bit floats.
+  message FloatArray {
+    // The elements.
+    repeated float array = 1;
+  }
+
+  // 64-bit floats.
+  message DoubleArray {
+    // The elements.
+    repeated double array = 1;
+  }
+
+  // Truth values.
+  message BoolArray {
+    // The elements.
+    repeated bool array = 1;
+  }
+
+  // Texts.
+  message StringArray {
+    // The elements.
+    repeated string array = 1;
+  }
+
+  // Messages.
+  message ProtoArray {
+    // The elements.
+    repeated google.protobuf.Any array = 1;
+  }
+
+  // The elements, those of the last dimension next to each other. A single one stands for as many as the shape has.
+  oneof payload {
+    // Of type FLOAT.
+    FloatArray floats = 1;
+    // Of type DOUBLE.
+    DoubleArray doubles = 2;
+    // Of type INT8.
+    Int8Array int8s = 3;
+    // Of type INT32.
+    Int32Array int32s = 4;
+    // Of type INT64.
+    Int64Array int64s = 5;
+    // Of type UINT8.
+    Uint8Array uint8s = 6;
+    // Of type UINT32.
+    Uint32Array uint32s = 7;
+    // Of type UINT64.
+    Uint64Array uint64s = 8;
+    // Of type BOOL.
+    BoolArray bools = 9;
+    // Of type STRING.
+    StringArray strings = 10;
+    // Of type PROTO.
+    ProtoArray protos = 11;
+  }
+
+  // The length of each dimension; none for a single value. One of them may be negative: it follows from the number of
+  // elements.
+  repeated int32 shape = 15;
+}
+
+// What tensors of a name are like.
+message TensorSpec {
+  // A bound: one value for all elements, or one for each.
+  message Value {
+    reserved 1 to 8;
+
+    // In the type of the tensor.
+    oneof payload {
+      // Of type FLOAT.
+      Tensor.FloatArray floats = 9;
+      // Of type DOUBLE.
+      Tensor.DoubleArray doubles = 10;
+      // Of type INT8.
+      Tensor.Int8Array int8s = 11;
+      // Of type INT32.
+      Tensor.Int32Array int32s = 12;
+      // Of type INT64.
+      Tensor.Int64Array int64s = 13;
+      // Of type UINT8.
+      Tensor.Uint8Array uint8s = 14;
+      // Of type UINT32.
+      Tensor.Uint32Array uint32s = 15;
+      // Of type UINT64.
+      Tensor.Uint64Array uint64s = 16;
+    }
+  }
+
+  // The name, of which there is one among the actions and one among the observations at most.
+  string name = 1;
+  // The length of each dimension; a negative one may be any.
+  repeated int32 shape = 2;
+  // The type of the elements.
+  DataType dtype = 3;
+  // The least that an element may be.
+  Value min = 4;
+  // The most that an element may be.
+  Value max = 5;
+}
+
+// Makes a world.
+message CreateWorldRequest {
+  // What it is to be, by name.
+  map<string, Tensor> settings = 1;
+}
+
+// A world was made.
+message CreateWorldResponse {
+  // What it is joined by.
+  string world_name = 1;
+}
+
+// What an agent can do and see, by the numbers that stand for it.
+message ActionObservationSpecs {
+  // The actions.
+  map<uint64, TensorSpec> actions = 1;
+  // The observations.
+  map<uint64, TensorSpec> observations = 2;
+}
+
+// Becomes the agent of a world.
+message JoinWorldRequest {
+  // The world.
+  string world_name = 1;
+  // How to join it, by name.
+  map<string, Tensor> settings = 2;
+}
+
+// A world was joined.
+message JoinWorldResponse {
+  // What can be done and seen there.
+  ActionObservationSpecs specs = 1;
+}
+
+// How a sequence of steps stands.
+enum EnvironmentStateType {
+  // Nothing was said.
+  INVALID_ENVIRONMENT_STATE = 0;
+  // It goes on.
+  RUNNING = 1;
+  // It has come to its end.
+  TERMINATED = 2;
+  // It was cut short.
+  INTERRUPTED = 3;
+}
+
+// Acts, and looks at what comes of it.
+message StepRequest {
+  // The actions by their numbers; ignored where no sequence runs, since the step then begins one.
+  map<uint64, Tensor> actions = 1;
+  // The numbers of the observations wanted.
+  repeated uint64 requested_observations = 2;
+}
+
+// What came of it.
+message StepResponse {
+  // How the sequence stands.
+  EnvironmentStateType state = 1;
+  // The observations that were wanted, by their numbers.
+  map<uint64, Tensor> observations = 2;
+}
+
+// Ends the agent's sequence; the next step begins another.
+message ResetRequest {
+  // What is to change, by name.
+  map<string, Tensor> settings = 1;
+}
+
+// No sequence runs.
+message ResetResponse {
+  // What can be done and seen from here on.
+  ActionObservationSpecs specs = 1;
+}
+
+// Ends the sequences of all agents of a world.
+message ResetWorldRequest {
+  // The world.
+  string world_name = 1;
+  // What is to change, by name.
+  map<string, Tensor> settings = 2;
+}
+
+// The world begins anew.
+message ResetWorldResponse {}
+
+// Stops being the agent of the world that was joined, if any was.
+message LeaveWorldRequest {}
+
+// No world is joined.
+message LeaveWorldResponse {}
+
+// Ends a world.
+message DestroyWorldRequest {
+  // The world.
+  string world_name = 1;
+}
+
+// The world is gone.
+message DestroyWorldResponse {}
+
+// One request.
+message EnvironmentRequest {
+  reserved 8 to 10, 16;
+
+  // What is asked for.
+  oneof payload {
+    // Makes a world.
+    CreateWorldRequest create_world = 1;
+    // Becomes its agent.
+    JoinWorldRequest join_world = 2;
+    // Acts and looks.
+    StepRequest step = 3;
+    // Ends the agent's sequence.
+    ResetRequest reset = 4;
+    // Ends those of all agents.
+    ResetWorldRequest reset_world = 5;
+    // Stops being its agent.
+    LeaveWorldRequest leave_world = 6;
+    // Ends a world.
+    DestroyWorldRequest destroy_world = 7;
+    // What a server has beside the protocol; this one has nothing.
+    google.protobuf.Any extension = 15;
+  }
+}
+
+// The answer to one request, of the same kind, or an error.
+message EnvironmentResponse {
+  reserved 8 to 10;
+
+  // What is answered.
+  oneof payload {
+    // The world that was made.
+    CreateWorldResponse create_world = 1;
+    // The world that was joined.
+    JoinWorldResponse join_world = 2;
+    // What came of a step.
+    StepResponse step = 3;
+    // The sequence was ended.
+    ResetResponse reset = 4;
+    // Those of all agents were.
+    ResetWorldResponse reset_world = 5;
+    // The world was left.
+    LeaveWorldResponse leave_world = 6;
+    // The world is gone.
+    DestroyWorldResponse destroy_world = 7;
+    // What a server has beside the protocol; this one has nothing.
+    google.protobuf.Any extension = 15;
+    // Why the request was refused; nothing has changed then.
+    google.rpc.Status error = 16;
+  }
+}
+
+// Worlds, and agents in them.
+service Environment {
+  // Answers requests one by one, in the order in which they come.
+  rpc Process(stream EnvironmentRequest) returns (stream EnvironmentResponse);
+}
+"#),
+
 ("google/rpc/error_details.proto", r#"// Copyright 2026 Google LLC
 //
 // Licensed under the Apache License, Version 2.0 (the "License");
