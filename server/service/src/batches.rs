@@ -1,7 +1,8 @@
-//! All batches and searches of a server, each leased to one owner.
+//! All batches, searches and worlds of a server, each leased to one owner.
 //!
 //! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
-//! kept, and when it has not been used for the idle time. The places of a search count as environments do.
+//! kept, and when it has not been used for the idle time. The places of a search count as environments do, and so does
+//! a world.
 
 mod held;
 
@@ -275,7 +276,7 @@ impl Batches {
         Ok(())
     }
 
-    /// How many batches and searches are open.
+    /// How many batches, searches and worlds are open.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().leases.len()

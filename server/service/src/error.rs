@@ -170,6 +170,17 @@ pub enum ServiceError {
     /// A world has ended.
     #[error("row {row}: world {world} is over")]
     WorldOver { row: usize, world: u32 },
+    /// No world has this name.
+    #[error(
+        "there is no world `{world}`: it was destroyed, or its connection ended, or it was idle for too long"
+    )]
+    UnknownWorld { world: String },
+    /// An agent is in a world, where none may be.
+    #[error("{problem}: `leave_world` comes before `{request}`")]
+    WorldJoined { problem: &'static str, request: &'static str },
+    /// No agent is in a world, where one must be.
+    #[error("this stream has joined no world: `join_world` comes before `{request}`")]
+    WorldNotJoined { request: &'static str },
     /// The bytes are no snapshot that fits.
     #[error("this snapshot cannot be loaded: {problem}")]
     SnapshotInvalid { problem: String },

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use boardwire_api::dm_env_rpc::environment_server::EnvironmentServer;
 use boardwire_api::v1::batch_service_server::BatchServiceServer;
 use boardwire_api::v1::catalog_service_server::CatalogServiceServer;
 use boardwire_api::v1::match_service_server::MatchServiceServer;
@@ -12,7 +13,7 @@ use tonic_health::pb::health_server::{Health as Served, HealthServer};
 use tonic_health::server::{HealthReporter, health_reporter};
 
 use crate::matches::Matches;
-use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane};
+use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, WorldPlane};
 
 /// How often it is looked whether the journal can be written.
 const OFTEN: Duration = Duration::from_millis(250);
@@ -21,10 +22,11 @@ const ALL: &str = "";
 /// What needs the journal.
 const MATCHES: &str = MatchServiceServer::<MatchPlane>::NAME;
 /// What needs nothing else.
-const OTHERS: [&str; 3] = [
+const OTHERS: [&str; 4] = [
     CatalogServiceServer::<Catalog>::NAME,
     BatchServiceServer::<BatchPlane>::NAME,
     SearchServiceServer::<SearchPlane>::NAME,
+    EnvironmentServer::<WorldPlane>::NAME,
 ];
 
 /// Tells whoever asks how the services are.

@@ -33,3 +33,4 @@ pub mod tables;
 mod telemetry;
 #[cfg(test)]
 mod vectors;
+pub mod world;

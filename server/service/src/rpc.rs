@@ -3,6 +3,7 @@
 mod answers;
 mod batch;
 mod catalog;
+mod dm_env_rpc;
 mod match_;
 mod pages;
 mod search;
@@ -12,6 +13,7 @@ mod secrecy;
 pub(crate) use answers::Unbuffered;
 pub(crate) use batch::BatchPlane;
 pub(crate) use catalog::Catalog;
+pub(crate) use dm_env_rpc::WorldPlane;
 pub(crate) use match_::MatchPlane;
 pub(crate) use search::SearchPlane;
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use boardwire_api::dm_env_rpc::environment_server::EnvironmentServer;
 use boardwire_api::v1::batch_service_server::BatchServiceServer;
 use boardwire_api::v1::catalog_service_server::CatalogServiceServer;
 use boardwire_api::v1::match_service_server::MatchServiceServer;
@@ -21,7 +22,7 @@ use crate::edge::{self, Accept, Access, Edge, Secured, Tls};
 use crate::health::Health;
 use crate::held_up;
 use crate::matches::Matches;
-use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered};
+use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered, WorldPlane};
 use crate::telemetry;
 
 /// The largest message either side accepts.
@@ -158,12 +159,17 @@ fn add_services(routes: Routes, matches: &Arc<Matches>, batches: &Arc<Batches>) 
     let search = SearchServiceServer::new(search)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let worlds = WorldPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    let worlds = EnvironmentServer::new(worlds)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
     Ok(routes
         .add_service(reflection)
         .add_service(catalog)
         .add_service(plane)
         .add_service(Unbuffered(batch))
         .add_service(search)
+        .add_service(worlds)
         .prepare())
 }
 

@@ -250,6 +250,15 @@ impl ServiceError {
             Self::WorldOver { row, world } => {
                 (Code::FailedPrecondition, "WORLD_OVER", vec![("row", text(row)), ("world", text(world))])
             }
+            Self::UnknownWorld { world } => (Code::NotFound, "WORLD_UNKNOWN", vec![("world", world.clone())]),
+            Self::WorldJoined { problem, request } => (
+                Code::FailedPrecondition,
+                "WORLD_JOINED",
+                vec![("problem", text(problem)), ("request", text(request))],
+            ),
+            Self::WorldNotJoined { request } => {
+                (Code::FailedPrecondition, "WORLD_NOT_JOINED", vec![("request", text(request))])
+            }
             Self::SnapshotInvalid { problem } => {
                 (Code::InvalidArgument, "SNAPSHOT_INVALID", vec![("problem", problem.clone())])
             }

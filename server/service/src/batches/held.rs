@@ -1,22 +1,25 @@
-//! What is leased: batches and searches.
+//! What is leased: batches, searches and worlds.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Batches, Terms};
-use crate::batch::Batch;
+use crate::batch::{Batch, Opening};
 use crate::error::ServiceError;
 use crate::play::Insight;
 use crate::search::{self, Search, WorldStep};
 use crate::secret;
 use crate::tables::Table;
+use crate::world::World;
 
 /// Something that is leased.
 pub(super) enum Held {
     /// Environments.
     Batch(Arc<Batch>),
-    /// Worlds.
+    /// Worlds that somebody searches in.
     Search(Arc<Search>),
+    /// A world that somebody plays in.
+    World(Arc<World>),
 }
 
 impl Held {
@@ -24,6 +27,7 @@ impl Held {
         match self {
             Self::Batch(batch) => batch.id(),
             Self::Search(search) => search.id(),
+            Self::World(world) => world.batch().id(),
         }
     }
 
@@ -32,6 +36,7 @@ impl Held {
         match self {
             Self::Batch(batch) => batch.opening().environments,
             Self::Search(search) => search.opening().places,
+            Self::World(world) => world.batch().opening().environments,
         }
     }
 
@@ -46,6 +51,12 @@ impl Held {
             Self::Search(search) => {
                 tracing::debug!(search_id = search.id(), "search released");
                 search.end();
+            }
+            Self::World(world) => {
+                let id = world.batch().id();
+                tracing::info!(batch_id = id, "world destroyed");
+                let unknown = ServiceError::UnknownWorld { world: id.to_owned() };
+                world.batch().end(if stopped { ServiceError::ShuttingDown } else { unknown });
             }
         }
     }
@@ -89,7 +100,64 @@ impl Kind for Search {
     }
 }
 
+impl Kind for World {
+    fn of(held: &Held) -> Option<Arc<Self>> {
+        if let Held::World(world) = held { Some(Arc::clone(world)) } else { None }
+    }
+
+    fn unknown(id: String) -> ServiceError {
+        ServiceError::UnknownWorld { world: id }
+    }
+
+    /// Whoever does not know its name is told that there is none.
+    fn owner_only(id: String) -> ServiceError {
+        Self::unknown(id)
+    }
+}
+
+/// What stands in the name of a world between what is found by and what nobody can guess.
+const NAME_MARK: char = '.';
+
 impl Batches {
+    /// Opens a world, a batch of one environment; gives it with its name. Whoever has the name can play there.
+    ///
+    /// # Errors
+    /// A server that is full or stops.
+    pub async fn create_world(
+        &self,
+        table: Arc<Table>,
+        opening: Opening,
+        terms: Terms,
+    ) -> Result<(Arc<World>, String), ServiceError> {
+        let mut place = self.reserve(terms.origin, opening.environments)?;
+        let peer = terms.peer;
+        let batch = Batch::open(secret::word(), table, opening, &self.pool).await?;
+        let (world, token) = (Arc::new(World::of(batch)), secret::word());
+        let name = format!("{}{NAME_MARK}{token}", world.batch().id());
+        self.enter(Held::World(Arc::clone(&world)), token, terms, &mut place)?;
+        self.hand_over::<World>(world.batch().id(), peer)?;
+        Ok((world, name))
+    }
+
+    /// The world of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find_world(&self, name: &str) -> Result<Arc<World>, ServiceError> {
+        let (id, token) = name.split_once(NAME_MARK).ok_or_else(|| World::unknown(name.to_owned()))?;
+        self.held(id, Some(token))
+    }
+
+    /// Destroys the world of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn destroy_world(&self, name: &str) -> Result<(), ServiceError> {
+        let world = self.find_world(name)?;
+        self.drop_leases(|known, _| known == world.batch().id());
+        Ok(())
+    }
+
     /// Draws worlds for seats that owe a choice, leased to the holder of `token`.
     ///
     /// # Errors

@@ -14,6 +14,8 @@ use crate::matches::Matches;
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::{Served, Table};
 
+/// What it speaks.
+const PROTOCOLS: [&str; 2] = ["boardwire.v1", "dm_env_rpc.v1"];
 /// The server takes snapshots of others with the same key.
 const LASTING_SNAPSHOTS: &str = "lasting_snapshots";
 
@@ -26,7 +28,7 @@ pub(crate) fn server(matches: &Matches, batches: &Batches, origin: Origin) -> v1
     let features = batches.has_lasting_snapshots().then(|| LASTING_SNAPSHOTS.to_owned());
     v1::Server {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        protocols: vec!["boardwire.v1".to_owned()],
+        protocols: PROTOCOLS.map(str::to_owned).into(),
         features: features.into_iter().collect(),
         limits: Some(v1::Limits {
             message_bytes: count(MAX_MESSAGE_BYTES),

@@ -118,6 +118,12 @@ fn errors_of_batches() -> Vec<(&'static str, ServiceError)> {
         ),
         ("SequenceStale", ServiceError::SequenceStale { expected: 3, sequence: 9 }),
         ("EnvironmentOver", ServiceError::EnvironmentOver { environment: 5 }),
+        ("UnknownWorld", ServiceError::UnknownWorld { world: word() }),
+        (
+            "WorldJoined",
+            ServiceError::WorldJoined { problem: "this stream is in a world", request: "join_world" },
+        ),
+        ("WorldNotJoined", ServiceError::WorldNotJoined { request: "step" }),
         ("SnapshotInvalid", ServiceError::SnapshotInvalid { problem: word() }),
     ]
 }
