@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(found("/boardwire.v1.BatchService/StepBatch"), Ok((Kind::Call, columns)));
         assert_eq!(found("/boardwire.v1.BatchService/LoadBatch"), Ok((Kind::Call, 64 << 20)));
         assert_eq!(found("/boardwire.v1.BatchService/RunBatch"), Ok((Kind::Stream, columns)));
+        assert_eq!(found("/dm_env_rpc.v1.Environment/Process"), Ok((Kind::Stream, small)));
         assert_eq!(found("/grpc.health.v1.Health/Check"), Ok((Kind::Health, small)));
         assert_eq!(found("/grpc.health.v1.Health/Watch"), Ok((Kind::Stream, small)));
         let reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";

@@ -267,7 +267,7 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
 }
 
 /// A server in this process.
-async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
+pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
     let registry = Registry::load(|_| None).expect("the catalogues are valid");

@@ -83,7 +83,7 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// There is one.
     pub(super) fn none(self) -> Result<(), ServiceError> {
-        self.only(&[], "empty", |_| false)
+        self.only(&[], "", |_| false)
     }
 
     fn table(self, tables: &Tables) -> Result<Arc<Table>, ServiceError> {
@@ -138,7 +138,9 @@ impl<'a> Settings<'a> {
             None => Ok(()),
             Some(name) => {
                 let known = known.collect::<Vec<_>>().join(", ");
-                Err(bad("settings", name.clone(), format!("of {known}{more}")))
+                let expected =
+                    if known.is_empty() { "empty".to_owned() } else { format!("of {known}{more}") };
+                Err(bad("settings", name.clone(), expected))
             }
         }
     }
