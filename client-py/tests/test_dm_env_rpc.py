@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import dm_env
+import numpy as np
 import pytest
 from absl.testing import absltest
 from dm_env import test_utils
-from dm_env_rpc.v1 import compliance, dm_env_adaptor, tensor_utils
+from dm_env_rpc.v1 import compliance, dm_env_adaptor, error, tensor_utils
 from dm_env_rpc.v1 import connection as connections
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
+from google.protobuf import descriptor_pb2
 from tables import IDS
+
+import boardwire
+from boardwire import _status
+from boardwire._server import find_binary
 
 pack = tensor_utils.pack_tensor
 
@@ -135,3 +143,83 @@ def test_no_suite_is_left_out() -> None:
     # What is abstract is not collected, and nothing would say so.
     assert len(SUITES) == 6 * len(IDS)
     assert not any(inspect.isabstract(suite) for suite in SUITES.values())
+
+
+def test_our_text_of_the_protocol_is_theirs_on_the_wire(tmp_path: Path) -> None:
+    subprocess.run([find_binary(), "proto", "--out", tmp_path], check=True, capture_output=True)
+    ours = descriptor_pb2.FileDescriptorSet.FromString((tmp_path / "boardwire.v1.binpb").read_bytes())
+    theirs = descriptor_pb2.FileDescriptorProto()
+    pb.DESCRIPTOR.CopyToProto(theirs)
+    (own,) = (file for file in ours.file if file.name == theirs.name)
+    for file in (own, theirs):
+        file.message_type.sort(key=lambda message: message.name)
+        file.enum_type.sort(key=lambda enum: enum.name)
+        for text in [field for message in file.message_type for field in _fields(message)]:
+            text.ClearField("json_name")
+        for method in file.service[0].method:
+            method.ClearField("options")
+    assert own == theirs
+
+
+def _fields(message: Any) -> Iterator[Any]:
+    """All fields of a message and of those within it."""
+    yield from message.field
+    for inner in message.nested_type:
+        yield from _fields(inner)
+
+
+@pytest.fixture
+def connection(address: str) -> Iterator[Any]:
+    """A connection of its own."""
+    with connections.create_secure_channel_and_connect(address) as connection:
+        yield connection
+
+
+def test_a_world_plays_what_a_batch_of_one_plays(client: boardwire.Client, connection: Any) -> None:
+    settings = {"game": "rauha", "seats": 3, "seat": 1, "bots": "greedy", "seed": 7, "reward": "margin"}
+    env, _ = dm_env_adaptor.create_and_join_world(connection, settings, {})
+    plan: Any = {"opponents": {0: "greedy", 2: "greedy"}, "reward": "margin", "seed": 7}
+    batch = client.open_batch("rauha", environments=1, seats=3, **plan)
+    shown, step, ended = env.reset(), batch.reset(), 0
+    while ended < 2:
+        observation = shown.observation
+        fields = batch.spec.decode(step.view[0])
+        assert set(observation["view"]) == set(fields)
+        for name, values in fields.items():
+            assert np.array_equal(observation["view"][name], values), name
+        assert np.array_equal(observation["action_mask"], step.mask[0])
+        assert shown.reward in (None, step.reward[0, 1])
+        assert (shown.last(), shown.discount == 0) == (step.over[0], step.terminated[0])
+        ended += shown.last()
+        action = int(step.mask[0].argmax())
+        shown, step = env.step({"action": action}), batch.step([action])
+    batch.close()
+
+
+def test_nested_settings_are_options_of_the_game(connection: Any) -> None:
+    create = dm_env_adaptor.create_world
+    assert create(connection, {"game": "faraway", "options": {"variant": "advanced"}})
+    with pytest.raises(error.DmEnvRpcError, match="option `variant` is ") as caught:
+        create(connection, {"game": "faraway", "options": {"variant": "wild"}})
+    assert _status.error_info(caught.value)[0] == "OPTION_VALUE_INVALID"
+
+
+def test_an_illegal_action_is_replaced_or_refused_as_the_world_was_made(connection: Any) -> None:
+    make = dm_env_adaptor.create_and_join_world
+    env, _ = make(connection, {"game": "faraway", "seed": 7}, {})
+    shown = env.reset()
+    illegal = {"action": int(shown.observation["action_mask"].argmin())}
+    assert shown.observation["substituted"] == 0
+    assert env.step(illegal).observation["substituted"] == 1
+    env.close()
+    env, _ = make(connection, {"game": "faraway", "seed": 7, "illegal_actions": "reject"}, {})
+    shown = env.reset()
+    with pytest.raises(error.DmEnvRpcError, match="its mask shows what it may"):
+        env.step(illegal)
+    legal = {"action": int(shown.observation["action_mask"].argmax())}
+    assert env.step(legal).observation["substituted"] == 0
+    env.close()
+    env, _ = make(connection, {"game": "faraway", "seed": 7, "illegal_actions": "forfeit"}, {})
+    env.reset()
+    end = env.step(illegal)
+    assert (end.last(), end.reward, end.discount) == (True, -1.0, 0.0)

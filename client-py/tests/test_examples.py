@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ CLONED = ["decisions of greedy read back from", "held out are chosen as greedy d
 EXPECTED = {
     "clone_bot.py --episodes 20 --environments 10 --epochs 1 --deals 4": CLONED,
     "clone_bot.py --episodes 20 --environments 10 --epochs 1 --deals 4 --source minari": CLONED,
+    "dm_env_rpc_agent.py --episodes 20": ["of 20 episodes won; ", " steps a second"],
     "first_match.py": ["scores (", "places ("],
     "gym_loop.py": ["of 10 episodes won"],
     "look_ahead.py --deals 4 --worlds 2 --updates 2": ["of 8 matches won by the policy that looks ahead"],
@@ -60,6 +62,7 @@ EXPECTED = {
 NEEDS = {
     "clone_bot.py": ["torch", "pyarrow", "minari"],
     "cleanrl_ppo.py": ["torch"],
+    "dm_env_rpc_agent.py": ["dm_env_rpc"],
     "open_spiel_search.py": ["pyspiel"],
     "rllib_ppo.py": ["ray"],
     "sb3_maskable_ppo.py": ["sb3_contrib"],
@@ -162,6 +165,25 @@ def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
     kept = boardwire.Recording(folder).episodes
     assert f"ended early: {kept} episodes are kept" in told
     assert "the clone wins against mc:20" in told
+
+
+def test_an_agent_of_another_protocol_ends_early_and_tells_what_it_played(tmp_path: Path) -> None:
+    need("dm_env_rpc_agent.py")
+    command = [sys.executable, str(EXAMPLES / "dm_env_rpc_agent.py"), "--episodes", "100000"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, cwd=tmp_path, text=True, start_new_session=True
+    ) as ran:
+        assert ran.stderr is not None
+        # The bar stands at 0 before anything has been played.
+        told = ""
+        while not re.search(r" [1-9]\d*/100000", told) and ran.poll() is None:
+            told += ran.stderr.read(1)
+        os.killpg(ran.pid, signal.SIGINT)
+        told, _ = ran.communicate(timeout=60)
+    assert ran.returncode == 0
+    assert "ended early" in told
+    assert " episodes won; " in told
 
 
 def test_rllib_ends_early_and_goes_on(tmp_path: Path) -> None:
