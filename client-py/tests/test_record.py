@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from tables import IDS, TABLES, first_legal, last_legal
 
 import boardwire
+from boardwire._server import find_binary
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -39,19 +41,15 @@ def equal(some: boardwire.Steps, others: boardwire.Steps) -> None:
         np.testing.assert_array_equal(getattr(some, each.name), getattr(others, each.name), each.name)
 
 
-@pytest.mark.parametrize(("game", "seats"), SOME)
-def test_steps_are_what_each_seat_is_shown_when_its_match_is_played_again(
-    client: boardwire.Client, tmp_path: Path, game: str, seats: int
-) -> None:
-    given: dict[str, Any] = {"policies": {"last": last_legal}, "reward": "margin", "client": client}
-    line_up = ["greedy", "last", *["random"] * (seats - 2)]
-    steps = boardwire.record(tmp_path, game, [line_up], episodes=2, **given).read()
-    assert steps.player[steps.seat == 1].tolist() == ["last"] * int((steps.seat == 1).sum())
-    for episode in (0, 1):
+def play_again(client: boardwire.Client, recording: boardwire.Recording) -> None:
+    """Plays every episode as a match of its seed: each seat must be shown what stands in the recording."""
+    steps, facts = recording.read(), recording.facts
+    for episode in range(recording.episodes):
         rows = steps.rows(steps.episode == episode)
         (seed,) = set(rows.seed.tolist())
-        with client.create_match(game, players=["remote"] * seats, seed=seed, reward="margin") as match:
-            held = [match.join(seat) for seat in range(seats)]
+        players = ["remote"] * facts.seats
+        with client.create_match(facts.game, players=players, seed=seed, reward=facts.reward) as match:  # type: ignore[arg-type] # It is one.
+            held = [match.join(seat) for seat in range(facts.seats)]
             order = rows.decisions.rows(np.argsort(rows.decisions.ply))
             np.testing.assert_array_equal(order.ply, np.arange(len(order)))
             for seat, view, mask, action in zip(
@@ -67,10 +65,64 @@ def test_steps_are_what_each_seat_is_shown_when_its_match_is_played_again(
                 np.testing.assert_array_equal(end.view, run.observation[-1])
                 assert run.reward.sum() == run.reward[-2] == np.float32(end.reward)
                 assert (run.seat == seat).all()
+                line_up = facts.line_ups[episode % len(facts.line_ups)]
+                assert run.player.tolist() == [line_up[seat]] * len(run)
                 assert run.is_first.tolist() == [True] + [False] * (len(run) - 1)
                 assert run.is_last.tolist() == run.is_terminal.tolist() == [False] * (len(run) - 1) + [True]
                 assert run.discount.tolist() == [1] * (len(run) - 2) + [0, 0]
                 assert not run.mask[-1].any()
+
+
+@pytest.mark.parametrize(("game", "seats"), SOME)
+def test_steps_are_what_each_seat_is_shown_when_its_match_is_played_again(
+    client: boardwire.Client, tmp_path: Path, game: str, seats: int
+) -> None:
+    given: dict[str, Any] = {"policies": {"last": last_legal}, "reward": "margin", "client": client}
+    line_up = ["greedy", "last", *["random"] * (seats - 2)]
+    play_again(client, boardwire.record(tmp_path, game, [line_up], episodes=2, **given))
+
+
+@pytest.mark.parametrize(("game", "seats"), SOME)
+def test_an_arena_records_the_same(client: boardwire.Client, tmp_path: Path, game: str, seats: int) -> None:
+    seated = ["greedy", *["random"] * (seats - 1)]
+    arena(game, "--seats", ",".join(seated), "--matches", str(seats), "--record", str(tmp_path))
+    recording = boardwire.Recording(tmp_path)
+    assert recording.episodes == seats
+    assert recording.spec(client).digest == recording.facts.spec_digest
+    assert recording.facts.line_ups == [seated[-turn:] + seated[:-turn] for turn in range(seats)]
+    play_again(client, recording)
+
+
+def test_an_arena_that_was_cut_off_goes_on_with_its_recording(tmp_path: Path) -> None:
+    common = ["faraway", "--seats", "greedy,random", "--seed", "5"]
+    arena(*common, "--matches", "20", "--record", str(tmp_path / "whole"))
+    out = ["--out", str(tmp_path / "deals")]
+    held = ["--record", str(tmp_path / "held"), *out]
+    arena(*common, "--matches", "8", *held)
+    # A deal of which the recording does not know is played again.
+    arena(*common, "--matches", "12", *out)
+    arena(*common, "--matches", "20", *held)
+    recording = boardwire.Recording(tmp_path / "held")
+    assert [file.name for file in recording.files] == [
+        "episodes-000000000.parquet",
+        "episodes-000000008.parquet",
+    ]
+    equal(recording.read(), boardwire.Recording(tmp_path / "whole").read())
+    refused = arena(*common, "--record", str(tmp_path / "whole"), good=False)
+    assert "has 10 deals already, which are not in the file of --out" in refused
+    refused = arena(*common[:-1], "6", "--record", str(tmp_path / "whole"), good=False)
+    assert "is of another recording" in refused
+    assert "name another folder" in refused
+    with pytest.raises(ValueError, match="source"):
+        boardwire.record(tmp_path / "whole", "faraway", recording.facts.line_ups, seed=5)
+
+
+def arena(*arguments: str, good: bool = True) -> str:
+    """Runs the arena, and gives what it has said."""
+    command = [str(find_binary()), "arena", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode == 0) == good, ended.stderr
+    return ended.stdout + ended.stderr
 
 
 def test_bots_choose_as_a_batch_advises(client: boardwire.Client, tmp_path: Path) -> None:

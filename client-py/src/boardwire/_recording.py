@@ -96,6 +96,7 @@ class RecordingFacts:
         line_ups: Who played where: episode i has line-up i % line_ups.
         policies: Those of the players who are no bots of the server.
         seed: The seed from which the seeds of all episodes follow.
+        source: What has written it: `boardwire.record` or `boardwire arena`. Each draws seeds its own way.
         format: How all this is laid out.
     """
 
@@ -111,6 +112,7 @@ class RecordingFacts:
     line_ups: Sequence[Sequence[str]]
     policies: Sequence[str]
     seed: int
+    source: str = "boardwire.record"
     format: int = FORMAT
 
 

@@ -5,6 +5,7 @@ mod agent_check;
 mod arena;
 mod games;
 mod lines;
+mod parquet;
 mod play;
 mod proto;
 mod serve;

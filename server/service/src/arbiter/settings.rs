@@ -95,8 +95,8 @@ pub struct Ended {
     pub series: usize,
     /// Its number, counted from the first that follows from the seed.
     pub episode: u32,
-    /// How many decisions it took.
-    pub plies: u32,
+    /// Every decision, in the order in which they were made.
+    pub moves: Vec<(Seat, u8)>,
     /// The result; nothing, if it was cut at its greatest length.
     pub outcome: Option<Outcome>,
     /// How it was forfeited, if it was.

@@ -241,7 +241,7 @@ impl Standing {
         self.is_over().then(|| Ended {
             series: series.number,
             episode: series.skip + self.present.episode,
-            plies: self.play.ply(),
+            moves: self.present.moves.iter().map(|played| (played.seat, played.action)).collect(),
             outcome: self.play.outcome(),
             forfeited: self.present.forfeited,
         })

@@ -5,11 +5,13 @@ mod deal;
 mod entrant;
 mod host;
 mod ledger;
+mod recording;
 mod schedule;
 mod standings;
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -22,10 +24,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use self::chart::Chart;
-use self::deal::Deal;
+use self::deal::{Deal, Played};
 use self::entrant::Entrant;
 use self::host::Host;
 use self::ledger::Ledger;
+use self::recording::Recording;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
 use super::address::sheltered;
@@ -59,6 +62,9 @@ pub(super) struct Arena {
     /// Keeps finished deals in a file, with which the same command goes on after it was interrupted.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Writes what every seat saw, chose and earned to Parquet files in a folder; with `--out` the same command goes on there.
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
     /// Starts what sits at the seats called `agent:NAME` with this command, to which the server's address and an invitation
     /// are added; may be repeated. Without one, invitations are printed, for somebody else to start it.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
@@ -78,10 +84,18 @@ pub(super) struct Arena {
 }
 
 /// What has been played, and how long it took.
-struct Played {
+struct Found {
     deals: Vec<Deal>,
     interrupted: bool,
     decisions_per_second: f64,
+}
+
+/// What is kept of deals.
+struct Books {
+    /// Those that need not be played any more.
+    known: BTreeMap<u64, Deal>,
+    ledger: Ledger,
+    recording: Option<Recording>,
 }
 
 impl Arena {
@@ -95,21 +109,21 @@ impl Arena {
         };
         let (tables, table) = self.table.set_up(schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
-        let (ledger, known) = Ledger::open(self.out.as_deref(), &self.what(&schedule, &table)?)?;
-        let played = self.play(tables, &table, &schedule, &entrants, ledger, known)?;
-        anyhow::ensure!(!played.deals.is_empty(), "interrupted before the first deal was over");
-        let standings = standings(&played.deals);
+        let books = self.books(&schedule, &table)?;
+        let found = self.play(tables, &table, &schedule, &entrants, books)?;
+        anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
+        let standings = standings(&found.deals);
         if self.json {
-            println!("{}", self.as_json(&schedule, &played, &standings));
+            println!("{}", self.as_json(&schedule, &found, &standings));
         } else {
-            self.print(&schedule, &played, &standings);
+            self.print(&schedule, &found, &standings);
         }
         if let Some(file) = &self.png {
-            let title = self.heading(&schedule, &played);
+            let title = self.heading(&schedule, &found);
             let rows = schedule.entrants.iter().map(String::as_str).zip(&standings).collect();
             Chart { title: &title, fair: fair_share(&schedule), rows }.write(file)?;
         }
-        Ok(if played.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(if found.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
     /// Who takes part.
@@ -135,6 +149,24 @@ impl Arena {
         }))
     }
 
+    /// What there is of earlier runs. What is in no recording that is asked for is played again.
+    fn books(&self, schedule: &Schedule, table: &Arc<Table>) -> anyhow::Result<Books> {
+        let (ledger, mut known) = Ledger::open(self.out.as_deref(), &self.what(schedule, table)?)?;
+        let open = |folder| Recording::open(folder, table, schedule, self.table.seed);
+        let recording = self.record.as_deref().map(open).transpose()?;
+        if let Some(recording) = &recording {
+            let deals = recording.deals();
+            anyhow::ensure!(
+                (0..deals).all(|deal| known.contains_key(&deal)),
+                "{} has {deals} deals already, which are not in the file of --out: give the one with which it was \
+                 written, or name another folder",
+                self.record.as_deref().unwrap_or(Path::new("")).display()
+            );
+            known.retain(|&number, _| number < deals);
+        }
+        Ok(Books { known, ledger, recording })
+    }
+
     /// How many deals at most.
     fn most(&self, schedule: &Schedule) -> u64 {
         let matches = self.matches.or(if self.until_width.is_some() { None } else { Some(1000) });
@@ -148,16 +180,15 @@ impl Arena {
         table: &Arc<Table>,
         schedule: &Schedule,
         entrants: &[Entrant],
-        mut ledger: Ledger,
-        known: BTreeMap<u64, Deal>,
-    ) -> anyhow::Result<Played> {
+        mut books: Books,
+    ) -> anyhow::Result<Found> {
         let most = self.most(schedule);
         let (stop, next, interrupted) = (AtomicBool::new(false), AtomicU64::new(0), interruption()?);
-        let done: BTreeSet<u64> = known.keys().copied().collect();
+        let done: BTreeSet<u64> = books.known.keys().copied().collect();
         let (finished, arriving) = mpsc::channel();
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
-        let host = |finished: mpsc::Sender<anyhow::Result<Deal>>| {
+        let host = |finished: mpsc::Sender<anyhow::Result<Played>>| {
             let (seed, listen, done) = (self.table.seed, &*self.listen, &done);
             let host = Host { table, schedule, entrants, seed, listen, done };
             if let Err(error) = host.play(tables, &finished, halted) {
@@ -165,12 +196,12 @@ impl Arena {
                 let _ = finished.send(Err(error));
             }
         };
-        let work = |bots: &[Bot], finished: mpsc::Sender<anyhow::Result<Deal>>| {
+        let work = |bots: &[Bot], finished: mpsc::Sender<anyhow::Result<Played>>| {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
-                match Deal::play(table, schedule, bots, self.table.seed, number, halted).transpose() {
+                match Played::by_bots(table, schedule, bots, self.table.seed, number, halted).transpose() {
                     // Whoever does not receive it any more does not want it.
-                    Some(deal) => drop(finished.send(deal)),
+                    Some(played) => drop(finished.send(played)),
                     None => return,
                 }
             }
@@ -187,22 +218,24 @@ impl Arena {
                 }
                 None => drop(scope.spawn(|| host(finished))),
             }
-            let collected = self.collect(most, known, &arriving, &mut ledger, &progress);
+            let collected = self.collect(most, schedule, &mut books, &arriving, &progress);
             stop.store(true, Ordering::Relaxed);
-            collected
+            // What was played is kept, whatever has ended it.
+            let written = books.recording.as_mut().map_or(Ok(()), Recording::write);
+            collected.and_then(|collected| written.map(|()| collected))
         })?;
         progress.finish_and_clear();
         let decisions_per_second = float(decisions) / begun.elapsed().as_secs_f64();
-        Ok(Played { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
+        Ok(Found { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
     }
 
     /// Puts deals in order as they arrive, until there are enough or no more come; gives how many decisions were made.
     fn collect(
         &self,
         most: u64,
-        mut known: BTreeMap<u64, Deal>,
-        arriving: &mpsc::Receiver<anyhow::Result<Deal>>,
-        ledger: &mut Ledger,
+        schedule: &Schedule,
+        Books { known, ledger, recording }: &mut Books,
+        arriving: &mpsc::Receiver<anyhow::Result<Played>>,
         progress: &ProgressBar,
     ) -> anyhow::Result<(Vec<Deal>, u64)> {
         let (mut deals, mut decisions) = (Vec::new(), 0);
@@ -210,10 +243,14 @@ impl Arena {
             if let Some(deal) = known.remove(&(deals.len() as u64)) {
                 deals.push(deal);
                 progress.inc(1);
-            } else if let Ok(deal) = arriving.recv() {
-                let deal = deal?;
+            } else if let Ok(played) = arriving.recv() {
+                let played = played?;
+                let deal = Deal::of(schedule, &played);
                 decisions += deal.decisions;
                 ledger.add(&deal)?;
+                if let Some(recording) = recording {
+                    recording.add(played)?;
+                }
                 known.insert(deal.number, deal);
             } else {
                 break;
@@ -227,7 +264,7 @@ impl Arena {
         self.until_width.is_some_and(|most| deals.len() >= FEWEST_DEALS && width(deals) <= most)
     }
 
-    fn as_json(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) -> Value {
+    fn as_json(&self, schedule: &Schedule, found: &Found, standings: &[Standing]) -> Value {
         let row = |(bot, standing): (&String, &Standing)| {
             json!({
                 "bot": bot,
@@ -242,17 +279,17 @@ impl Arena {
             "game": self.table.game,
             "seats": schedule.seats(),
             "seed": self.table.seed,
-            "deals": played.deals.len(),
-            "matches": played.deals.len() * schedule.line_ups.len(),
-            "interrupted": played.interrupted,
-            "decisions_per_second": played.decisions_per_second.round(),
+            "deals": found.deals.len(),
+            "matches": found.deals.len() * schedule.line_ups.len(),
+            "interrupted": found.interrupted,
+            "decisions_per_second": found.decisions_per_second.round(),
             "bots": schedule.entrants.iter().zip(standings).map(row).collect::<Value>(),
         })
     }
 
-    /// What has been played.
-    fn heading(&self, schedule: &Schedule, played: &Played) -> String {
-        let (deals, ways) = (played.deals.len(), schedule.line_ups.len());
+    /// What has been found.
+    fn heading(&self, schedule: &Schedule, found: &Found) -> String {
+        let (deals, ways) = (found.deals.len(), schedule.line_ups.len());
         format!(
             "{} matches of {} at {} seats, seed {}: {deals} deals, each {ways} ways round",
             deals * ways,
@@ -262,8 +299,8 @@ impl Arena {
         )
     }
 
-    fn print(&self, schedule: &Schedule, played: &Played, standings: &[Standing]) {
-        println!("{}", self.heading(schedule, played));
+    fn print(&self, schedule: &Schedule, found: &Found, standings: &[Standing]) {
+        println!("{}", self.heading(schedule, found));
         println!("{:<16} {:>7} {:>19} {:>11} {:>8}", "bot", "first", "95 % interval", "mean score", "rating");
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
             println!(
@@ -277,8 +314,8 @@ impl Arena {
             );
         }
         let fair = 100.0 * fair_share(schedule);
-        println!("a fair share is {fair:.1} %; {:.0} decisions per second", played.decisions_per_second);
-        if played.interrupted {
+        println!("a fair share is {fair:.1} %; {:.0} decisions per second", found.decisions_per_second);
+        if found.interrupted {
             println!("interrupted: with --out the same command goes on");
         }
     }

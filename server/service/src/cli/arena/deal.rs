@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::schedule::Schedule;
 use crate::arbiter::Ended;
 use crate::cli::bot_match;
+use crate::play::Play;
 use crate::reward::forfeit_ranks;
 use crate::secret::episode_seed;
 use crate::tables::Table;
@@ -40,27 +41,42 @@ pub(super) struct Tally {
 /// Parts of a first place, which up to eight seats can share: the most that a table has.
 pub(super) const WHOLE: u32 = 840;
 
-/// How a match has ended.
+/// A deal that has been played every way round.
+#[derive(Debug, Clone)]
+pub(super) struct Played {
+    /// Deals are counted from 0.
+    pub(super) number: u64,
+    /// What came of each way round.
+    pub(super) ends: Vec<End>,
+}
+
+/// How a match was played, and how it has ended.
 #[derive(Debug, Clone)]
 pub(super) struct End {
-    /// How many decisions it took.
-    plies: u32,
+    /// Every decision, in the order in which they were made.
+    pub(super) moves: Vec<(Seat, u8)>,
     /// The result, if it was played to its end.
-    outcome: Option<Outcome>,
+    pub(super) outcome: Option<Outcome>,
     /// Who forfeited it.
-    forfeited_by: Option<Seat>,
+    pub(super) forfeited_by: Option<Seat>,
 }
 
 impl From<Ended> for End {
     fn from(ended: Ended) -> Self {
         let forfeited_by = ended.forfeited.map(|forfeited| forfeited.seat);
-        Self { plies: ended.plies, outcome: ended.outcome.filter(|_| forfeited_by.is_none()), forfeited_by }
+        let outcome = ended.outcome.filter(|_| forfeited_by.is_none());
+        Self { moves: ended.moves, outcome, forfeited_by }
     }
 }
 
-impl Deal {
-    /// Plays it; nothing, if it was halted before its end.
-    pub(super) fn play(
+/// The seed from which the cards of a deal follow.
+pub(super) fn deal_seed(seed: u64, number: u64) -> anyhow::Result<u64> {
+    Ok(episode_seed(seed, u32::try_from(number).context("more deals than a seed has")?))
+}
+
+impl Played {
+    /// Lets bots play it; nothing, if they were halted before its end.
+    pub(super) fn by_bots(
         table: &Table,
         schedule: &Schedule,
         bots: &[Bot],
@@ -68,27 +84,41 @@ impl Deal {
         number: u64,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<Option<Self>> {
-        let mut deal = Self::new(number, bots.len());
-        let key = episode_seed(seed, u32::try_from(number).context("more deals than a seed has")?);
+        let key = deal_seed(seed, number)?;
+        let mut ends = Vec::with_capacity(schedule.line_ups.len());
         for line_up in &schedule.line_ups {
             let seated: Vec<Bot> = line_up.iter().map(|&entrant| bots[entrant].clone()).collect();
-            let Some(end) = bot_match(table, &seated, key, |_, _, _| Ok(!halted()))? else {
-                return Ok(None);
+            let mut moves = vec![];
+            let each = |_: &dyn Play, seat, action| {
+                moves.push((seat, action));
+                Ok(!halted())
             };
-            deal.count(line_up, &End { plies: end.ply(), outcome: end.outcome(), forfeited_by: None });
+            let Some(end) = bot_match(table, &seated, key, each)? else { return Ok(None) };
+            ends.push(End { moves, outcome: end.outcome(), forfeited_by: None });
         }
-        Ok(Some(deal))
+        Ok(Some(Self { number, ends }))
+    }
+}
+
+impl Deal {
+    /// What came of it.
+    pub(super) fn of(schedule: &Schedule, played: &Played) -> Self {
+        let mut deal = Self::new(played.number, schedule.entrants.len());
+        for (line_up, end) in schedule.line_ups.iter().zip(&played.ends) {
+            deal.count(line_up, end);
+        }
+        deal
     }
 
     /// One that nobody has played.
-    pub(super) fn new(number: u64, entrants: usize) -> Self {
+    fn new(number: u64, entrants: usize) -> Self {
         let (tallies, ahead) = (vec![Tally::default(); entrants], vec![vec![0; entrants]; entrants]);
         Self { number, decisions: 0, tallies, ahead }
     }
 
     /// Counts a match of these entrants. Nobody has won what was cut at its greatest length.
-    pub(super) fn count(&mut self, line_up: &[usize], end: &End) {
-        self.decisions += u64::from(end.plies);
+    fn count(&mut self, line_up: &[usize], end: &End) {
+        self.decisions += end.moves.len() as u64;
         let seats = line_up.len();
         let (scores, ranks) = match (&end.outcome, end.forfeited_by) {
             (Some(outcome), _) => (outcome.scores().to_vec(), outcome.ranks().to_vec()),
@@ -119,11 +149,15 @@ impl Deal {
 mod tests {
     use super::*;
 
+    fn moves(count: usize) -> Vec<(Seat, u8)> {
+        vec![(Seat::new(0), 0); count]
+    }
+
     #[test]
     fn a_place_is_shared_and_whoever_is_placed_before_another_is_ahead() {
         let mut deal = Deal::new(0, 2);
         let outcome = Some(Outcome::ranked(&[7, 7, 3], &[0; 3]));
-        deal.count(&[0, 1, 1], &End { plies: 9, outcome, forfeited_by: None });
+        deal.count(&[0, 1, 1], &End { moves: moves(9), outcome, forfeited_by: None });
         assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 7 });
         assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 10 });
         assert_eq!(deal.ahead, [[0, 3], [1, 0]]);
@@ -133,10 +167,10 @@ mod tests {
     #[test]
     fn a_forfeit_is_lost_and_a_match_that_was_cut_is_won_by_nobody() {
         let mut deal = Deal::new(0, 2);
-        deal.count(&[0, 1, 1], &End { plies: 2, outcome: None, forfeited_by: Some(Seat::new(1)) });
+        deal.count(&[0, 1, 1], &End { moves: moves(2), outcome: None, forfeited_by: Some(Seat::new(1)) });
         assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 0 });
         assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 0 });
-        deal.count(&[0, 1, 1], &End { plies: 2, outcome: None, forfeited_by: None });
+        deal.count(&[0, 1, 1], &End { moves: moves(2), outcome: None, forfeited_by: None });
         assert_eq!(deal.tallies[0], Tally { seats: 2, wins: WHOLE / 2, points: 0 });
         assert_eq!(deal.tallies[1], Tally { seats: 4, wins: WHOLE / 2, points: 0 });
     }

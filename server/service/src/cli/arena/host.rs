@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::deal::Deal;
+use super::deal::{End, Played};
 use super::entrant::Entrant;
 use super::schedule::Schedule;
 use crate::agent::Agent;
@@ -56,7 +56,7 @@ impl Host<'_> {
     pub(super) fn play(
         &self,
         tables: Tables,
-        finished: &mpsc::Sender<anyhow::Result<Deal>>,
+        finished: &mpsc::Sender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let runtime = runtime()?;
@@ -68,7 +68,7 @@ impl Host<'_> {
     async fn serve(
         &self,
         tables: Tables,
-        finished: &mpsc::Sender<anyhow::Result<Deal>>,
+        finished: &mpsc::Sender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let listener = TcpListener::bind(self.listen);
@@ -156,12 +156,13 @@ impl Host<'_> {
         ways: &[Arc<Arbiter>],
         seated: &mut [Seated<'_>],
         mut ends: UnboundedReceiver<Ended>,
-        finished: &mpsc::Sender<anyhow::Result<Deal>>,
+        finished: &mpsc::Sender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let mut often = tokio::time::interval(OFTEN);
         let mut counted = vec![self.first(); ways.len()];
-        let mut deals: BTreeMap<u32, Deal> = BTreeMap::new();
+        // How the ways round have ended of deals that are not over in all of them.
+        let mut unfinished: BTreeMap<u32, BTreeMap<usize, End>> = BTreeMap::new();
         let mut resting = BTreeSet::new();
         while !halted() {
             let ended = tokio::select! {
@@ -177,15 +178,14 @@ impl Host<'_> {
                 continue;
             }
             counted[way] += 1;
-            let deal = deals.entry(ended.episode);
-            let deal = deal.or_insert_with(|| Deal::new(ended.episode.into(), self.entrants.len()));
-            deal.count(&self.schedule.line_ups[way], &ended.into());
+            unfinished.entry(ended.episode).or_default().insert(way, ended.into());
             let whole = counted.iter().copied().min().unwrap_or_default();
-            let unfinished = deals.split_off(&whole);
-            for deal in std::mem::replace(&mut deals, unfinished).into_values() {
-                if !self.done.contains(&deal.number) {
+            let rest = unfinished.split_off(&whole);
+            for (deal, ends) in std::mem::replace(&mut unfinished, rest) {
+                let number = deal.into();
+                if !self.done.contains(&number) {
                     // Whoever does not receive it any more does not want it.
-                    let _ = finished.send(Ok(deal));
+                    let _ = finished.send(Ok(Played { number, ends: ends.into_values().collect() }));
                 }
             }
             // Agents ask for the next episode; where bots are alone, nobody does.
