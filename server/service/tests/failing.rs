@@ -8,7 +8,9 @@ use std::time::Duration;
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::Seat;
-use boardwire_server::arbiter::{Arbiter, Decision, Extras, Observation, Player, Position, Settings};
+use boardwire_server::arbiter::{
+    Arbiter, CloseReason, Decision, Extras, Observation, Player, Position, Settings,
+};
 use boardwire_server::edge::Origin;
 use boardwire_server::error::ServiceError;
 use boardwire_server::journal::{Journal, Keeping, Reading, Sync};
@@ -31,7 +33,11 @@ struct Server {
 impl Server {
     /// Begins with what a journal has kept.
     fn begin(path: &Path, sync: Sync) -> Self {
-        let reading = Reading::open(path, Keeping { sync, ..Keeping::default() }).expect("it opens");
+        Self::keeping(path, Keeping { sync, ..Keeping::default() })
+    }
+
+    fn keeping(path: &Path, keeping: Keeping) -> Self {
+        let reading = Reading::open(path, keeping).expect("it opens");
         let (kept, damaged) = reading.read().expect("it is read");
         assert_eq!(damaged, []);
         let journal = reading.write(&[]).expect("it is written");
@@ -93,6 +99,7 @@ async fn whatever_fails_nothing_is_lost() {
     }
     fails_for_a_while("journal::sync", Sync::Interval, end).await;
     is_made_safe_while_more_comes().await;
+    cannot_forget_for_a_while().await;
     scenario.teardown();
 }
 
@@ -147,6 +154,28 @@ async fn is_made_safe_while_more_comes() {
     assert!(refused, "nothing was made safe in four seconds");
     fail::remove("journal::sync");
     server.journal.close();
+}
+
+/// A disk that fails while matches are to be forgotten: they are forgotten later, and nothing else with them.
+async fn cannot_forget_for_a_while() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("journal");
+    let server = Server::keeping(&path, Keeping { ended: Some(Duration::ZERO), ..Keeping::default() });
+    let (over, open) = (server.create().await, server.create().await);
+    fail::cfg("journal::forget", "return").expect("it is a way to fail");
+    over.expect("there is room").close(CloseReason::Host);
+    becomes(&server, true).await;
+    let refused = server.create().await;
+    assert!(matches!(refused, Err(ServiceError::JournalFailed { .. })), "it can keep nothing else, either");
+    fail::remove("journal::forget");
+    becomes(&server, false).await;
+    server.journal.close();
+    let again = Server::begin(&path, Sync::Always);
+    assert!(again.matches.find(open.expect("there is room").id()).is_ok());
+    again.journal.close();
+    let rows = rusqlite::Connection::open(&path).expect("a database");
+    let rows = rows.query_row("SELECT count(*) FROM matches", [], |row| row.get::<_, u32>(0));
+    assert_eq!(rows.expect("a count"), 1, "the one that is over was forgotten");
 }
 
 /// Waits until the journal fails, or does so no longer.

@@ -22,6 +22,9 @@ const FORMAT: i32 = 1;
 /// How many matches are deleted at a time, so that nobody waits for it.
 const FORGOTTEN_AT_ONCE: u32 = 100;
 
+/// Those that had ended before a time, at most so many. The index has no open match, so that a write of one leaves it alone.
+const ENDED: &str = "SELECT id FROM matches WHERE state IN ('closed', 'lost') AND changed < ? LIMIT ?";
+
 const TABLES: &str = "
     CREATE TABLE about (matches INTEGER NOT NULL);
     INSERT INTO about VALUES (0);
@@ -29,7 +32,7 @@ const TABLES: &str = "
         id TEXT PRIMARY KEY, events INTEGER NOT NULL, head BLOB NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'lost')), changed INTEGER NOT NULL
     ) WITHOUT ROWID;
-    CREATE INDEX by_state ON matches (state, changed);
+    CREATE INDEX ended ON matches (changed) WHERE state IN ('closed', 'lost');
     CREATE TABLE events (
         match TEXT NOT NULL, number INTEGER NOT NULL, line TEXT NOT NULL, PRIMARY KEY (match, number)
     ) WITHOUT ROWID;
@@ -168,9 +171,7 @@ impl Store {
     fn forget(&mut self, before: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         let old: Vec<String> = transaction
-            .prepare_cached(
-                "SELECT id FROM matches WHERE state IN ('closed', 'lost') AND changed < ? LIMIT ?",
-            )?
+            .prepare_cached(ENDED)?
             .query_map(params![before, FORGOTTEN_AT_ONCE], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for id in &old {
@@ -255,5 +256,19 @@ enum Problem {
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_that_have_ended_are_found_by_an_index_without_open_ones() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("journal"), Keeping::default()).expect("a new file");
+        let plan = format!("EXPLAIN QUERY PLAN {ENDED}");
+        let found = store.connection.query_row(&plan, params![0, 1], |row| row.get::<_, String>("detail"));
+        assert_eq!(found.expect("a plan"), "SEARCH matches USING INDEX ended (changed<?)");
     }
 }
