@@ -10,6 +10,7 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use serde::Deserialize;
+use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::{EnvFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -40,20 +41,8 @@ impl Observing {
     /// # Errors
     /// No such level, no such collector.
     pub(super) fn begin(format: LogFormat, level: &str, collector: Option<&str>) -> anyhow::Result<Self> {
-        let filter = EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
-        let logs = tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal());
-        let logs = match format {
-            LogFormat::Text => logs.with_filter(filter).boxed(),
-            LogFormat::Json => logs.json().with_filter(filter).boxed(),
-        };
         let traces = collector.map(provider).transpose()?;
-        let sent = traces.as_ref().map(|traces| {
-            let ours = Targets::new().with_target("boardwire_server", LevelFilter::DEBUG);
-            tracing_opentelemetry::layer().with_tracer(traces.tracer("boardwire")).with_filter(ours)
-        });
-        Registry::default().with(logs).with(sent).init();
+        subscriber(format, level, traces.as_ref())?.init();
         Ok(Self { traces })
     }
 
@@ -63,6 +52,27 @@ impl Observing {
             tracing::warn!(%error, "the last traces could not be sent");
         }
     }
+}
+
+/// What logs, and sends traces if there is whom to send them to.
+fn subscriber(
+    format: LogFormat,
+    level: &str,
+    traces: Option<&SdkTracerProvider>,
+) -> anyhow::Result<impl Subscriber + Send + Sync> {
+    let filter = EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
+    let logs = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    let logs = match format {
+        LogFormat::Text => logs.with_filter(filter).boxed(),
+        LogFormat::Json => logs.json().with_filter(filter).boxed(),
+    };
+    let sent = traces.map(|traces| {
+        let ours = Targets::new().with_target("boardwire_server", LevelFilter::DEBUG);
+        tracing_opentelemetry::layer().with_tracer(traces.tracer("boardwire")).with_filter(ours)
+    });
+    Ok(Registry::default().with(logs).with(sent))
 }
 
 /// What sends traces to a collector; `OTEL_TRACES_SAMPLER` and its like say which.
@@ -81,4 +91,16 @@ fn provider(collector: &str) -> anyhow::Result<SdkTracerProvider> {
         None => resource.with_service_name("boardwire"),
     };
     Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_made_for_a_collector_alone() {
+        let most = |traces| subscriber(LogFormat::Text, "info", traces).expect("a level").max_level_hint();
+        assert_eq!(most(None), Some(LevelFilter::INFO));
+        assert_eq!(most(Some(&SdkTracerProvider::builder().build())), Some(LevelFilter::DEBUG));
+    }
 }
