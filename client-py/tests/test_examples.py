@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,37 @@ NEEDS = {
 WARNS = {"train_ppo.py", "torchrl_ppo.py", "tianshou_dqn.py"}
 
 
+def end_early(
+    command: Sequence[str], folder: Path, begun: Callable[[str], bool], well_into: float = 0
+) -> str:
+    """Runs an example until it has begun, as `begun` sees from what it has printed, and ends it by Ctrl-C.
+
+    Returns:
+        What it printed after that; it must end well.
+    """
+    ran = subprocess.Popen(
+        [sys.executable, "-u", str(EXAMPLES / command[0]), *command[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        start_new_session=True,
+    )
+    with ran:
+        assert ran.stdout is not None
+        os.set_blocking(ran.stdout.fileno(), False)
+        shown = ""
+        while ran.poll() is None and not begun(shown):
+            shown += (ran.stdout.read() or b"").decode(errors="replace")
+            time.sleep(0.05)
+        time.sleep(well_into)
+        os.set_blocking(ran.stdout.fileno(), True)
+        # As a terminal does, Ctrl-C tells all processes of the group: the private server, too.
+        os.killpg(ran.pid, signal.SIGINT)
+        told = ran.communicate(timeout=120)[0].decode(errors="replace")
+    assert ran.returncode == 0, shown + told
+    return told
+
+
 def test_every_example_is_run() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {command.split()[0] for command in EXPECTED}
 
@@ -135,16 +167,8 @@ def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
         "--against",
         "random",
     ]
-    command = [sys.executable, str(EXAMPLES / "train_ppo.py"), *kinds]
-    # As a terminal does, Ctrl-C tells all processes of the group: the private server, too.
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, cwd=tmp_path, text=True, start_new_session=True) as ran:
-        log = tmp_path / "runs/faraway/log.jsonl"
-        while ran.poll() is None and not (log.exists() and log.stat().st_size):
-            time.sleep(0.05)
-        os.killpg(ran.pid, signal.SIGINT)
-        told, _ = ran.communicate(timeout=60)
-    assert ran.returncode == 0
+    log = tmp_path / "runs/faraway/log.jsonl"
+    told = end_early(["train_ppo.py", *kinds], tmp_path, lambda _: log.exists() and log.stat().st_size > 0)
     assert "ended early" in told
     assert "against random: " in told
     for name in ("checkpoint.pt", "policy.onnx", "curve.png"):
@@ -154,14 +178,10 @@ def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
 def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
     need("clone_bot.py")
     kinds = "--bot mc:20 --environments 10 --episodes 100000 --deals 4 --epochs 1"
-    command = [sys.executable, str(EXAMPLES / "clone_bot.py"), *kinds.split()]
-    pipe, folder = subprocess.PIPE, tmp_path / "runs/clone/faraway-mc-20"
-    with subprocess.Popen(command, stdout=pipe, cwd=tmp_path, text=True, start_new_session=True) as ran:
-        while ran.poll() is None and len(list(folder.glob("*.parquet"))) < 2:
-            time.sleep(0.05)
-        os.killpg(ran.pid, signal.SIGINT)
-        told, _ = ran.communicate(timeout=60)
-    assert ran.returncode == 0
+    folder = tmp_path / "runs/clone/faraway-mc-20"
+    told = end_early(
+        ["clone_bot.py", *kinds.split()], tmp_path, lambda _: len(list(folder.glob("*.parquet"))) > 1
+    )
     kept = boardwire.Recording(folder).episodes
     assert f"ended early: {kept} episodes are kept" in told
     assert "the clone wins against mc:20" in told
@@ -169,19 +189,10 @@ def test_recording_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
 
 def test_an_agent_of_another_protocol_ends_early_and_tells_what_it_played(tmp_path: Path) -> None:
     need("dm_env_rpc_agent.py")
-    command = [sys.executable, str(EXAMPLES / "dm_env_rpc_agent.py"), "--episodes", "100000"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=pipe, cwd=tmp_path, text=True, start_new_session=True
-    ) as ran:
-        assert ran.stderr is not None
-        # The bar stands at 0 before anything has been played.
-        told = ""
-        while not re.search(r" [1-9]\d*/100000", told) and ran.poll() is None:
-            told += ran.stderr.read(1)
-        os.killpg(ran.pid, signal.SIGINT)
-        told, _ = ran.communicate(timeout=60)
-    assert ran.returncode == 0
+    # The bar stands at 0 before anything has been played.
+    begun = re.compile(r" [1-9]\d*/100000")
+    command = ["dm_env_rpc_agent.py", "--episodes", "100000"]
+    told = end_early(command, tmp_path, lambda shown: begun.search(shown) is not None)
     assert "ended early" in told
     assert " episodes won; " in told
 
@@ -189,18 +200,8 @@ def test_an_agent_of_another_protocol_ends_early_and_tells_what_it_played(tmp_pa
 def test_rllib_ends_early_and_goes_on(tmp_path: Path) -> None:
     need("rllib_ppo.py")
     small = "rllib_ppo.py --batch 100 --runners 1 --deals 4"
-    command = [sys.executable, str(EXAMPLES / "rllib_ppo.py"), *small.split()[1:], "--iterations", "1000"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=pipe, cwd=tmp_path, text=True, start_new_session=True
-    ) as ran:
-        assert ran.stderr is not None
-        told = ""
-        while " 2/1000" not in told and ran.poll() is None:
-            told += ran.stderr.read(1)
-        os.killpg(ran.pid, signal.SIGINT)
-        told, _ = ran.communicate(timeout=60)
-    assert ran.returncode == 0
+    command = [*small.split(), "--iterations", "1000"]
+    told = end_early(command, tmp_path, lambda shown: " 2/1000" in shown)
     assert "ended early" in told
     assert "wins against greedy" in told
     assert "decisions learned from" in run(f"{small} --resume --iterations 4", tmp_path)
@@ -220,22 +221,7 @@ def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
 ) -> None:
     name, *arguments = f"{command} --deals 4 --environments 8".split()
     need(name)
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, "-u", str(EXAMPLES / name), *arguments],
-        stdout=pipe,
-        stderr=subprocess.DEVNULL,
-        cwd=tmp_path,
-        text=True,
-        start_new_session=True,
-    ) as ran:
-        assert ran.stdout is not None
-        assert any(word in line for line in ran.stdout)
-        # Well into the training.
-        time.sleep(1)
-        os.killpg(ran.pid, signal.SIGINT)
-        told, _ = ran.communicate(timeout=120)
-    assert ran.returncode == 0
+    told = end_early([name, *arguments], tmp_path, lambda shown: word in shown, well_into=1)
     assert "ended early" in told
     assert "wins against random: " in told
     assert (tmp_path / "runs" / kept).stat().st_size
