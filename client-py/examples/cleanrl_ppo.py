@@ -1,6 +1,6 @@
 """CleanRL style: PPO in one file, from nothing but PyTorch and a Gymnasium vector environment.
 
-`gymnasium.make_vec` gives one batch in the server, so a step of 256 matches is one message. The network sees
+`BoardwireVectorEnv` is one batch in the server, so a step of 256 matches is one message. The network sees
 features, the logits of what is not legal are put out, and the rest is PPO as in CleanRL's `ppo.py`: rollout,
 generalised advantages, clipped updates, all of it below and meant to be changed.
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback, EventCallback
 from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
 
+from ._account import Server
 from ._evaluation import Evaluation, evaluate
 from ._rollouts import Decisions, Policy
 from ._spec import GameSpec
@@ -77,7 +78,7 @@ class VecEnv(BaseVecEnv):
         )
         self.game_spec = self.vector.game_spec
         self.agent_seat = int(table.get("agent_seat", 0))
-        self.address: str | None = table.get("address")
+        self.address: str | Server | None = table.get("address")
         self._actions: NDArray[np.integer] | None = None
         super().__init__(num_envs, self.vector.single_observation_space, self.vector.single_action_space)
 
