@@ -37,6 +37,7 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
                 "seat": (np.uint8, (n,)),
                 "view": (np.uint8, (n, spec.view_bytes)),
                 "mask": (np.int8, (n, len(spec.actions))),
+                "packed_mask": (np.uint8, (n, spec.mask_bytes)),
                 "reward": (np.float32, (n, seats)),
                 "ply": (np.uint32, (n,)),
                 "flags": (np.uint8, (n,)),
@@ -208,6 +209,19 @@ def test_arrays_are_the_callers_own(client: boardwire.Client) -> None:
         assert [pickle.dumps(step) for step in kept] == images
         assert kept[-1].mask.flags.writeable
         assert not kept[-1].view.flags.writeable
+        assert not kept[-1].packed_mask.flags.writeable
+
+
+def test_a_mask_is_unpacked_once_and_what_is_written_to_it_stays(client: boardwire.Client) -> None:
+    with client.open_batch("rauha", environments=5, seed=1) as batch:
+        step = batch.reset()
+        bits = np.unpackbits(step.packed_mask, axis=1, bitorder="little")
+        np.testing.assert_array_equal(bits[:, : step.action_count], step.mask)
+        assert not bits[:, step.action_count :].any()
+        assert step.mask is step.mask
+        step.mask[:] = 0
+        assert not step.mask.any()
+        assert step.packed_mask.any(), "what was received is as it was"
 
 
 def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:

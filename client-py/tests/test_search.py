@@ -34,14 +34,13 @@ def test_worlds_begin_as_the_seat_sees_its_match_and_are_played_to_their_end(
         assert (search.shown.mask == seat.last.mask).all()
         assert search.shown.mask.dtype == np.int8
         assert search.shown.reward.shape == (12, seats)
-        step, places = search.shown, np.arange(12)
+        masks, places = search.shown.mask, np.arange(12)
         while len(places):
-            step = search.advance(places, lowest(step.mask))
+            step = search.advance(places, lowest(masks))
             assert not step.mask[step.over].any()
             assert (step.seat[step.over] == boardwire.NOBODY).all()
             assert (step.over == step.terminated).all()
-            places = places[~step.over]
-            step = boardwire.WorldStep(*(getattr(step, name)[~step.over] for name in step.__slots__))
+            masks, places = step.mask[~step.over], places[~step.over]
         ends = search.rollout(np.arange(12), playouts=3)
         assert ends.shape == (12, seats)
         assert ends.dtype == np.float32

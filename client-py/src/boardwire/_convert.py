@@ -33,6 +33,7 @@ from ._types import (
     Reward,
     RolloutPolicy,
     ScoreLine,
+    unpacked_mask,
 )
 from .v1 import batch_pb2, catalog_pb2, match_pb2, match_service_pb2, observation_pb2, search_pb2
 
@@ -123,7 +124,7 @@ def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observa
         ply=message.ply,
         decision=message.decision,
         view=np.frombuffer(message.view, dtype=np.uint8).copy(),
-        mask=np.unpackbits(mask, count=len(spec.actions), bitorder="little").view(np.int8),
+        mask=unpacked_mask(mask, len(spec.actions)),
         pending=bits(message.pending),
         reward=message.reward,
         terminated=message.terminated,

@@ -101,7 +101,7 @@ class _Rows:
     def __init__(self, last: BatchStep, place: int) -> None:
         """Begins with the rows of the last step; the seat is at this place among the learner's seats."""
         self.flags = last.flags.copy()
-        self._shown = {name: getattr(last, name).copy() for name in ("seat", "view", "mask", "ply")}
+        self._shown = {name: getattr(last, name).copy() for name in ("seat", "view", "packed_mask", "ply")}
         self._reward = np.zeros_like(last.reward)
         self._place = place
         self._ends: dict[str, list[NDArray[Any]]] = {}

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from . import _rows
 from ._recording import FORMAT, RecordingFacts, Steps
+from ._types import unpacked_mask
 
 # Where the facts stand in a file's metadata.
 _KEY = b"boardwire"
@@ -96,7 +96,7 @@ def read(file: Path, facts: RecordingFacts, seat: int | None, player: str | None
         else:
             filled = array.fill_null(0) if name in _OF_DECISIONS else array
             columns[name] = filled.to_numpy(zero_copy_only=False)
-    columns["mask"] = _rows.masks(columns["mask"].data, table.num_rows, len(facts.actions))
+    columns["mask"] = unpacked_mask(columns["mask"], len(facts.actions))
     return Steps(**columns)
 
 

@@ -1,6 +1,6 @@
 """The rows of batches and searches as arrays, and masks of them.
 
-Each column is copied out of the message once, and only the mask is unpacked.
+Each column is copied out of the message once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
         first=message.first,
         seat=seat,
         view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, view),
-        mask=masks(message.mask, n, len(spec.actions)),
+        packed_mask=np.frombuffer(message.mask, dtype=np.uint8).reshape(n, spec.mask_bytes),
+        action_count=len(spec.actions),
         reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, seats),
         ply=np.frombuffer(message.ply, dtype="<u4"),
         flags=np.frombuffer(message.flags, dtype=np.uint8),
@@ -46,7 +47,8 @@ def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
     return WorldStep(
         seat=seat,
         view=np.frombuffer(message.view, dtype=np.uint8).reshape(n, spec.view_bytes),
-        mask=masks(message.mask, n, len(spec.actions)),
+        packed_mask=np.frombuffer(message.mask, dtype=np.uint8).reshape(n, spec.mask_bytes),
+        action_count=len(spec.actions),
         reward=np.frombuffer(message.reward, dtype="<f4").reshape(n, spec.seats),
         ply=np.frombuffer(message.ply, dtype="<u4"),
         flags=np.frombuffer(message.flags, dtype=np.uint8),
@@ -66,12 +68,6 @@ def packed(mask: NDArray[np.bool_] | None, environments: int) -> bytes:
     if not mask.any():
         raise ValueError("the mask names no environment")
     return np.packbits(mask, bitorder="little").tobytes()
-
-
-def masks(packed: bytes | memoryview, n: int, actions: int) -> NDArray[np.int8]:
-    """Masks of actions from their bits: `int8[n, actions]`, 0 or 1."""
-    rows = np.frombuffer(packed, dtype=np.uint8).reshape(n, (actions + 7) // 8)
-    return np.unpackbits(rows, axis=1, count=actions, bitorder="little").view(np.int8)
 
 
 def _wanted(is_wanted: bool, column: bytes, dtype: str, *shape: int) -> NDArray[Any] | None:

@@ -142,6 +142,11 @@ class GameSpec:
             object.__setattr__(self, name, value)
 
     @property
+    def mask_bytes(self) -> int:
+        """Bytes of a packed mask: a bit an action, low bit first."""
+        return (len(self.actions) + 7) // 8
+
+    @property
     def action_features(self) -> NDArray[np.bool_]:
         """Which features are about the component that each action names: `bool[actions, features]`.
 

@@ -148,12 +148,34 @@ class Observation:
         return self.outcome.ranks if self.outcome else ()
 
 
-class _Ends:
-    """Rows that say by their flags whether what they show has ended: an episode, or a world of a search."""
+def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
+    """Masks of actions from their bits, low bit first: `int8[..., actions]`, 0 or 1."""
+    return np.unpackbits(packed, axis=-1, count=actions, bitorder="little").view(np.int8)
 
-    __slots__ = ()
+
+class _Rows:
+    """Rows with masks of actions, and with flags: whether an episode, or a world of a search, has ended."""
+
+    __slots__ = ("_mask",)
 
     flags: NDArray[np.uint8]
+    packed_mask: NDArray[np.uint8]
+    action_count: int
+    _mask: NDArray[np.int8]
+
+    @property
+    def mask(self) -> NDArray[np.int8]:
+        """`int8[n, actions]`, 0 or 1: the legal actions; all 0 when it has ended.
+
+        It is unpacked when it is first asked for, and the caller's own: what is written to it stays.
+        """
+        try:
+            return self._mask
+        except AttributeError:
+            mask = unpacked_mask(self.packed_mask, self.action_count)
+            # The class is frozen, and this no change of it.
+            object.__setattr__(self, "_mask", mask)
+            return mask
 
     @property
     def terminated(self) -> NDArray[np.bool_]:
@@ -172,7 +194,7 @@ class _Ends:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BatchStep(_Ends):
+class BatchStep(_Rows):
     """The decisions that a run of environments shows: a row an environment.
 
     No array is used again by a later step. All but `mask` are read-only, since they lie in what was received:
@@ -182,7 +204,8 @@ class BatchStep(_Ends):
         first: The environment of the first row.
         seat: `uint8[n]`, the seat whose decision the row shows; 255 when the episode is over.
         view: `uint8[n, bytes]`, what that seat may know; when over, what the lowest learner seat may know.
-        mask: `int8[n, actions]`, 0 or 1, the legal actions; all 0 when over.
+        packed_mask: `uint8[n, ceil(actions / 8)]`, what `mask` unpacks: action i is bit i % 8 of byte i // 8.
+        action_count: How many actions there are.
         reward: `float32[n, seats]`, the reward of every seat; 0 unless an episode ended in this step.
         ply: `uint32[n]`, how many actions have been applied in the episode shown.
         flags: `uint8[n]`, the sum of 1 terminated, 2 truncated, 4 substituted, 8 forfeited. When the same
@@ -204,7 +227,8 @@ class BatchStep(_Ends):
     first: int
     seat: NDArray[np.uint8]
     view: NDArray[np.uint8]
-    mask: NDArray[np.int8]
+    packed_mask: NDArray[np.uint8]
+    action_count: int
     reward: NDArray[np.float32]
     ply: NDArray[np.uint32]
     flags: NDArray[np.uint8]
@@ -236,16 +260,17 @@ class BatchStep(_Ends):
         first, end, _ = rows.indices(len(self.seat))
         among = (self.ended >= self.first + first) & (self.ended < self.first + end)
         of_ends = ("ended", "scores", "ranks", "final_view")
-        columns = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "first"}
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
         cut: dict[str, Any] = {
-            name: None if column is None else column[among if name in of_ends else slice(first, end)]
+            name: column[among if name in of_ends else slice(first, end)]
             for name, column in columns.items()
+            if isinstance(column, np.ndarray)
         }
         return replace(self, first=self.first + first, **cut)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WorldStep(_Ends):
+class WorldStep(_Rows):
     """The decisions that some worlds of a search show: a row a world.
 
     All but `mask` are read-only, since they lie in what was received: copy what you want to change.
@@ -255,7 +280,8 @@ class WorldStep(_Ends):
             owes one, or else the lowest that does; 255 when the world is over.
         view: `uint8[n, bytes]`, what that seat may know there; when over, what the seat may know for which
             the world was drawn.
-        mask: `int8[n, actions]`, 0 or 1, the legal actions; all 0 when over.
+        packed_mask: `uint8[n, ceil(actions / 8)]`, what `mask` unpacks: action i is bit i % 8 of byte i // 8.
+        action_count: How many actions there are.
         reward: `float32[n, seats]`, the reward of every seat; 0 unless the world has ended by the rules.
         ply: `uint32[n]`, how many actions have been applied since the world was drawn.
         flags: `uint8[n]`, 1 terminated, 2 truncated.
@@ -263,7 +289,8 @@ class WorldStep(_Ends):
 
     seat: NDArray[np.uint8]
     view: NDArray[np.uint8]
-    mask: NDArray[np.int8]
+    packed_mask: NDArray[np.uint8]
+    action_count: int
     reward: NDArray[np.float32]
     ply: NDArray[np.uint32]
     flags: NDArray[np.uint8]
