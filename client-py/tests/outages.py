@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import boardwire
+from boardwire._batch_stream import BatchStream
 from boardwire._server import find_binary
+from boardwire._twins import run
 from boardwire.envs import _shared
 
 
@@ -25,6 +27,17 @@ def kill_private(client: boardwire.Client) -> None:
     """Kills the private server of a client."""
     assert client._private is not None
     kill(client._private._process)
+
+
+def stream_of(batch: boardwire.Batch) -> BatchStream:
+    """The stream of a batch in a server."""
+    assert isinstance(batch._carrier, BatchStream)
+    return batch._carrier
+
+
+def break_stream(batch: boardwire.Batch) -> None:
+    """Ends the stream of a batch, behind its back."""
+    run(stream_of(batch).hang_up())
 
 
 def create(client: boardwire.Client) -> boardwire.Match:

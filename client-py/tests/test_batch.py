@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from outages import break_stream
 from tables import TABLES, lowest
 
 import boardwire
@@ -322,7 +323,7 @@ def test_closing_twice_or_late_is_no_trouble() -> None:
         batch.close()
         with client.open_batch("faraway", environments=1, keep=True) as kept:
             opening = kept.reset(seed=1)
-            run(kept._stream.close())
+            break_stream(kept)
             run(client._connection.close())
             assert same(kept.reset(seed=1), opening)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium
 import pytest
+from outages import stream_of
 from processes import (
     FARAWAY,
     Samples,
@@ -131,7 +132,7 @@ def test_a_loaders_forked_workers_read_batches_of_their_own() -> None:
 def gone(seat_or_batch: boardwire.Seat | boardwire.Batch) -> threading.Event:
     """Set once the call of a stream is no longer there."""
     if isinstance(seat_or_batch, boardwire.Batch):
-        stream: Stream[Any, Any] = seat_or_batch._stream._stream
+        stream: Stream[Any, Any] = stream_of(seat_or_batch)._stream
     else:
         assert isinstance(seat_or_batch._carrier, PlayStream)
         stream = seat_or_batch._carrier._stream

@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from outages import break_stream, stream_of
 from proxies import Proxy, proxy_of
 from tables import lowest
 
 import boardwire
-from boardwire._twins import run
+from boardwire._carrier import carrier
 from boardwire.errors import CallTimeout, ConnectionLost, IllegalAction, StaleSequence
 
 N = 6
@@ -114,7 +115,7 @@ def test_what_was_sent_ahead_is_received_in_order_after_a_break(client: boardwir
             for part in (left, right, left, right):
                 part.send(np.zeros(N // 2, np.uint8))
             if cut:
-                run(batch._stream.close())
+                break_stream(batch)
             steps = [part.recv() for part in (left, left, right, right)]
             assert [step.ply.max() for step in steps] == [1, 2, 1, 2]
             return [pickle.dumps(step) for step in steps]
@@ -128,7 +129,7 @@ def test_a_refused_request_takes_no_number(client: boardwire.Client) -> None:
         for _ in range(2):
             with pytest.raises(IllegalAction):
                 batch.step((step.mask == 0).argmax(axis=1))
-        run(batch._stream.close())
+        break_stream(batch)
         assert (batch.step(lowest(step.mask)).ply == 1).all()
 
 
@@ -150,9 +151,9 @@ def test_numbers_go_on_after_parts_of_other_sizes_resets_and_snapshots(client: b
 def test_who_steps_a_batch_behind_its_clients_back_is_noticed(client: boardwire.Client) -> None:
     with open_batch(client) as batch:
         step = batch.reset()
-        other = boardwire.Batch(
-            client._connection, batch._stream.about, batch.token, batch.spec, timeout=30, keep=False
-        )
+        connection, about = client._connection, stream_of(batch).about
+        another = carrier(connection, batch.token, about, batch.spec, keep=False, timeout=30)
+        other = boardwire.Batch(another, connection, batch.token)
         other.step(lowest(step.mask))
         with pytest.raises(StaleSequence) as caught:
             batch.step(lowest(step.mask))
@@ -165,7 +166,7 @@ def test_without_keep_what_was_in_flight_on_a_broken_stream_is_lost(client: boar
         left, right = batch.halves()
         for part in (left, right):
             part.send(lowest(step.mask[part.rows]))
-        run(batch._stream.close())
+        break_stream(batch)
         for part in (left, right):
             with pytest.raises(ConnectionLost):
                 part.recv()

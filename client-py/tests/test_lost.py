@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from outages import FixedPlace, create, kill_private
+from outages import FixedPlace, create, kill_private, stream_of
 
 import boardwire
 from boardwire._ways import BLOCKING
@@ -153,7 +153,8 @@ def test_the_end_of_a_block_does_not_hide_its_failure(fixed: bool) -> None:
 def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boardwire.Client) -> None:
     match, batch = create(client), client.open_batch("faraway", environments=1)
     host_token, match.host_token = match.host_token, ""
-    token, batch.token = batch.token, ""
+    stream = stream_of(batch)
+    token, stream._token = stream._token, ""
     for one in (match, batch):
         with pytest.raises(boardwire.errors.MissingToken), one:
             pass
@@ -161,7 +162,7 @@ def test_a_close_that_is_refused_is_told_unless_the_block_has_failed(client: boa
         with pytest.raises(KeyError, match="the body's"), one:
             raise KeyError("the body's")
         batch._closed = False
-    match.host_token, batch.token = host_token, token
+    match.host_token, stream._token = host_token, token
     match.close()
     batch.close()
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 import pytest
-from outages import Place, place
+from outages import Place, place, stream_of
 from processes import FARAWAY
 
 import boardwire
@@ -203,13 +203,14 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
 
 def until_idle_too_long(batch: boardwire.Batch) -> None:
     """Waits until the server has closed the batch; to ask with a wrong token does not count as use."""
-    batch.token, token = "wrong", batch.token
+    stream = stream_of(batch)
+    stream._token, token = "wrong", stream._token
     refusal: object = boardwire.errors.BatchOwnerOnly
     while refusal is boardwire.errors.BatchOwnerOnly:
         with pytest.raises((boardwire.errors.BatchOwnerOnly, boardwire.errors.UnknownBatch)) as caught:
             batch.save()
         refusal = caught.type
-    batch.token = token
+    stream._token = token
 
 
 def test_a_batch_that_was_idle_too_long_is_opened_anew() -> None:

@@ -14,7 +14,7 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc as worlds_grpc
 from dm_env_rpc.v1 import tensor_utils
 
 import boardwire
-from boardwire import _status
+from boardwire import _rows, _status
 from boardwire._channel import Stubs, bearer
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
@@ -41,7 +41,7 @@ def _(client: boardwire.Client) -> None:
 def _(client: boardwire.Client) -> None:
     mine, _ = opened(client)
     theirs, step = opened(client)
-    theirs.id = theirs._stream.about.id = mine.id
+    theirs.id = theirs._carrier.about.id = mine.id
     theirs.step(step.mask.argmax(axis=1))
 
 
@@ -288,7 +288,7 @@ def test_a_stream_of_steps_refuses_as_single_calls_do(
     def step(batch: boardwire.Batch, actions: Any) -> boardwire.BatchStep:
         request = batch_pb.StepBatchRequest(batch_id=batch.id, actions=np.uint8(actions).tobytes())
         answer = call(client, lambda on: on.batch.StepBatch, request, batch.token)
-        return batch._stream.rows(answer.step)
+        return _rows.batch_step(answer.step, batch.spec, batch._carrier.about)
 
     monkeypatch.setattr(boardwire.Batch, "step", step)
     with pytest.raises(boardwire.BoardwireError) as single:

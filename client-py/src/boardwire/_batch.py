@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,25 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _rows
-from ._batch_stream import BatchStream
+from ._carrier import BatchCarrier
 from ._channel import Connection
 from ._line_ups import LEARNER
 from ._part import BatchPartCore
 from ._search import SEARCH_SECONDS, SearchCore
 from ._seat import WAIT_SECONDS
-from ._spec import GameSpec
-from ._twins import GONE
 from ._types import BatchStep, Reward
 from .v1 import batch_pb2
-from .v1 import batch_service_pb2 as pb
 from .v1 import search_service_pb2 as search_pb
-
-_ENDS = "a batch ends with the connection it was opened over: open another batch"
-_KEPT = (
-    "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or "
-    "receive again what was sent"
-)
-
 
 _Part = TypeVar("_Part", bound=BatchPartCore)
 _Search = TypeVar("_Search", bound=SearchCore)
@@ -62,19 +51,11 @@ class BatchCore(Generic[_Part, _Search]):
     _part_type: type[_Part]
     _search_type: type[_Search]
 
-    def __init__(
-        self,
-        connection: Connection,
-        message: batch_pb2.Batch,
-        token: str,
-        spec: GameSpec,
-        *,
-        timeout: float,
-        keep: bool,
-    ) -> None:
-        """Is called by `Client.open_batch`."""
+    def __init__(self, carrier: BatchCarrier, connection: Connection, token: str) -> None:
+        """Is called by `Client.open_batch`; searches go over the connection."""
+        message = carrier.about
         self.id = message.id
-        self.spec = spec
+        self.spec = carrier.spec
         self.environments = message.environments
         self.first_environment = message.first_environment
         self.line_ups = tuple(tuple(line_up.players) for line_up in message.line_ups)
@@ -84,10 +65,8 @@ class BatchCore(Generic[_Part, _Search]):
         self.seed = message.seed
         self.token = token
         self._connection = connection
-        self._timeout = timeout
-        self._advice = _KEPT if keep else _ENDS
-        self._stream = BatchStream(connection, token, message, spec, keep=keep, advice=self._advice)
-        self._whole = self._part_type(self._stream, 0, self.environments)
+        self._carrier = carrier
+        self._whole = self._part_type(carrier, 0, self.environments)
         self._closed = False
 
     async def _reset(
@@ -110,13 +89,12 @@ class BatchCore(Generic[_Part, _Search]):
         Returns:
             The rows of all environments; those not reset are as they were, without rewards.
         """
-        request = pb.ResetBatchRequest(
-            batch_id=self.id,
-            mask=_rows.packed(mask, self.environments),
-            seed=None if seed is None else operator.index(seed),
-            seeds=() if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
+        sent = await self._carrier.reset(
+            _rows.packed(mask, self.environments),
+            None if seed is None else operator.index(seed),
+            () if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
         )
-        return await self._stream.receive(await self._stream.send(request, self._whole.rows), timeout)
+        return await self._carrier.receive(sent, timeout)
 
     async def _step(
         self,
@@ -159,7 +137,7 @@ class BatchCore(Generic[_Part, _Search]):
         if not 1 <= count <= self.environments:
             raise ValueError(f"{self.environments} environments make no {count} parts")
         bounds = [self.environments * part // count for part in range(count + 1)]
-        return tuple(self._part_type(self._stream, first, end - first) for first, end in pairwise(bounds))
+        return tuple(self._part_type(self._carrier, first, end - first) for first, end in pairwise(bounds))
 
     def halves(self) -> tuple[_Part, _Part]:
         """Two parts, of which one is decided here while the other is being stepped by the server.
@@ -185,16 +163,7 @@ class BatchCore(Generic[_Part, _Search]):
         Args:
             mask: `bool[environments]`, which ones; all when left out.
         """
-        await self._stream.make_way()
-        request = pb.SaveBatchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments))
-        answer = await self._connection.call(
-            lambda on: on.batch.SaveBatch,
-            request,
-            timeout=WAIT_SECONDS,
-            token=self.token,
-            advice=self._advice,
-        )
-        return answer.snapshot
+        return await self._carrier.save(_rows.packed(mask, self.environments))
 
     async def _load(self, snapshot: bytes, mask: NDArray[np.bool_] | None = None) -> BatchStep:
         """Puts saved environments in the places of as many; they go on exactly as those saved would have.
@@ -210,19 +179,7 @@ class BatchCore(Generic[_Part, _Search]):
         Raises:
             InvalidSnapshot: It was altered, or is of another table, line-up or number of environments.
         """
-        await self._stream.make_way()
-        request = pb.LoadBatchRequest(
-            batch_id=self.id, snapshot=snapshot, mask=_rows.packed(mask, self.environments)
-        )
-        answer = await self._connection.call(
-            lambda on: on.batch.LoadBatch,
-            request,
-            timeout=WAIT_SECONDS,
-            token=self.token,
-            advice=self._advice,
-        )
-        self._stream.note(self._whole.rows, answer.step)
-        return self._stream.rows(answer.step)
+        return await self._carrier.load(snapshot, _rows.packed(mask, self.environments))
 
     async def _search(
         self,
@@ -252,7 +209,7 @@ class BatchCore(Generic[_Part, _Search]):
             InvalidField: The rows of so many worlds do not fit a message, or there are fewer places.
             ServerFull: The server holds as much as it may: places count as environments do.
         """
-        await self._stream.make_way()
+        await self._carrier.make_way()
         return await self._search_type._begin(
             self._connection,
             self.token,
@@ -268,17 +225,9 @@ class BatchCore(Generic[_Part, _Search]):
 
     async def _close(self) -> None:
         """Closes the batch. Does nothing when the server has it no longer, or is gone itself."""
-        if self._closed:
-            return
-        self._closed = True
-        await self._stream.close()
-        with contextlib.suppress(*GONE):
-            await self._connection.call(
-                lambda on: on.batch.CloseBatch,
-                pb.CloseBatchRequest(batch_id=self.id),
-                timeout=self._timeout,
-                token=self.token,
-            )
+        if not self._closed:
+            self._closed = True
+            await self._carrier.close()
 
     def __repr__(self) -> str:
         """Names game and batch, never the token."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import refused
 from ._stream import Stream
+from ._twins import GONE
 from ._types import BatchStep
 from .errors import ConnectionLost
 from .v1 import batch_pb2
@@ -20,6 +23,12 @@ from .v1 import batch_service_pb2 as pb
 
 #: What a batch can be asked for on its stream.
 BatchRequest = pb.StepBatchRequest | pb.ResetBatchRequest
+
+_ENDS = "a batch ends with the connection it was opened over: open another batch"
+_KEPT = (
+    "as long as the server runs, the batch goes on, since it was opened with keep: repeat what was asked, or "
+    "receive again what was sent"
+)
 
 
 class Asked:
@@ -51,7 +60,7 @@ class Asked:
 
 
 class BatchStream:
-    """The requests of a batch and their answers.
+    """The carrier of a batch in a server: its requests and their answers.
 
     The requests of a batch that outlives its connections are numbered. Those that a broken stream has left
     unanswered are sent again on the next one, and the server answers them as it did before, if it did: it
@@ -71,26 +80,48 @@ class BatchStream:
         spec: GameSpec,
         *,
         keep: bool,
-        advice: str,
+        timeout: float,
     ) -> None:
-        """Nothing is sent yet; `advice` is for who loses the connection."""
+        """Nothing is sent yet; closing the batch may take `timeout` seconds."""
         self.about = about
         self.spec = spec
         self._connection = connection
+        self._token = token
         self._keep = keep
+        self._timeout = timeout
+        self._advice = _KEPT if keep else _ENDS
         self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
-            connection, token, lambda on: on.batch.RunBatch, advice=advice
+            connection, token, lambda on: on.batch.RunBatch, advice=self._advice
         )
         self._unanswered: deque[Asked] = deque()
         self._sequence = np.zeros(about.environments, dtype=np.uint64)
         self._resets = 0
 
-    async def send(self, request: BatchRequest, rows: slice) -> Asked:
-        """Sends a request about some environments.
+    async def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
+        """Sends an action for each of some environments.
 
         Raises:
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
+        request = pb.StepBatchRequest(
+            batch_id=self.about.id,
+            actions=actions,
+            first=rows.start,
+            count=rows.stop - rows.start,
+            mask=mask,
+        )
+        return await self._send(request, rows)
+
+    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
+        """Asks for episodes to be begun.
+
+        Raises:
+            BoardwireError: The stream does not open, or broke before an earlier answer came.
+        """
+        request = pb.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
+        return await self._send(request, slice(0, self.about.environments))
+
+    async def _send(self, request: BatchRequest, rows: slice) -> Asked:
         asked = Asked(request, rows, self._resets)
         if self._keep:
             # The server must have answered these before it is asked for the next.
@@ -116,11 +147,7 @@ class BatchStream:
         asked.failed = False
         if answer.HasField("error"):
             raise refused(answer.error)
-        return self.rows(answer.step)
-
-    def rows(self, step: batch_pb2.BatchStep) -> BatchStep:
-        """The rows of an answer, by whichever way it came."""
-        return _rows.batch_step(step, self.spec, self.about)
+        return self._rows(answer.step)
 
     def may_answer(self, asked: Asked) -> bool:
         """Whether the answer to a request is still to come."""
@@ -143,13 +170,51 @@ class BatchStream:
         if self._unanswered and (self._keep or self._stream.is_open):
             raise RuntimeError("receive what has been sent first: single calls do not wait for the stream")
 
-    def note(self, rows: slice, step: batch_pb2.BatchStep) -> None:
-        """Takes note of the number of an answer, by whichever way it came."""
-        self._sequence[rows] = step.sequence
+    async def save(self, mask: bytes) -> bytes:
+        """Saves environments."""
+        await self.make_way()
+        answer = await self._connection.call(
+            lambda on: on.batch.SaveBatch,
+            pb.SaveBatchRequest(batch_id=self.about.id, mask=mask),
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        return answer.snapshot
+
+    async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
+        """Puts saved environments in the places of some."""
+        await self.make_way()
+        answer = await self._connection.call(
+            lambda on: on.batch.LoadBatch,
+            pb.LoadBatchRequest(batch_id=self.about.id, snapshot=snapshot, mask=mask),
+            timeout=WAIT_SECONDS,
+            token=self._token,
+            advice=self._advice,
+        )
+        self._note(slice(0, self.about.environments), answer.step)
+        return self._rows(answer.step)
 
     async def close(self) -> None:
+        """Closes the batch, unless the server has it no longer or is gone itself."""
+        await self.hang_up()
+        with contextlib.suppress(*GONE):
+            await self._connection.call(
+                lambda on: on.batch.CloseBatch,
+                pb.CloseBatchRequest(batch_id=self.about.id),
+                timeout=self._timeout,
+                token=self._token,
+            )
+
+    async def hang_up(self) -> None:
         """Ends the stream; the next request opens another."""
         await self._stream.close()
+
+    def _rows(self, step: batch_pb2.BatchStep) -> BatchStep:
+        return _rows.batch_step(step, self.spec, self.about)
+
+    def _note(self, rows: slice, step: batch_pb2.BatchStep) -> None:
+        self._sequence[rows] = step.sequence
 
     def _is_under_way(self, asked: Asked) -> bool:
         return self._stream.is_open and asked.opening == self._stream.openings
@@ -188,5 +253,5 @@ class BatchStream:
             first = self._unanswered.popleft()
             first.answer = answer
             if answer.HasField("step"):
-                self.note(first.rows, answer.step)
+                self._note(first.rows, answer.step)
         return asked.answer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
 from . import _convert
 from ._account import proof
 from ._batch import BatchCore
+from ._carrier import carrier
 from ._catalog import Catalog
 from ._channel import MESSAGE_BYTES, Connection, check_target
 from ._info import Clock, Invitation, MatchInfo, MatchState
@@ -271,9 +272,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         )
         if spec.digest != answer.batch.spec_digest:
             spec = await self._table(game, spec.seats, spec.options, answer.batch.spec_digest)
-        return self._batch_type(
-            connection, answer.batch, answer.token, spec, timeout=self._timeout, keep=keep
-        )
+        way = carrier(connection, answer.token, answer.batch, spec, keep=keep, timeout=self._timeout)
+        return self._batch_type(way, connection, answer.token)
 
     async def _join(self, invitation: Invitation | str) -> _Seat:
         """Takes the seat that an invitation is for.

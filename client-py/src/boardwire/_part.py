@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _rows
-from ._batch_stream import Asked, BatchStream
+from ._carrier import BatchCarrier, Sent
 from ._seat import WAIT_SECONDS
 from ._types import BatchStep
 from .errors import BatchActionOutOfRange
-from .v1 import batch_service_pb2 as pb
 
 
 class BatchPartCore:
@@ -23,17 +22,17 @@ class BatchPartCore:
         environments: How many it has.
     """
 
-    def __init__(self, stream: BatchStream, first: int, environments: int) -> None:
+    def __init__(self, carrier: BatchCarrier, first: int, environments: int) -> None:
         """Is called by `Batch.parts`.
 
-        It refers to the stream, not to the batch: the two would make a cycle, which keeps the stream of a
+        It refers to the carrier, not to the batch: the two would make a cycle, which keeps the stream of a
         forgotten batch until garbage is collected. If a forked process does that, grpcio waits for ever.
         """
         self.first = first
         self.environments = environments
-        self._stream = stream
-        self._wire = np.dtype(f"<u{stream.about.action_bytes}")
-        self._asked: deque[Asked] = deque()
+        self._carrier = carrier
+        self._dtype = np.dtype(f"<u{carrier.about.action_bytes}")
+        self._sent: deque[Sent] = deque()
 
     @property
     def rows(self) -> slice:
@@ -51,14 +50,8 @@ class BatchPartCore:
                 ignored, and they stay as they are: their rows show what they showed, without reward.
         """
         chosen = _rows.packed(mask, self.environments)
-        request = pb.StepBatchRequest(
-            batch_id=self._stream.about.id,
-            actions=self._bytes(actions if mask is None else np.where(mask, actions, 0)),
-            first=self.first,
-            count=self.environments,
-            mask=chosen,
-        )
-        self._asked.append(await self._stream.send(request, self.rows))
+        given = self._bytes(actions if mask is None else np.where(mask, actions, 0))
+        self._sent.append(await self._carrier.step(self.rows, given, chosen))
 
     async def _recv(self, *, timeout: float = WAIT_SECONDS) -> BatchStep:
         """Waits for the decisions that follow the earliest actions sent and not received.
@@ -74,12 +67,12 @@ class BatchPartCore:
         """
         if not self._is_waiting():
             raise RuntimeError("nothing has been sent whose answer could be received")
-        asked = self._asked[0]
+        sent = self._sent[0]
         try:
-            return await self._stream.receive(asked, timeout)
+            return await self._carrier.receive(sent, timeout)
         finally:
-            if not self._stream.may_answer(asked):
-                self._asked.popleft()
+            if not self._carrier.may_answer(sent):
+                self._sent.popleft()
 
     async def _step(
         self,
@@ -96,22 +89,22 @@ class BatchPartCore:
 
     def _is_waiting(self) -> bool:
         """Whether something has been sent and is still to be received."""
-        while self._asked and self._stream.is_dropped(self._asked[0]):
-            self._asked.popleft()
-        return bool(self._asked)
+        while self._sent and self._carrier.is_dropped(self._sent[0]):
+            self._sent.popleft()
+        return bool(self._sent)
 
     def _bytes(self, actions: ArrayLike) -> bytes:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
             raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        if given.dtype == self._wire:
+        if given.dtype == self._dtype:
             return given.tobytes()
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        most = np.iinfo(self._wire).max
+        most = np.iinfo(self._dtype).max
         if given.min() < 0 or given.max() > most:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])
-            environment, action, known = self.first + at, int(given[at]), len(self._stream.spec.actions)
+            environment, action, known = self.first + at, int(given[at]), len(self._carrier.spec.actions)
             raise BatchActionOutOfRange(
                 f"environment {environment}: there is no action {action}, only 0 to {known - 1}",
                 metadata={
@@ -120,9 +113,9 @@ class BatchPartCore:
                     "actions": str(known),
                 },
             )
-        return given.astype(self._wire).tobytes()
+        return given.astype(self._dtype).tobytes()
 
     def __repr__(self) -> str:
         """Names its environments."""
         last = self.first + self.environments - 1
-        return f"<environments {self.first} to {last} of batch {self._stream.about.id}>"
+        return f"<environments {self.first} to {last} of batch {self._carrier.about.id}>"
