@@ -246,12 +246,14 @@ class _Watch:
         self.cancel = cancel
         self.due = float("inf")
         self.expired = False
+        _watchman.on_duty().enlist(self)
 
     def arm(self, seconds: float) -> None:
         """Expects the answer within so many seconds."""
         self.expired = False
         self.due = time.monotonic() + seconds
-        _watchman.on_duty().see(self)
+        if self.due < _watchman.wake:
+            _watchman.rouse()
 
     def disarm(self) -> None:
         """Expects nothing."""
@@ -259,13 +261,18 @@ class _Watch:
 
 
 class _Watchman:
-    """Cancels overdue calls: one thread a process, asleep until the earliest is due."""
+    """Cancels overdue calls: one thread a process, asleep until the earliest is due.
+
+    Attributes:
+        wake: When it looks around next. Never, while it does: whoever is due meanwhile rouses it, and so no
+            lock is taken for answers that are due after that.
+    """
 
     def __init__(self) -> None:
+        self.wake = float("inf")
         self._pid = os.getpid()
         self._condition = threading.Condition()
         self._watches: weakref.WeakSet[_Watch] = weakref.WeakSet()
-        self._wake = 0.0
         self._thread: threading.Thread | None = None
 
     def on_duty(self) -> _Watchman:
@@ -273,22 +280,25 @@ class _Watchman:
             self.__init__()  # type: ignore[misc]
         return self
 
-    def see(self, watch: _Watch) -> None:
+    def enlist(self, watch: _Watch) -> None:
         with self._condition:
             self._watches.add(watch)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._patrol, name="boardwire-deadlines", daemon=True)
                 self._thread.start()
-            elif watch.due < self._wake:
-                self._condition.notify()
+
+    def rouse(self) -> None:
+        with self._condition:
+            self._condition.notify()
 
     def _patrol(self) -> None:
         with self._condition:
             while True:
+                self.wake = float("inf")
                 now = time.monotonic()
                 self._cancel_overdue(now)
-                self._wake = min((watch.due for watch in self._watches), default=float("inf"))
-                self._condition.wait(None if self._wake == float("inf") else self._wake - now)
+                self.wake = min((watch.due for watch in self._watches), default=float("inf"))
+                self._condition.wait(None if self.wake == float("inf") else self.wake - now)
 
     def _cancel_overdue(self, now: float) -> None:
         # On its own, so that the thread holds no watch, and no call, while it sleeps.
