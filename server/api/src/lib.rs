@@ -2,6 +2,8 @@
 //! - `client` (the default) the stubs that agents call a server with; [`client`] says how to write one;
 //! - `server` the traits that a server fulfils. Agents need none of it, and without it no server is built.
 //!
+//! Without either there are the messages alone, and nothing of gRPC is built.
+//!
 //! The code is generated from `proto/` and never edited. `make proto` writes it anew; `tests/bootstrap.rs` proves
 //! it fresh. [`FILES`] and [`DESCRIPTORS`] are the protocol itself, for whoever has no repository at hand.
 
@@ -38,8 +40,17 @@ pub mod v1;
 #[path = "gen/dm_env_rpc.v1.rs"]
 pub mod dm_env_rpc;
 
+/// `google.rpc.Status`, which tells a refusal in an answer of a stream: tonic's own where there is tonic.
+#[cfg(not(any(feature = "client", feature = "server")))]
+#[allow(missing_docs, clippy::pedantic, clippy::allow_attributes_without_reason, reason = "generated")]
+#[rustfmt::skip]
+#[path = "gen/google.rpc.rs"]
+pub mod rpc;
+
+#[cfg(any(feature = "client", feature = "server"))]
 pub use tonic;
-pub use tonic_types;
+#[cfg(any(feature = "client", feature = "server"))]
+pub use tonic_types::{self, pb as rpc};
 
 /// The protocol as text, with what it imports but for the well-known types: paths as imports name them, and contents.
 pub const FILES: &[(&str, &str)] = files::FILES;

@@ -20,7 +20,8 @@ const FILES: &[&str] = &[
 ];
 
 /// What is generated.
-const GENERATED: &[&str] = &["boardwire.v1.rs", "boardwire.v1.bin", "dm_env_rpc.v1.rs", "files.rs"];
+const GENERATED: &[&str] =
+    &["boardwire.v1.rs", "boardwire.v1.bin", "dm_env_rpc.v1.rs", "files.rs", "google.rpc.rs"];
 
 fn protocol() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
@@ -35,15 +36,27 @@ fn generate(out: &Path) {
         .out_dir(out)
         .bytes(".")
         .btree_map(".")
-        .extern_path(".google.rpc", "::tonic_types::pb")
+        .extern_path(".google.rpc", "crate::rpc")
         .client_mod_attribute(".", "#[cfg(feature = \"client\")]")
         .server_mod_attribute(".", "#[cfg(feature = \"server\")]")
         .compile_fds(compiler.file_descriptor_set())
         .expect("the code can be generated");
+    generate_status(out);
     compiler.include_source_info(false);
     std::fs::write(out.join("boardwire.v1.bin"), compiler.encode_file_descriptor_set())
         .expect("the descriptors can be written");
     std::fs::write(out.join("files.rs"), texts()).expect("the texts can be written");
+}
+
+/// Generates the message of others that answers hold, for those who do not have it from tonic.
+fn generate_status(out: &Path) {
+    let mut compiler = protox::Compiler::new([protocol()]).expect("the proto folder can be read");
+    compiler.include_source_info(true);
+    compiler.open_file("google/rpc/status.proto").expect("it compiles");
+    tonic_prost_build::configure()
+        .out_dir(out)
+        .compile_fds(compiler.file_descriptor_set())
+        .expect("the code can be generated");
 }
 
 /// The protocol's text as a constant.

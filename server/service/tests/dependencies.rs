@@ -46,6 +46,15 @@ fn features_needed_by(package: &str, features: &str) -> BTreeSet<String> {
     all
 }
 
+/// All that speaks gRPC or HTTP.
+const WIRE: &[&str] = &["h2", "http", "http-body", "hyper", "tonic", "tower", "tower-service"];
+
+/// The parts of a list of features that speak gRPC or HTTP.
+fn of_the_wire(features: &BTreeSet<String>) -> Vec<&str> {
+    let name = |feature: &'_ String| feature.split('/').next().is_some_and(|name| WIRE.contains(&name));
+    features.iter().filter(|feature| name(feature)).map(String::as_str).collect()
+}
+
 /// What cargo prints.
 fn cargo(args: &[&str]) -> String {
     let out = Command::new(env!("CARGO"))
@@ -109,4 +118,12 @@ fn a_client_is_built_without_a_server() {
     // It has a channel too, to a collector of traces; of our own protocol it has the serving half alone.
     assert!(client.contains("boardwire-api/client"), "this test looks for the wrong words: {client:?}");
     assert!(!server.contains("boardwire-api/client"), "a server calls no server");
+}
+
+#[test]
+fn messages_alone_are_built_without_grpc() {
+    let messages = features_needed_by("boardwire-api", "");
+    assert_eq!(of_the_wire(&messages), [""; 0]);
+    assert!(messages.contains("prost/std"), "this test looks for the wrong words: {messages:?}");
+    assert!(!of_the_wire(&features_needed_by("boardwire-api", "server")).is_empty());
 }

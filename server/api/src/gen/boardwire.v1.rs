@@ -754,7 +754,7 @@ pub mod run_batch_response {
         Step(super::BatchStep),
         /// Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed.
         #[prost(message, tag = "15")]
-        Error(::tonic_types::pb::Status),
+        Error(crate::rpc::Status),
     }
 }
 /// Asks for a snapshot.
@@ -3144,7 +3144,7 @@ pub mod play_response {
         Resign(super::ResignResponse),
         /// Why the request was refused, with google.rpc.ErrorInfo among its details; nothing has changed.
         #[prost(message, tag = "15")]
-        Error(::tonic_types::pb::Status),
+        Error(crate::rpc::Status),
     }
 }
 /// Asks to end a match.

@@ -382,7 +382,7 @@ pub mod environment_response {
         Extension(::prost_types::Any),
         /// Why the request was refused; nothing has changed then.
         #[prost(message, tag = "16")]
-        Error(::tonic_types::pb::Status),
+        Error(crate::rpc::Status),
     }
 }
 /// What the elements of a tensor are.
