@@ -31,6 +31,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use boardwire_batch::play::Insight;
+use boardwire_batch::pool::Owner;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::Seat;
 use tokio::sync::Notify;
 
@@ -40,19 +43,15 @@ pub use event::{Cause, Forfeit, Forfeited};
 pub use fair::{FairDeal, OPENING, Part, binds, is_bound, key as fair_key};
 pub use observation::{Ending, Extras, Observation};
 pub use record::{Frame, Move, Replay, chained};
-pub use settings::{Ended, IllegalActions, Player, Series, Settings};
+pub use settings::{Ended, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;
 pub use verify::{Mismatch, Verified, verify};
 pub use watching::Watcher;
 
 use crate::error::ServiceError;
-use crate::play::Insight;
-use crate::pool::Owner;
-pub use crate::reward::RewardKind;
 use crate::secret;
 pub use crate::secret::{Opened, SeedSource};
-use crate::tables::Table;
 #[cfg(test)]
 use event::Event;
 use event::What;

@@ -10,15 +10,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use boardwire_batch::Refused;
+use boardwire_batch::batch::{Batch, Opening, SnapshotKey};
+use boardwire_batch::pool::{Once, Owner, Pool};
+use boardwire_batch::tables::Table;
 use uuid::Uuid;
 
-use crate::batch::{Batch, MESSAGE_HEAD, Opening, SnapshotKey, row_bytes};
 use crate::edge::Origin;
 use crate::error::ServiceError;
-use crate::pool::{Once, Owner, Pool};
 use crate::requests::{RequestId, Requests};
 use crate::secret;
-use crate::tables::Table;
 use held::{Held, Kind};
 
 /// How much a server holds, and for how long.
@@ -168,23 +169,7 @@ impl Batches {
         opening: Opening,
         terms: Terms,
     ) -> Result<Leased, ServiceError> {
-        let Opening { environments, message_bytes, .. } = opening;
-        let row = row_bytes(table.rules.info(), &opening.plan);
-        let most = message_bytes.saturating_sub(MESSAGE_HEAD) / row;
-        if most == 0 {
-            return Err(ServiceError::BadField {
-                field: "max_message_bytes",
-                value: message_bytes.to_string(),
-                expected: format!("at least {}, for one environment", MESSAGE_HEAD + row),
-            });
-        }
-        if !(1..=most).contains(&environments) {
-            return Err(ServiceError::BadField {
-                field: "environments",
-                value: environments.to_string(),
-                expected: format!("from 1 to {most}, whose rows fit a message of {message_bytes} bytes"),
-            });
-        }
+        opening.check(&table)?;
         let peer = terms.peer;
         let deal = self.deal(table, opening, terms);
         let (batch, token) = match request {
@@ -227,7 +212,7 @@ impl Batches {
     ) -> Result<(), ServiceError> {
         let mut inner = self.lock();
         if inner.stopped {
-            return Err(ServiceError::ShuttingDown);
+            return Err(Refused::ShuttingDown.into());
         }
         inner.leases.insert(held.id().to_owned(), Lease { held, token, terms, used: Instant::now() });
         place.taken = true;
@@ -238,7 +223,7 @@ impl Batches {
     fn reserve(&self, origin: Origin, environments: usize) -> Result<Place<'_>, ServiceError> {
         let mut inner = self.lock();
         if inner.stopped {
-            return Err(ServiceError::ShuttingDown);
+            return Err(Refused::ShuttingDown.into());
         }
         if inner.count >= self.limits.batches {
             return Err(ServiceError::BatchesFull { limit: self.limits.batches });

@@ -19,15 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use boardwire_batch::play::Play;
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::{Bot, Choice, UnknownBot};
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat};
 use boardwire_policy::{DEFAULT_PATIENCE, Policies};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
-
-use crate::play::Play;
-use crate::tables::{Table, Tables};
 
 /// A headless engine for modern board games, served over gRPC.
 #[derive(Debug, Parser)]

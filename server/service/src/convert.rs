@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use boardwire_api::v1;
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::{IllegalActions, Refused};
 use boardwire_kernel::{GameInfo, SeatSet};
 
 pub(crate) use batch::{LEARNER, autoreset, batch, columns, step};
@@ -20,10 +22,6 @@ pub(crate) use clock::clocks;
 pub(crate) use match_::{extras, match_, match_state, observation};
 pub(crate) use replay::{frame, replay};
 pub(crate) use search::{rollout, search, world_step};
-
-use crate::arbiter::IllegalActions;
-use crate::error::ServiceError;
-use crate::reward::RewardKind;
 
 /// Counts on the wire are 32 bits wide; none of ours comes near.
 fn count(number: usize) -> u32 {
@@ -35,12 +33,12 @@ pub(crate) fn duration(
     field: &'static str,
     given: Option<prost_types::Duration>,
     most: Duration,
-) -> Result<Duration, ServiceError> {
+) -> Result<Duration, Refused> {
     let Some(given) = given else { return Ok(Duration::ZERO) };
     let time = Duration::try_from(given).ok().filter(|time| *time <= most);
     time.ok_or_else(|| {
         let expected = format!("from 0 to {} seconds", most.as_secs());
-        ServiceError::BadField { field, value: given.to_string(), expected }
+        Refused::BadField { field, value: given.to_string(), expected }
     })
 }
 
@@ -57,7 +55,7 @@ fn options(info: &GameInfo) -> BTreeMap<String, String> {
     info.options.all().iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-pub(crate) fn reward(value: i32) -> Result<RewardKind, ServiceError> {
+pub(crate) fn reward(value: i32) -> Result<RewardKind, Refused> {
     match v1::RewardKind::try_from(value) {
         Ok(v1::RewardKind::Unspecified | v1::RewardKind::Rank) => Ok(RewardKind::Rank),
         Ok(v1::RewardKind::Win) => Ok(RewardKind::Win),
@@ -76,7 +74,7 @@ fn reward_to(kind: RewardKind) -> v1::RewardKind {
     }
 }
 
-pub(crate) fn illegal(value: i32) -> Result<IllegalActions, ServiceError> {
+pub(crate) fn illegal(value: i32) -> Result<IllegalActions, Refused> {
     use v1::IllegalActionPolicy as Policy;
     match Policy::try_from(value) {
         Ok(Policy::Unspecified | Policy::Reject) => Ok(IllegalActions::Reject),
@@ -96,6 +94,6 @@ fn illegal_to(policy: IllegalActions) -> v1::IllegalActionPolicy {
     }
 }
 
-fn bad_enum(field: &'static str, value: i32, expected: &str) -> ServiceError {
-    ServiceError::BadField { field, value: value.to_string(), expected: expected.to_owned() }
+fn bad_enum(field: &'static str, value: i32, expected: &str) -> Refused {
+    Refused::BadField { field, value: value.to_string(), expected: expected.to_owned() }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use boardwire_batch::Refused;
 use boardwire_kernel::{Rejection, Seat, SeatSet};
 use thiserror::Error;
 use uuid::Uuid;
@@ -12,24 +13,9 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the fields are the values the messages mention")]
 pub enum ServiceError {
-    /// No game has this id.
-    #[error("there is no game `{game}`: known are {known}")]
-    UnknownGame { game: String, known: String },
-    /// The game is not played by this many.
-    #[error("{game} is played by {min} to {max} seats, not {given}")]
-    Seats { game: &'static str, given: u32, min: u8, max: u8 },
-    /// The game has no such option.
-    #[error("{game} has no option `{option}`: known are {known}")]
-    UnknownOption { game: &'static str, option: String, known: String },
-    /// The option has no such value.
-    #[error("option `{option}` is {expected}, not `{value}`")]
-    OptionValue { option: &'static str, value: String, expected: String },
-    /// A seat was given to a bot that does not exist.
-    #[error("seat {seat} is given to `{given}`: known are {expected}")]
-    UnknownBot { seat: usize, given: String, expected: String },
-    /// A field of the request cannot be.
-    #[error("`{field}` is {expected}, not `{value}`")]
-    BadField { field: &'static str, value: String, expected: String },
+    /// What tables, batches and searches refuse; the rest of the service may refuse the same.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// No match has this id.
     #[error("there is no match `{id}`; it may have been closed long ago")]
     UnknownMatch { id: String },
@@ -104,9 +90,6 @@ pub enum ServiceError {
     /// Nobody has used the match for so long that it was closed.
     #[error("match {id} has been closed, since nobody used it for {seconds} s")]
     MatchExpired { id: String, seconds: u64 },
-    /// A bot did not choose, or chose what may not be chosen.
-    #[error("the bot at seat {} of {id} has failed: {problem}", .seat.number())]
-    BotFailed { id: String, seat: Seat, problem: String },
     /// The seat has as many calls waiting as it may.
     #[error("seat {} has {limit} calls waiting, as many as it may: one is enough", .seat.number())]
     SeatBusy { seat: Seat, limit: usize },
@@ -119,9 +102,6 @@ pub enum ServiceError {
     /// The caller holds as much as one caller may.
     #[error("you hold {limit} {what}, as many as one caller may: close some first")]
     CallerFull { what: &'static str, limit: usize },
-    /// No batch has this id.
-    #[error("there is no batch `{id}`: it was closed, or its connection ended, or it was idle for too long")]
-    UnknownBatch { id: String },
     /// The token is not that of the batch's owner.
     #[error("the token is not that of the owner of batch {id}")]
     BatchOwnerOnly { id: String },
@@ -131,59 +111,15 @@ pub enum ServiceError {
     /// No such number of environments fits.
     #[error("{asked} environments do not fit: the server holds {open} of at most {limit}")]
     EnvironmentsFull { limit: usize, open: usize, asked: usize },
-    /// The action exists, but not now.
-    #[error(
-        "environment {environment}: seat {} may not choose action {action} (`{label}`) now: its mask shows \
-         what it may",
-        .seat.number()
-    )]
-    BatchActionIllegal { environment: usize, seat: Seat, action: u8, label: String },
-    /// The action does not exist.
-    #[error("environment {environment}: there is no action {action}: indices are below {actions}")]
-    BatchActionOutOfRange { environment: usize, action: u8, actions: usize },
-    /// The answer would not have the number that the request states.
-    #[error(
-        "sequence {sequence} is not due for these environments: due is {expected}, or the last request again"
-    )]
-    SequenceStale { expected: u64, sequence: u64 },
-    /// An episode has ended that nothing resets by itself.
-    #[error("the episode of environment {environment} is over: a reset begins the next")]
-    EnvironmentOver { environment: usize },
-    /// No search has this id.
-    #[error(
-        "there is no search `{id}`: it was released, or its connection ended, or it was idle for too long"
-    )]
-    UnknownSearch { id: String },
     /// The token is not that with which the worlds were drawn.
     #[error("the token is not that with which search {id} was begun")]
     SearchOwnerOnly { id: String },
-    /// The action exists, but not now.
-    #[error(
-        "row {row}, world {world}: seat {} may not choose action {action} (`{label}`) now: its mask shows what it \
-         may",
-        .seat.number()
-    )]
-    WorldActionIllegal { row: usize, world: u32, seat: Seat, action: u8, label: String },
-    /// The action does not exist.
-    #[error("row {row}, world {world}: there is no action {action}: indices are below {actions}")]
-    WorldActionOutOfRange { row: usize, world: u32, action: u8, actions: usize },
-    /// A world has ended.
-    #[error("row {row}: world {world} is over")]
-    WorldOver { row: usize, world: u32 },
-    /// No world has this name.
-    #[error(
-        "there is no world `{world}`: it was destroyed, or its connection ended, or it was idle for too long"
-    )]
-    UnknownWorld { world: String },
     /// An agent is in a world, where none may be.
     #[error("{problem}: `leave_world` comes before `{request}`")]
     WorldJoined { problem: &'static str, request: &'static str },
     /// No agent is in a world, where one must be.
     #[error("this stream has joined no world: `join_world` comes before `{request}`")]
     WorldNotJoined { request: &'static str },
-    /// The bytes are no snapshot that fits.
-    #[error("this snapshot cannot be loaded: {problem}")]
-    SnapshotInvalid { problem: String },
     /// No service has this name.
     #[error("there is no service `{service}`")]
     UnknownService { service: String },
@@ -233,17 +169,6 @@ pub enum ServiceError {
     /// The journal cannot be written.
     #[error("the journal cannot be written: {problem}; nothing that was answered is lost, try again later")]
     JournalFailed { problem: String },
-    /// The server stops.
-    #[error("the server is shutting down")]
-    ShuttingDown,
-    /// An invariant is broken. What it was is logged, never sent.
-    #[error("the server has made a mistake with {place}; it is logged")]
-    Internal {
-        /// The match or game in which it happened.
-        place: String,
-        /// What happened, for the log.
-        what: String,
-    },
 }
 
 /// Seats as people write them: `0, 2`; `none` for the empty set.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use boardwire_batch::Refused;
 use thiserror::Error;
 use tokio::sync::watch;
 
@@ -218,7 +219,7 @@ impl Journal {
     pub(crate) async fn written(&self, lines: u64) -> Result<(), ServiceError> {
         let mut written = self.written.clone();
         let ready = written.wait_for(|written| written.entries >= lines || written.problem.is_some()).await;
-        let Ok(ready) = ready else { return Err(ServiceError::ShuttingDown) };
+        let Ok(ready) = ready else { return Err(Refused::ShuttingDown.into()) };
         if ready.entries >= lines { Ok(()) } else { refused(&ready) }
     }
 

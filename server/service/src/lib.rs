@@ -2,13 +2,12 @@
 //!
 //! [`run`] serves on listeners it is given until it is told to stop; [`Matches`](matches::Matches) holds
 //! every match behind a lock of its own, [`Batches`](batches::Batches) every batch of environments, and one
-//! [`Pool`](pool::Pool) of threads does what takes longer for both. Handlers in `rpc/` parse, call one method
-//! and convert; they decide nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
+//! [`Pool`](boardwire_batch::pool::Pool) of threads does what takes longer for both. Handlers in `rpc/` parse, call one
+//! method and convert; they decide nothing. What a seat is answered is made from its [observation](arbiter::Observation) alone.
 
 mod agent;
 pub mod agent_check;
 pub mod arbiter;
-pub mod batch;
 pub mod batches;
 pub mod cli;
 mod convert;
@@ -18,18 +17,13 @@ mod health;
 mod held_up;
 pub mod journal;
 pub mod matches;
-pub mod play;
-pub mod pool;
 pub mod requests;
-mod reward;
 mod rpc;
 pub mod run;
-pub mod search;
 mod secret;
 #[cfg(test)]
 mod simulation;
 mod status;
-pub mod tables;
 mod telemetry;
 #[cfg(test)]
 mod vectors;

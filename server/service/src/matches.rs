@@ -7,6 +7,9 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use boardwire_batch::Refused;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::Seat;
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -15,10 +18,8 @@ use crate::arbiter::{Arbiter, CloseReason, OPENING, Part, Role, Settings};
 use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::journal::{Journal, Kept};
-use crate::pool::Pool;
 use crate::requests::{RequestId, Requests};
 use crate::secret;
-use crate::tables::{Table, Tables};
 use register::{Open, Register};
 
 /// How many matches a server holds, and for how long.
@@ -160,7 +161,7 @@ impl Matches {
         let mut inner = self.lock();
         if *self.stopped.borrow() {
             drop(inner);
-            return Err(ServiceError::ShuttingDown);
+            return Err(Refused::ShuttingDown.into());
         }
         inner.enter(Open { arbiter: Arc::clone(&arbiter), origin, request });
         place.taken = true;
@@ -221,7 +222,7 @@ impl Matches {
     fn reserve(&self, origin: Origin) -> Result<Place<'_>, ServiceError> {
         let mut inner = self.lock();
         if *self.stopped.borrow() {
-            return Err(ServiceError::ShuttingDown);
+            return Err(Refused::ShuttingDown.into());
         }
         let limit = self.limits.matches;
         let per_caller = origin.quotas().matches.unwrap_or(self.limits.per_caller);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use boardwire_batch::Refused;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
@@ -30,11 +31,12 @@ impl RequestId {
             return Ok(None);
         }
         let id = Uuid::try_parse(text).ok().filter(|id| !id.is_nil());
-        id.map(Some).ok_or_else(|| ServiceError::BadField {
+        let id = id.ok_or_else(|| Refused::BadField {
             field: "request_id",
             value: text.to_owned(),
             expected: "empty or a fresh random UUID".to_owned(),
-        })
+        })?;
+        Ok(Some(id))
     }
 }
 
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(RequestId::parse(&id.replace('-', "")), Ok(Some(parsed)));
         assert_eq!(RequestId::parse(""), Ok(None));
         for wrong in ["a", "67e55044", &Uuid::nil().to_string(), &"a".repeat(1 << 20)] {
-            assert!(matches!(RequestId::parse(wrong), Err(ServiceError::BadField { .. })));
+            assert!(matches!(RequestId::parse(wrong), Err(ServiceError::Refused(Refused::BadField { .. }))));
         }
     }
 
@@ -157,8 +159,8 @@ mod tests {
     async fn what_came_to_nothing_is_forgotten() {
         let requests = Requests::<u8>::default();
         let failed =
-            requests.once(request(1, Origin::Unknown), async { Err(ServiceError::ShuttingDown) }).await;
-        assert_eq!(failed, Err(ServiceError::ShuttingDown));
+            requests.once(request(1, Origin::Unknown), async { Err(Refused::ShuttingDown.into()) }).await;
+        assert_eq!(failed, Err(Refused::ShuttingDown.into()));
         assert!(requests.lock().is_empty());
         {
             let given_up = std::pin::pin!(requests.once(request(1, Origin::Unknown), std::future::pending()));

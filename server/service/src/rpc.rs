@@ -17,16 +17,16 @@ pub(crate) use dm_env_rpc::WorldPlane;
 pub(crate) use match_::MatchPlane;
 pub(crate) use search::SearchPlane;
 
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, Refused};
 use boardwire_bots::UnknownBot;
 use prost::Message;
 use tonic::{Request, Response};
 
-use crate::arbiter::Player;
 use crate::edge::{self, Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::requests::RequestId;
 use crate::run::MAX_MESSAGE_BYTES;
-use crate::tables::{Table, Tables};
 
 /// The token of `authorization: Bearer TOKEN`, if the call carries one.
 fn token<T>(request: &Request<T>) -> Option<&str> {
@@ -77,17 +77,13 @@ fn request_id(
 }
 
 /// Who is to play at `seat` of a table: a bot by its name, or whoever is called `remote` here.
-fn named(
-    tables: &Tables,
-    table: &Table,
-    seat: usize,
-    name: &str,
-    remote: &str,
-) -> Result<Player, ServiceError> {
+fn named(tables: &Tables, table: &Table, seat: usize, name: &str, remote: &str) -> Result<Player, Refused> {
     if name == remote {
         return Ok(Player::Remote);
     }
-    tables.bot(table, name).map(Player::Bot).map_err(|UnknownBot { given, expected }| {
-        ServiceError::UnknownBot { seat, given, expected: format!("{remote}, {expected}") }
+    tables.bot(table, name).map(Player::Bot).map_err(|UnknownBot { given, expected }| Refused::UnknownBot {
+        seat,
+        given,
+        expected: format!("{remote}, {expected}"),
     })
 }

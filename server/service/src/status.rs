@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use boardwire_batch::{Metadata, Refused};
 use prost::Message as _;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -14,84 +15,37 @@ use crate::telemetry;
 pub(crate) const DOMAIN: &str = "boardwire.v1";
 
 /// How a refusal looks on the wire.
-pub(crate) struct Refusal {
-    /// The gRPC code.
-    pub(crate) code: Code,
-    /// The reason, `UPPER_SNAKE`.
-    pub(crate) reason: &'static str,
-    /// What was wrong, for people.
-    pub(crate) message: String,
-    /// Each value the message mentions.
-    pub(crate) metadata: Vec<(&'static str, String)>,
-}
+pub(crate) type Refusal = boardwire_batch::Refusal<Code>;
 
-type Row = (Code, &'static str, Vec<(&'static str, String)>);
-
-/// The most bytes of a value that came with a request.
-const MAX_VALUE_BYTES: usize = 64;
-/// The most bytes of a value that the server made.
-const MAX_OUR_BYTES: usize = 512;
-/// The values that the server made, and that may be long.
-const OURS: &[&str] = &["known", "expected", "problem"];
-
-/// The beginning of a value that has more than `most` bytes, with their number.
-fn cut(value: &str, most: usize) -> Option<String> {
-    if value.len() <= most {
-        return None;
+/// A code as tonic names it.
+fn code(code: boardwire_batch::Code) -> Code {
+    use boardwire_batch::Code as Own;
+    match code {
+        Own::InvalidArgument => Code::InvalidArgument,
+        Own::NotFound => Code::NotFound,
+        Own::FailedPrecondition => Code::FailedPrecondition,
+        Own::Aborted => Code::Aborted,
+        Own::Internal => Code::Internal,
+        Own::Unavailable => Code::Unavailable,
     }
-    let end = (0..=most).rev().find(|&end| value.is_char_boundary(end)).unwrap_or_default();
-    Some(format!("{}… ({} bytes)", &value[..end], value.len()))
 }
 
 impl ServiceError {
-    /// How this refusal looks on the wire: long values are cut, so that the status always fits the headers
-    /// that clients accept.
+    /// How this refusal looks on the wire.
     pub(crate) fn refusal(&self) -> Refusal {
-        let (code, reason, mut metadata) = self.row();
-        let mut message = self.to_string();
-        for (name, value) in &mut metadata {
-            let most = if OURS.contains(name) { MAX_OUR_BYTES } else { MAX_VALUE_BYTES };
-            if let Some(cut) = cut(value, most) {
-                message = message.replace(value.as_str(), &cut);
-                *value = cut;
-            }
-        }
-        Refusal { code, reason, message, metadata }
+        let (code, reason, metadata) = self.row();
+        Refusal::new(code, reason, self.to_string(), metadata)
     }
 
     /// Code, reason and metadata.
     #[expect(clippy::too_many_lines, reason = "one row an error, exhaustive on purpose")]
-    fn row(&self) -> Row {
+    fn row(&self) -> (Code, &'static str, Metadata) {
         let text = |value: &dyn ToString| value.to_string();
         match self {
-            Self::UnknownGame { game, known } => {
-                (Code::NotFound, "GAME_UNKNOWN", vec![("game", game.clone()), ("known", known.clone())])
+            Self::Refused(refused) => {
+                let (own, reason, metadata) = refused.row();
+                (code(own), reason, metadata)
             }
-            Self::Seats { game, given, min, max } => (
-                Code::InvalidArgument,
-                "SEATS_OUT_OF_RANGE",
-                vec![("game", text(game)), ("given", text(given)), ("min", text(min)), ("max", text(max))],
-            ),
-            Self::UnknownOption { game, option, known } => (
-                Code::InvalidArgument,
-                "OPTION_UNKNOWN",
-                vec![("game", text(game)), ("option", option.clone()), ("known", known.clone())],
-            ),
-            Self::OptionValue { option, value, expected } => (
-                Code::InvalidArgument,
-                "OPTION_VALUE_INVALID",
-                vec![("option", text(option)), ("value", value.clone()), ("expected", expected.clone())],
-            ),
-            Self::UnknownBot { seat, given, expected } => (
-                Code::InvalidArgument,
-                "BOT_UNKNOWN",
-                vec![("seat", text(seat)), ("given", given.clone()), ("expected", expected.clone())],
-            ),
-            Self::BadField { field, value, expected } => (
-                Code::InvalidArgument,
-                "FIELD_INVALID",
-                vec![("field", text(field)), ("value", value.clone()), ("expected", expected.clone())],
-            ),
             Self::UnknownMatch { id } => (Code::NotFound, "MATCH_UNKNOWN", vec![("match", id.clone())]),
             Self::UnknownInvitation => (Code::NotFound, "INVITATION_UNKNOWN", vec![]),
             Self::InvitationUsed { id, seat } => (
@@ -164,11 +118,6 @@ impl ServiceError {
                 "MATCH_EXPIRED",
                 vec![("match", id.clone()), ("seconds", text(seconds))],
             ),
-            Self::BotFailed { id, seat, problem } => (
-                Code::Internal,
-                "BOT_FAILED",
-                vec![("match", id.clone()), ("seat", text(&seat.number())), ("problem", problem.clone())],
-            ),
             Self::SeatBusy { seat, limit } => (
                 Code::ResourceExhausted,
                 "SEAT_BUSY",
@@ -183,7 +132,6 @@ impl ServiceError {
             Self::CallerFull { what, limit } => {
                 (Code::ResourceExhausted, "CALLER_FULL", vec![("what", text(what)), ("limit", text(limit))])
             }
-            Self::UnknownBatch { id } => (Code::NotFound, "BATCH_UNKNOWN", vec![("batch", id.clone())]),
             Self::BatchOwnerOnly { id } => {
                 (Code::PermissionDenied, "BATCH_OWNER_ONLY", vec![("batch", id.clone())])
             }
@@ -195,62 +143,9 @@ impl ServiceError {
                 "ENVIRONMENTS_FULL",
                 vec![("limit", text(limit)), ("open", text(open)), ("asked", text(asked))],
             ),
-            Self::BatchActionIllegal { environment, seat, action, label } => (
-                Code::FailedPrecondition,
-                "BATCH_ACTION_ILLEGAL",
-                vec![
-                    ("environment", text(environment)),
-                    ("seat", text(&seat.number())),
-                    ("action", text(action)),
-                    ("label", label.clone()),
-                ],
-            ),
-            Self::BatchActionOutOfRange { environment, action, actions } => (
-                Code::InvalidArgument,
-                "BATCH_ACTION_OUT_OF_RANGE",
-                vec![
-                    ("environment", text(environment)),
-                    ("action", text(action)),
-                    ("actions", text(actions)),
-                ],
-            ),
-            Self::SequenceStale { expected, sequence } => (
-                Code::Aborted,
-                "SEQUENCE_STALE",
-                vec![("expected", text(expected)), ("sequence", text(sequence))],
-            ),
-            Self::EnvironmentOver { environment } => {
-                (Code::FailedPrecondition, "ENVIRONMENT_OVER", vec![("environment", text(environment))])
-            }
-            Self::UnknownSearch { id } => (Code::NotFound, "SEARCH_UNKNOWN", vec![("search", id.clone())]),
             Self::SearchOwnerOnly { id } => {
                 (Code::PermissionDenied, "SEARCH_OWNER_ONLY", vec![("search", id.clone())])
             }
-            Self::WorldActionIllegal { row, world, seat, action, label } => (
-                Code::FailedPrecondition,
-                "WORLD_ACTION_ILLEGAL",
-                vec![
-                    ("row", text(row)),
-                    ("world", text(world)),
-                    ("seat", text(&seat.number())),
-                    ("action", text(action)),
-                    ("label", label.clone()),
-                ],
-            ),
-            Self::WorldActionOutOfRange { row, world, action, actions } => (
-                Code::InvalidArgument,
-                "WORLD_ACTION_OUT_OF_RANGE",
-                vec![
-                    ("row", text(row)),
-                    ("world", text(world)),
-                    ("action", text(action)),
-                    ("actions", text(actions)),
-                ],
-            ),
-            Self::WorldOver { row, world } => {
-                (Code::FailedPrecondition, "WORLD_OVER", vec![("row", text(row)), ("world", text(world))])
-            }
-            Self::UnknownWorld { world } => (Code::NotFound, "WORLD_UNKNOWN", vec![("world", world.clone())]),
             Self::WorldJoined { problem, request } => (
                 Code::FailedPrecondition,
                 "WORLD_JOINED",
@@ -258,9 +153,6 @@ impl ServiceError {
             ),
             Self::WorldNotJoined { request } => {
                 (Code::FailedPrecondition, "WORLD_NOT_JOINED", vec![("request", text(request))])
-            }
-            Self::SnapshotInvalid { problem } => {
-                (Code::InvalidArgument, "SNAPSHOT_INVALID", vec![("problem", problem.clone())])
             }
             Self::UnknownService { service } => {
                 (Code::Unimplemented, "SERVICE_UNKNOWN", vec![("service", service.clone())])
@@ -302,8 +194,6 @@ impl ServiceError {
             Self::JournalFailed { problem } => {
                 (Code::Unavailable, "JOURNAL_FAILED", vec![("problem", problem.clone())])
             }
-            Self::ShuttingDown => (Code::Unavailable, "SHUTTING_DOWN", vec![]),
-            Self::Internal { place, .. } => (Code::Internal, "INTERNAL", vec![("match", place.clone())]),
         }
     }
 
@@ -320,15 +210,20 @@ impl ServiceError {
         match refusal.code {
             Code::InvalidArgument => {
                 let field = match self {
-                    Self::UnknownOption { .. } | Self::OptionValue { .. } => {
-                        format!("options.{}", value("option"))
-                    }
-                    Self::UnknownBot { seat, .. } => format!("players[{seat}]"),
-                    Self::BadField { field, .. } => (*field).to_owned(),
                     Self::ActionOutOfRange { .. } => "action".to_owned(),
-                    Self::BatchActionOutOfRange { environment, .. } => format!("actions[{environment}]"),
-                    Self::WorldActionOutOfRange { row, .. } => format!("actions[{row}]"),
-                    Self::SnapshotInvalid { .. } => "snapshot".to_owned(),
+                    Self::Refused(refused) => match refused {
+                        Refused::UnknownOption { .. } | Refused::OptionValue { .. } => {
+                            format!("options.{}", value("option"))
+                        }
+                        Refused::UnknownBot { seat, .. } => format!("players[{seat}]"),
+                        Refused::BadField { field, .. } => (*field).to_owned(),
+                        Refused::BatchActionOutOfRange { environment, .. } => {
+                            format!("actions[{environment}]")
+                        }
+                        Refused::WorldActionOutOfRange { row, .. } => format!("actions[{row}]"),
+                        Refused::SnapshotInvalid { .. } => "snapshot".to_owned(),
+                        _ => "seats".to_owned(),
+                    },
                     _ => "seats".to_owned(),
                 };
                 details.add_bad_request_violation(field, message);
@@ -374,7 +269,7 @@ impl From<ServiceError> for tonic_types::Status {
 
 impl From<ServiceError> for Status {
     fn from(error: ServiceError) -> Self {
-        if let ServiceError::Internal { place, what } = &error {
+        if let ServiceError::Refused(Refused::Internal { place, what }) = &error {
             tracing::error!(place, what, "a broken invariant");
         }
         let refusal = error.refusal();

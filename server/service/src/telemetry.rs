@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use boardwire_batch::tables::DECISIONS;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -21,7 +22,6 @@ const OFTEN: Duration = Duration::from_secs(1);
 const BUCKETS: [f64; 15] =
     [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 5.0, 30.0];
 
-const DECISIONS: &str = "boardwire_decisions_total";
 const REQUESTS: &str = "boardwire_request_seconds";
 const REFUSALS: &str = "boardwire_refusals_total";
 const MATCHES: &str = "boardwire_matches";
@@ -61,11 +61,6 @@ pub(crate) fn begin(address: SocketAddr) -> Result<(), BuildError> {
 
 fn counts() -> bool {
     COUNTED.get().is_some()
-}
-
-/// What counts decisions of a game.
-pub(crate) fn decisions(game: &'static str) -> metrics::Counter {
-    counter!(DECISIONS, "game" => game)
 }
 
 /// Counts a refusal.

@@ -6,17 +6,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_api::v1;
+use boardwire_batch::Player;
+use boardwire_batch::batch::{Actions, Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_games::Registry;
 use boardwire_kernel::{ActionSet, BOT_STREAM, Digest, Key, RngStream, Seat, Viewer};
 use prost::Message as _;
 use serde_json::{Map, Value, json};
 
-use crate::arbiter::{Opened, Player, SeedSource};
-use crate::batch::{Actions, Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
+use crate::arbiter::{Opened, SeedSource};
 use crate::convert;
-use crate::pool::Pool;
 use crate::secret::hex;
-use crate::tables::{Table, Tables};
 
 const SEED: u64 = 7;
 
@@ -115,7 +116,12 @@ fn views_and_masks() {
     pinned("views.json", &Value::Array(games));
 }
 
-fn position(spec: &v1::GameSpec, table: &Table, play: &dyn crate::play::Play, viewer: Viewer) -> Value {
+fn position(
+    spec: &v1::GameSpec,
+    table: &Table,
+    play: &dyn boardwire_batch::play::Play,
+    viewer: Viewer,
+) -> Value {
     let info = table.rules.info();
     let mut view = vec![0; info.layout_for(viewer).bytes()];
     play.view(viewer, &mut view);

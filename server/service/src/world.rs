@@ -6,10 +6,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use boardwire_batch::Refused;
+use boardwire_batch::batch::{Actions, Batch, Reset, Step, flag};
 use bytes::Bytes;
-
-use crate::batch::{Actions, Batch, Reset, Step, flag};
-use crate::error::ServiceError;
 
 /// One world.
 pub struct World {
@@ -102,8 +101,8 @@ impl Visit {
     /// No action, or one that may not be chosen; a world that has ended. Then nothing has changed.
     pub async fn step(
         &mut self,
-        action: impl FnOnce() -> Result<u8, ServiceError>,
-    ) -> Result<(Step, State), ServiceError> {
+        action: impl FnOnce() -> Result<u8, Refused>,
+    ) -> Result<(Step, State), Refused> {
         let Some(shown) = &self.shown else { return self.begin().await };
         if self.resets != self.world.agent().resets {
             let last = shown.clone();
@@ -115,7 +114,7 @@ impl Visit {
         Ok(self.show(step))
     }
 
-    async fn begin(&mut self) -> Result<(Step, State), ServiceError> {
+    async fn begin(&mut self) -> Result<(Step, State), Refused> {
         let (resets, seed) = {
             let agent = self.world.agent();
             (agent.resets, agent.seed)

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::*;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::matches::{self, Matches};
-use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run};
-use boardwire_server::tables::Tables;
 use tokio::net::TcpListener;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};

@@ -14,8 +14,19 @@ const MAY: &[(&str, &[&str])] = &[
     ("boardwire-agent", &["boardwire-api"]),
     ("boardwire-policy", &["boardwire-bots", "boardwire-kernel"]),
     (
-        "boardwire-server",
+        "boardwire-batch",
         &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
+    ),
+    (
+        "boardwire-server",
+        &[
+            "boardwire-api",
+            "boardwire-batch",
+            "boardwire-bots",
+            "boardwire-games",
+            "boardwire-kernel",
+            "boardwire-policy",
+        ],
     ),
 ];
 
@@ -126,4 +137,14 @@ fn messages_alone_are_built_without_grpc() {
     assert_eq!(of_the_wire(&messages), [""; 0]);
     assert!(messages.contains("prost/std"), "this test looks for the wrong words: {messages:?}");
     assert!(!of_the_wire(&features_needed_by("boardwire-api", "server")).is_empty());
+}
+
+#[test]
+fn batches_are_built_without_a_wire_or_a_runtime() {
+    let batch = features_needed_by("boardwire-batch", "");
+    assert_eq!(of_the_wire(&batch), [""; 0]);
+    let runtime: Vec<_> =
+        ["tokio/net", "tokio/rt", "tokio/time"].into_iter().filter(|part| batch.contains(*part)).collect();
+    assert_eq!(runtime, [""; 0]);
+    assert!(batch.contains("tokio/sync"), "this test looks for the wrong words: {batch:?}");
 }

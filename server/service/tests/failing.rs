@@ -5,18 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
+use boardwire_batch::{Player, Refused};
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::Seat;
-use boardwire_server::arbiter::{
-    Arbiter, CloseReason, Decision, Extras, Observation, Player, Position, Settings,
-};
+use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Position, Settings};
 use boardwire_server::edge::Origin;
 use boardwire_server::error::ServiceError;
 use boardwire_server::journal::{Journal, Keeping, Reading, Sync};
 use boardwire_server::matches::{Limits, Matches};
-use boardwire_server::pool::Pool;
-use boardwire_server::tables::Tables;
 use fail::FailScenario;
 
 /// Every point of a write.
@@ -206,7 +205,7 @@ async fn dies(point: &str, end: Position) {
         }
         match choose(&arbiter, &seen).await {
             Ok(()) => told = seen.decision + 1,
-            Err(ServiceError::ShuttingDown) => {
+            Err(ServiceError::Refused(Refused::ShuttingDown)) => {
                 deaths += 1;
                 fail::remove(point);
                 server.journal.close();

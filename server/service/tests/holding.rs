@@ -9,12 +9,12 @@ use boardwire_api::v1::{
     CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
     OpenBatchRequest, PlayRequest, SeedSource,
 };
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
 use boardwire_server::batches::{self, Batches};
 use boardwire_server::matches::{self, Matches};
-use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run};
-use boardwire_server::tables::Tables;
 use tokio::net::TcpListener;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};

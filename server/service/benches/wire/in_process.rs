@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use boardwire_batch::Player;
+use boardwire_batch::batch::{Actions, Autoreset, Batch, LineUp, Opening, Plan, Reset};
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream};
-use boardwire_server::arbiter::Player;
-use boardwire_server::batch::{Actions, Autoreset, Batch, LineUp, Opening, Plan, Reset};
-use boardwire_server::pool::Pool;
 use boardwire_server::run::MAX_MESSAGE_BYTES;
-use boardwire_server::tables::{Table, Tables};
 
 use crate::batch::legal_action;
 use crate::measure::print;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::Seat;
 
 use super::scenario::{Scenario, Trouble};
 use super::{End, SEEN, decide};
 use crate::arbiter::{Arbiter, Phase, Role};
-use crate::pool::Pool;
-use crate::tables::Table;
 
 /// How the episodes of a scenario end, by their numbers.
 pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, Refused};
 use boardwire_games::Registry;
 use boardwire_kernel::OptionKind;
 
 use super::LATENESS;
 use super::proxy::{Toward, Verdict};
-use crate::arbiter::{Player, Position, Settings};
-use crate::error::ServiceError;
-use crate::tables::{Table, Tables};
+use crate::arbiter::{Position, Settings};
 use boardwire_bots::Bot;
 
 /// The seed of every match: what the agent plays is compared with what follows from it.
@@ -102,7 +102,7 @@ impl Scenario {
         if self.episodes == 1 { "its episode".to_owned() } else { format!("{} episodes", self.episodes) }
     }
 
-    pub(super) fn table(&self, tables: &Tables) -> Result<Arc<Table>, ServiceError> {
+    pub(super) fn table(&self, tables: &Tables) -> Result<Arc<Table>, Refused> {
         let seats = u32::try_from(self.players.len()).unwrap_or(u32::MAX);
         let options = self.options.iter().map(|(name, value)| (*name, value.as_str()));
         tables.table(self.game, seats, options)

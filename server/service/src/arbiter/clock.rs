@@ -5,10 +5,9 @@
 
 use std::time::Duration;
 
+use boardwire_batch::Refused;
 use boardwire_bots::Bot;
 use serde::{Deserialize, Serialize};
-
-use crate::error::ServiceError;
 
 /// The longest that a part of a clock may be.
 pub(crate) const LONGEST: Duration = Duration::from_hours(24);
@@ -82,10 +81,9 @@ impl Clock {
     ///
     /// # Errors
     /// Parts that are too long, too many strikes, no time at all.
-    pub fn check(&self) -> Result<(), ServiceError> {
-        let refuse = |value: String, expected: String| {
-            Err(ServiceError::BadField { field: "clocks", value, expected })
-        };
+    pub fn check(&self) -> Result<(), Refused> {
+        let refuse =
+            |value: String, expected: String| Err(Refused::BadField { field: "clocks", value, expected });
         let Self { limit, bank, increment, strikes, .. } = self;
         if let Some(long) = [limit, bank, increment].into_iter().find(|time| **time > LONGEST) {
             return refuse(

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use boardwire_batch::Refused;
 use boardwire_bots::BotFault;
 use boardwire_kernel::{Seat, SeatSet};
 use serde::{Deserialize, Serialize};
@@ -75,10 +76,10 @@ impl Arbiter {
                 ServiceError::MatchExpired { id: id(), seconds: limit.as_secs() }
             }
             Some(CloseReason::BotFailed(BotFault { seat, what })) => {
-                ServiceError::BotFailed { id: id(), seat: *seat, problem: what.clone() }
+                Refused::BotFailed { id: id(), seat: *seat, problem: what.clone() }.into()
             }
             Some(CloseReason::Withheld { seats }) => ServiceError::DealWithheld { id: id(), seats: *seats },
-            Some(CloseReason::ShuttingDown) => ServiceError::ShuttingDown,
+            Some(CloseReason::ShuttingDown) => Refused::ShuttingDown.into(),
         })
     }
 }

@@ -2,17 +2,18 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use boardwire_batch::play::{Insight, Round};
+use boardwire_batch::tables::Table;
+use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_bots::{Bot, BotFault, Choice};
 use boardwire_kernel::{Rejection, Seat};
 
 use super::clock::OnTimeout;
 use super::event::{Cause, Forfeit, Forfeited, What};
 use super::standing::Standing;
-use super::{Decision, IllegalActions, Opened, Player, Settings};
+use super::{Decision, Opened, Settings};
 use crate::error::ServiceError;
-use crate::play::{Insight, Round};
 use crate::secret::{SeedSource, Seeds};
-use crate::tables::Table;
 
 /// What comes next without an agent.
 pub(super) enum Next {
@@ -117,7 +118,7 @@ impl Standing {
             return Ok(());
         }
         let (expected, value) = (format!("{} or less", self.present.episode), episode.to_string());
-        Err(ServiceError::BadField { field: "episode", value, expected })
+        Err(Refused::BadField { field: "episode", value, expected }.into())
     }
 
     /// The next episode, from `given` or the next seed there is.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use boardwire_batch::Refused;
+
 use super::event::What;
 use super::{Arbiter, Forfeit, Forfeited, Inner, Role};
 use crate::error::{ServiceError, list};
@@ -52,7 +54,7 @@ impl Arbiter {
         if seed.is_some() && self.settings.fair_deals {
             let (value, expected) =
                 ("given".to_owned(), "nothing: the deals of this match are fair".to_owned());
-            return Err(ServiceError::BadField { field: "seed", value, expected });
+            return Err(Refused::BadField { field: "seed", value, expected }.into());
         }
         let Role::Seat(seat) = role else { return Ok(true) };
         let alone = remote.len() == 1;
@@ -106,7 +108,7 @@ impl Arbiter {
             }
             (Role::Seat(_), Some(_)) => Err(ServiceError::HostOnly { id: self.name.id.clone() }),
             (Role::Host, _) => {
-                let seat = named_seat.ok_or_else(|| ServiceError::BadField {
+                let seat = named_seat.ok_or_else(|| Refused::BadField {
                     field: "seat",
                     value: named.map_or_else(|| "nothing".to_owned(), |seat| seat.to_string()),
                     expected: format!("a remote seat: {}", list(remote)),

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use boardwire_batch::Refused;
 use boardwire_kernel::{Key, Seat, SeatSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -166,13 +167,13 @@ impl Standing {
             return Ok(());
         }
         let expected = "the SHA-256 of 32 secret bytes: the deals of this match are fair".to_owned();
-        Err(ServiceError::BadField { field: "commitment", value: "nothing".to_owned(), expected })
+        Err(Refused::BadField { field: "commitment", value: "nothing".to_owned(), expected }.into())
     }
 
     /// What happens when a seat opens what it has contributed; nothing yet, unless all seats are bound.
     pub(super) fn open(&self, seat: Seat, part: Part) -> Result<Option<Vec<What>>, ServiceError> {
         let refuse = |value: &str, expected: String| {
-            Err(ServiceError::BadField { field: "secret", value: value.to_owned(), expected })
+            Err(Refused::BadField { field: "secret", value: value.to_owned(), expected }.into())
         };
         let Some(fair) = &self.fair else {
             return refuse("given", "nothing: the deals of this match are the server's".to_owned());
@@ -191,7 +192,7 @@ impl Standing {
         if self.fair.is_some() && self.present.episode + 1 >= EPISODES {
             let (value, expected) =
                 ((EPISODES + 1).to_string(), format!("at most {EPISODES} where deals are fair"));
-            return Err(ServiceError::BadField { field: "episode", value, expected });
+            return Err(Refused::BadField { field: "episode", value, expected }.into());
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use boardwire_batch::Refused;
+use boardwire_batch::play::Round;
 use boardwire_bots::BotFault;
 use boardwire_kernel::Seat;
 
@@ -12,7 +14,6 @@ use super::standing::Impossible;
 use super::thinking::Thinking;
 use super::{Arbiter, CloseReason, Inner, log};
 use crate::error::ServiceError;
-use crate::play::Round;
 
 impl Arbiter {
     /// Plays what follows upon a change without an agent; gives the bots that have to think.
@@ -55,10 +56,10 @@ impl Arbiter {
         decided: impl IntoIterator<Item = What>,
     ) -> Result<(), ServiceError> {
         let place = || self.table.rules.info().id.to_owned();
-        let impossible = |Impossible(what)| ServiceError::Internal { place: place(), what };
+        let impossible = |Impossible(what)| Refused::Internal { place: place(), what };
         decided.into_iter().try_for_each(|what| {
             inner.check_journal()?;
-            self.happen(inner, what).map_err(impossible)
+            Ok(self.happen(inner, what).map_err(impossible)?)
         })
     }
 

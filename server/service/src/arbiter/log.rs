@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use boardwire_batch::pool::Owner;
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{IllegalActions, Player};
 use boardwire_bots::Bot;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument as _;
@@ -12,13 +16,10 @@ use super::clock::{Clock, OnTimeout};
 use super::event::{Event, What};
 use super::fair::{Fair, Root};
 use super::standing::{Impossible, Standing};
-use super::{Arbiter, CloseReason, IllegalActions, Inner, Name, Opened, Player, Settings, Ticket};
+use super::{Arbiter, CloseReason, Inner, Name, Opened, Settings, Ticket};
 use crate::error::ServiceError;
 use crate::journal::{Entry, Journal, Kept, chained, forms};
-use crate::pool::Owner;
-use crate::reward::RewardKind;
 use crate::secret::{self, Seeds};
-use crate::tables::{Table, Tables};
 
 /// What a match was created with.
 #[derive(Debug, Serialize, Deserialize)]

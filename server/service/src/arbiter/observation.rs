@@ -1,5 +1,8 @@
 //! What one seat is told of an episode: the same in every answer, and nothing beside it.
 
+use boardwire_batch::play::Play;
+use boardwire_batch::reward::{RewardKind, forfeit_ranks};
+use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, GameInfo, ScoreLine, Seat, SeatSet};
 use bytes::Bytes;
 
@@ -7,9 +10,6 @@ use super::Settings;
 use super::clock::Reading;
 use super::event::Forfeited;
 use super::standing::Standing;
-use crate::play::Play;
-use crate::reward::{RewardKind, forfeit_ranks};
-use crate::tables::Table;
 
 /// Parts of an observation that are made on request only.
 #[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]

@@ -2,6 +2,9 @@
 
 use std::time::SystemTime;
 
+use boardwire_batch::Refused;
+use boardwire_batch::play::Play;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use bytes::Bytes;
 
@@ -12,8 +15,6 @@ use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, Opened, SeedSource};
 use crate::error::ServiceError;
-use crate::play::Play;
-use crate::tables::Table;
 
 /// How many episodes before the present one can still be looked at.
 pub(super) const KEPT: usize = 4;
@@ -296,7 +297,7 @@ impl Arbiter {
             let episode = episode.unwrap_or(standing.present.episode);
             standing.not_to_come(episode)?;
             standing.check_dealt()?;
-            let record = standing.record(episode).ok_or_else(|| ServiceError::BadField {
+            let record = standing.record(episode).ok_or_else(|| Refused::BadField {
                 field: "episode",
                 value: episode.to_string(),
                 expected: format!("{} or more: those before are not kept", standing.oldest()),
@@ -316,7 +317,7 @@ impl Arbiter {
         let mut frames = Vec::with_capacity(record.moves.len() + 2);
         while let Some(frame) =
             retrace.advance(&self.table, &record, viewer, shown).map_err(|Impossible(what)| {
-                ServiceError::Internal { place: self.table.rules.info().id.to_owned(), what }
+                Refused::Internal { place: self.table.rules.info().id.to_owned(), what }
             })?
         {
             frames.push(frame);

@@ -3,47 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use boardwire_bots::Bot;
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_kernel::{Outcome, Seat, SeatSet};
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Clock, Forfeited, OPENING};
-use crate::error::ServiceError;
-use crate::reward::RewardKind;
-
-/// Who plays at a seat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Player {
-    /// An agent that joins by invitation.
-    Remote,
-    /// A bot in the server.
-    Bot(Bot),
-}
-
-impl std::fmt::Display for Player {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Remote => f.write_str("remote"),
-            Self::Bot(bot) => bot.fmt(f),
-        }
-    }
-}
-
-/// What happens to an action that exists but is illegal now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IllegalActions {
-    /// It is refused.
-    #[default]
-    Reject,
-    /// The legal action with the lowest index is played for it.
-    FirstLegal,
-    /// A legal action drawn from the episode's seed is played for it.
-    SeededLegal,
-    /// The episode ends; the seat is last.
-    Forfeit,
-}
 
 /// What a match is created with, beside its table.
 #[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
@@ -136,10 +101,10 @@ impl Settings {
     /// # Errors
     /// Too many labels, or too long ones. Forced choices skipped where several agents play: a ply that nobody chose
     /// tells the others that a hidden hand left one choice.
-    pub fn check(&self) -> Result<(), ServiceError> {
+    pub fn check(&self) -> Result<(), Refused> {
         check_labels(&self.labels)?;
         if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.remote().is_empty()) {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "fair_deals",
                 value: "true".to_owned(),
                 expected: "false where somebody gives a seed, and where no agent plays".to_owned(),
@@ -147,7 +112,7 @@ impl Settings {
         }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.remote().len() > 1 {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "skip_forced",
                 value: "true".to_owned(),
                 expected: "false where more than one seat is remote: it would tell what a hidden hand allows"
@@ -174,9 +139,9 @@ impl Settings {
     }
 }
 
-fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), ServiceError> {
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Refused> {
     let refuse =
-        |value: String, expected: String| Err(ServiceError::BadField { field: "labels", value, expected });
+        |value: String, expected: String| Err(Refused::BadField { field: "labels", value, expected });
     if labels.len() > MOST_LABELS {
         return refuse(format!("{} labels", labels.len()), format!("at most {MOST_LABELS} labels"));
     }

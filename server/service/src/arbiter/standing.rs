@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
+use boardwire_batch::play::Play;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::{BOT_STREAM, RngStream, SUBSTITUTE_STREAM, Seat, SeatSet};
 use uuid::Uuid;
 
@@ -11,9 +13,7 @@ use super::event::{Cause, Event, What};
 use super::fair::{Fair, Root};
 use super::record::{KEPT, Move, Record};
 use super::{CloseReason, Decision, Ended, Opened, Series, Settings};
-use crate::play::Play;
 use crate::secret::Seeds;
-use crate::tables::Table;
 
 /// How a match stands.
 pub(super) struct Standing {

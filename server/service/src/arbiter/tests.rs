@@ -1,3 +1,4 @@
+mod batches;
 mod bots;
 mod clocks;
 mod events;
@@ -12,14 +13,15 @@ mod watching;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
+use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
 
 use super::*;
-use crate::pool::Pool;
-use crate::tables::Tables;
 
 fn tables() -> Tables {
     Tables::new(Registry::load(|_| None).expect("the catalogues are valid"))
@@ -207,7 +209,7 @@ fn forced_decisions_are_not_skipped_before_other_agents() {
     let skipping = |players: &[Player]| Settings { skip_forced: true, ..settings(players) }.check();
     assert_eq!(skipping(&[REMOTE, RANDOM]), Ok(()));
     let refused = skipping(&[REMOTE, RANDOM, REMOTE]);
-    assert!(matches!(refused, Err(ServiceError::BadField { field: "skip_forced", .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Refused::BadField { field: "skip_forced", .. })), "{refused:?}");
 }
 
 #[tokio::test]

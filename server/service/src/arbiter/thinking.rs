@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use boardwire_batch::play::Round;
+use boardwire_batch::pool::{Flow, Slice, Work};
 use boardwire_bots::{BotFault, Choice};
 use boardwire_kernel::Seat;
 
 use super::Arbiter;
-use crate::play::Round;
-use crate::pool::{Flow, Slice, Work};
 
 /// A round of bots on its way to be played.
 pub(super) struct Thinking {

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use boardwire_batch::{Player, Refused};
 use boardwire_kernel::Seat;
 use uuid::Uuid;
 
 use super::event::What;
 use super::standing::Holder;
-use super::{Arbiter, Part, Player};
+use super::{Arbiter, Part};
 use crate::error::{ServiceError, list};
 use crate::secret::{self, Found};
 
@@ -97,7 +98,7 @@ impl Arbiter {
         self.refuse_closed(&inner)?;
         let remote = self.settings.remote();
         let seat = remote.iter().find(|seat| u32::from(seat.number()) == number);
-        let seat = seat.ok_or_else(|| ServiceError::BadField {
+        let seat = seat.ok_or_else(|| Refused::BadField {
             field: "seat",
             value: number.to_string(),
             expected: format!("a remote seat: {}", list(remote)),

@@ -1,6 +1,7 @@
 //! Checks an episode that somebody has been shown: plays it once more from its key, and compares everything.
 
 use boardwire_api::v1;
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
 use thiserror::Error;
 
@@ -10,7 +11,6 @@ use super::record::{Move, Record, Retrace, Shown};
 use super::standing::Impossible;
 use super::{Opened, SeedSource};
 use crate::convert;
-use crate::tables::{Table, Tables};
 
 /// What is wrong with a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use boardwire_batch::Refused;
 use boardwire_kernel::Viewer;
 
 use super::log::{Mark, written};
@@ -65,7 +66,7 @@ impl Arbiter {
         let after = after.unwrap_or(last.saturating_sub(1));
         if after > last {
             let (value, expected) = (after.to_string(), format!("{last} or less"));
-            return Err(ServiceError::BadField { field: "after", value, expected });
+            return Err(Refused::BadField { field: "after", value, expected }.into());
         }
         Ok(Watcher { arbiter: Arc::clone(self), after, shown: None })
     }
@@ -124,17 +125,17 @@ impl Watcher {
     fn advance(&mut self) -> Result<Frame, ServiceError> {
         let place = || self.arbiter.table.rules.info().id.to_owned();
         let Some((record, retrace)) = &mut self.shown else {
-            return Err(ServiceError::Internal { place: place(), what: "nothing is shown".to_owned() });
+            return Err(Refused::Internal { place: place(), what: "nothing is shown".to_owned() }.into());
         };
         loop {
             let frame = retrace.advance(&self.arbiter.table, record, Viewer::Public, Shown::Own);
-            let frame = frame.map_err(|Impossible(what)| ServiceError::Internal { place: place(), what })?;
+            let frame = frame.map_err(|Impossible(what)| Refused::Internal { place: place(), what })?;
             match frame {
                 Some(frame) if frame.sequence <= self.after => {}
                 Some(frame) => return Ok(frame),
                 None => {
                     let what = format!("there is no frame {}", self.after + 1);
-                    return Err(ServiceError::Internal { place: place(), what });
+                    return Err(Refused::Internal { place: place(), what }.into());
                 }
             }
         }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use boardwire_batch::Refused;
+use boardwire_batch::batch::{Batch, Opening};
+use boardwire_batch::play::Insight;
+use boardwire_batch::search::{self, Search, WorldStep};
+use boardwire_batch::tables::Table;
+
 use super::{Batches, Terms};
-use crate::batch::{Batch, Opening};
 use crate::error::ServiceError;
-use crate::play::Insight;
-use crate::search::{self, Search, WorldStep};
 use crate::secret;
-use crate::tables::Table;
 use crate::world::World;
 
 /// Something that is leased.
@@ -45,8 +47,8 @@ impl Held {
         match self {
             Self::Batch(batch) => {
                 tracing::info!(batch_id = batch.id(), "batch closed");
-                let unknown = ServiceError::UnknownBatch { id: batch.id().to_owned() };
-                batch.end(if stopped { ServiceError::ShuttingDown } else { unknown });
+                let unknown = Refused::UnknownBatch { id: batch.id().to_owned() };
+                batch.end(if stopped { Refused::ShuttingDown } else { unknown });
             }
             Self::Search(search) => {
                 tracing::debug!(search_id = search.id(), "search released");
@@ -55,8 +57,8 @@ impl Held {
             Self::World(world) => {
                 let id = world.batch().id();
                 tracing::info!(batch_id = id, "world destroyed");
-                let unknown = ServiceError::UnknownWorld { world: id.to_owned() };
-                world.batch().end(if stopped { ServiceError::ShuttingDown } else { unknown });
+                let unknown = Refused::UnknownWorld { world: id.to_owned() };
+                world.batch().end(if stopped { Refused::ShuttingDown } else { unknown });
             }
         }
     }
@@ -67,7 +69,7 @@ pub(super) trait Kind: Sized {
     /// This kind, if it is of it.
     fn of(held: &Held) -> Option<Arc<Self>>;
     /// What is said when there is none of this id.
-    fn unknown(id: String) -> ServiceError;
+    fn unknown(id: String) -> Refused;
     /// What is said to whoever has another token.
     fn owner_only(id: String) -> ServiceError;
 }
@@ -77,8 +79,8 @@ impl Kind for Batch {
         if let Held::Batch(batch) = held { Some(Arc::clone(batch)) } else { None }
     }
 
-    fn unknown(id: String) -> ServiceError {
-        ServiceError::UnknownBatch { id }
+    fn unknown(id: String) -> Refused {
+        Refused::UnknownBatch { id }
     }
 
     fn owner_only(id: String) -> ServiceError {
@@ -91,8 +93,8 @@ impl Kind for Search {
         if let Held::Search(search) = held { Some(Arc::clone(search)) } else { None }
     }
 
-    fn unknown(id: String) -> ServiceError {
-        ServiceError::UnknownSearch { id }
+    fn unknown(id: String) -> Refused {
+        Refused::UnknownSearch { id }
     }
 
     fn owner_only(id: String) -> ServiceError {
@@ -105,13 +107,13 @@ impl Kind for World {
         if let Held::World(world) = held { Some(Arc::clone(world)) } else { None }
     }
 
-    fn unknown(id: String) -> ServiceError {
-        ServiceError::UnknownWorld { world: id }
+    fn unknown(id: String) -> Refused {
+        Refused::UnknownWorld { world: id }
     }
 
     /// Whoever does not know its name is told that there is none.
     fn owner_only(id: String) -> ServiceError {
-        Self::unknown(id)
+        Self::unknown(id).into()
     }
 }
 
@@ -170,7 +172,7 @@ impl Batches {
         token: String,
         terms: Terms,
     ) -> Result<(Arc<Search>, WorldStep), ServiceError> {
-        search::check(table.rules.info(), &opening, insights.len())?;
+        opening.check(table.rules.info(), insights.len())?;
         let mut place = self.reserve(terms.origin, opening.places)?;
         let peer = terms.peer;
         let (search, step) = Search::open(secret::word(), table, opening, insights, &self.pool).await?;
@@ -202,7 +204,7 @@ impl Batches {
         let token = token.ok_or(ServiceError::MissingToken)?;
         let mut inner = self.lock();
         if inner.stopped {
-            return Err(ServiceError::ShuttingDown);
+            return Err(Refused::ShuttingDown.into());
         }
         let lease = inner.leases.get_mut(id).and_then(|lease| Some((K::of(&lease.held)?, lease)));
         let (held, lease) = lease.ok_or_else(|| K::unknown(id.to_owned()))?;

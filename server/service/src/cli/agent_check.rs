@@ -4,6 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use clap::Args;
 use futures_util::{StreamExt as _, stream};
 use tokio::net::TcpListener;
@@ -12,9 +14,7 @@ use super::Catalogues;
 use crate::agent_check::{Examiner, scenarios};
 use crate::batches::{self, Batches};
 use crate::matches::{self, Matches};
-use crate::pool::Pool;
 use crate::run::{Listener, run, runtime};
-use crate::tables::Tables;
 
 /// Tells whether an agent in any language keeps the protocol.
 ///

@@ -18,6 +18,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use anyhow::Context as _;
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::Bot;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,7 +34,6 @@ use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
 use super::address::sheltered;
 use super::{BotTable, bot_name, pair};
-use crate::tables::{Table, Tables};
 
 /// Fewer deals than this prove nothing of how wide an interval is.
 const FEWEST_DEALS: usize = 30;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use boardwire_batch::tables::{Served, Tables};
 use boardwire_games::Registry;
 use boardwire_kernel::{
     ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout,
@@ -11,7 +12,6 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{Catalogues, pair};
-use crate::tables::{Served, Tables};
 
 /// Shows what is served.
 #[derive(Debug, Args)]

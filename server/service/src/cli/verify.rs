@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use boardwire_api::v1;
+use boardwire_batch::tables::Tables;
 use clap::Args;
 use prost_reflect::{DescriptorPool, DynamicMessage};
 
@@ -13,7 +14,6 @@ use super::Catalogues;
 use crate::arbiter::{SeedSource, Verified, verify};
 use crate::error::list;
 use crate::secret::hex;
-use crate::tables::Tables;
 
 /// Plays a recorded episode once more from its key, and compares commitment, decisions, views, chain and result.
 #[derive(Debug, Args)]

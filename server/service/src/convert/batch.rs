@@ -1,11 +1,11 @@
 //! Batches and their steps as messages.
 
 use boardwire_api::v1;
+use boardwire_batch::Player;
+use boardwire_batch::Refused;
+use boardwire_batch::batch::{Autoreset, Batch, Columns, LineUp, Step};
 
 use super::{bad_enum, count, illegal_to, options, reward_to};
-use crate::arbiter::Player;
-use crate::batch::{Autoreset, Batch, Columns, LineUp, Step};
-use crate::error::ServiceError;
 
 pub(crate) fn batch(batch: &Batch) -> v1::Batch {
     let (opening, info) = (batch.opening(), batch.table().rules.info());
@@ -80,7 +80,7 @@ pub(crate) fn columns(given: Option<&v1::BatchColumns>) -> Columns {
     })
 }
 
-pub(crate) fn autoreset(value: i32) -> Result<Autoreset, ServiceError> {
+pub(crate) fn autoreset(value: i32) -> Result<Autoreset, Refused> {
     match v1::AutoresetMode::try_from(value) {
         Ok(v1::AutoresetMode::Unspecified | v1::AutoresetMode::NextStep) => Ok(Autoreset::NextStep),
         Ok(v1::AutoresetMode::SameStep) => Ok(Autoreset::SameStep),

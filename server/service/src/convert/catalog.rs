@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use boardwire_api::v1;
+use boardwire_batch::tables::{Served, Table};
 use boardwire_kernel::{
     ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, OptionKind, OptionSpec, ViewLayout,
 };
@@ -12,7 +13,6 @@ use crate::batches::Batches;
 use crate::edge::Origin;
 use crate::matches::Matches;
 use crate::run::MAX_MESSAGE_BYTES;
-use crate::tables::{Served, Table};
 
 /// What it speaks.
 const PROTOCOLS: [&str; 2] = ["boardwire.v1", "dm_env_rpc.v1"];

@@ -1,12 +1,12 @@
 //! Clocks from messages, and as messages.
 
 use boardwire_api::v1;
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, Refused};
 
 use super::{duration, time};
 use crate::arbiter::clock::LONGEST;
-use crate::arbiter::{Clock, OnTimeout, Player, Reading};
-use crate::error::ServiceError;
-use crate::tables::{Table, Tables};
+use crate::arbiter::{Clock, OnTimeout, Reading};
 
 /// The clocks of agents at a table: one for each seat, from none, one, or as many as there are seats.
 pub(crate) fn clocks(
@@ -14,13 +14,13 @@ pub(crate) fn clocks(
     players: &[Player],
     tables: &Tables,
     table: &Table,
-) -> Result<Vec<Option<Clock>>, ServiceError> {
+) -> Result<Vec<Option<Clock>>, Refused> {
     if given.is_empty() {
         return Ok(Vec::new());
     }
     if given.len() != 1 && given.len() != players.len() {
         let (value, expected) = (given.len().to_string(), format!("1 or {}", players.len()));
-        return Err(ServiceError::BadField { field: "clocks", value, expected });
+        return Err(Refused::BadField { field: "clocks", value, expected });
     }
     let each = players.iter().zip(given.iter().cycle());
     let is_none = |clock: &v1::Clock| given.len() > 1 && *clock == v1::Clock::default();
@@ -32,17 +32,17 @@ pub(crate) fn clocks(
     .collect()
 }
 
-fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, ServiceError> {
+fn clock(given: &v1::Clock, tables: &Tables, table: &Table) -> Result<Clock, Refused> {
     let v1::Clock { limit, bank, increment, strikes, on_timeout, bot } = given;
     let refuse =
-        |value: String, expected| Err(ServiceError::BadField { field: "clocks.on_timeout", value, expected });
+        |value: String, expected| Err(Refused::BadField { field: "clocks.on_timeout", value, expected });
     let on_timeout = match v1::TimeoutPolicy::try_from(*on_timeout) {
         Ok(v1::TimeoutPolicy::Unspecified | v1::TimeoutPolicy::Forfeit) => OnTimeout::Forfeit,
         Ok(v1::TimeoutPolicy::FirstLegal) => OnTimeout::FirstLegal,
         Ok(v1::TimeoutPolicy::SeededLegal) => OnTimeout::SeededLegal,
         Ok(v1::TimeoutPolicy::Bot) => OnTimeout::Bot(tables.bot(table, bot).map_err(|unknown| {
             let (value, expected) = (unknown.given, unknown.expected);
-            ServiceError::BadField { field: "clocks.bot", value, expected }
+            Refused::BadField { field: "clocks.bot", value, expected }
         })?),
         Err(_) => return refuse(on_timeout.to_string(), "of TimeoutPolicy".to_owned()),
     };

@@ -1,6 +1,7 @@
 //! Matches and observations as messages.
 
 use boardwire_api::v1;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
 use super::clock::{clock_to, reading};
@@ -9,7 +10,6 @@ use crate::arbiter::{
     Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Observation, Opened, Part, Phase,
     SeedSource,
 };
-use crate::tables::Table;
 
 /// A match as its host and its seats know it, or as anybody may.
 pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {

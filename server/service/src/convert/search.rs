@@ -1,11 +1,11 @@
 //! Searches and what their worlds show as messages.
 
 use boardwire_api::v1;
+use boardwire_batch::Refused;
+use boardwire_batch::search::{Search, WorldStep};
 use boardwire_bots::Rollout;
 
 use super::{bad_enum, count, options, reward_to};
-use crate::error::ServiceError;
-use crate::search::{Search, WorldStep};
 
 pub(crate) fn search(search: &Search) -> v1::Search {
     let (opening, info) = (search.opening(), search.table().rules.info());
@@ -36,7 +36,7 @@ pub(crate) fn world_step(step: WorldStep) -> v1::WorldStep {
     }
 }
 
-pub(crate) fn rollout(value: i32) -> Result<Rollout, ServiceError> {
+pub(crate) fn rollout(value: i32) -> Result<Rollout, Refused> {
     use v1::RolloutPolicy as Policy;
     match Policy::try_from(value) {
         Ok(Policy::Unspecified | Policy::Estimate) => Ok(Rollout::Estimate),

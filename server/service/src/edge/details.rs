@@ -3,6 +3,7 @@
 //! Our own statuses carry `ErrorInfo` from the start. A status without details that leaves the server is
 //! replaced by the error of ours that says the same.
 
+use boardwire_batch::Refused;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
@@ -65,11 +66,12 @@ fn name(status: &Status) -> Status {
         }
         Code::NotFound if status.message() == "service not registered" => ServiceError::UnknownHealth,
         Code::NotFound => ServiceError::UnknownDescriptor { problem: problem() },
-        Code::InvalidArgument => ServiceError::BadField {
+        Code::InvalidArgument => Refused::BadField {
             field: "message_request",
             value: "nothing".to_owned(),
             expected: "one of the requests of reflection".to_owned(),
-        },
+        }
+        .into(),
         code => return unnamed(code, status.message()),
     };
     error.into()
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn our_own_statuses_and_successes_stay_as_they_are() {
-        for status in [Status::ok(""), ServiceError::ShuttingDown.into()] {
+        for status in [Status::ok(""), ServiceError::from(Refused::ShuttingDown).into()] {
             let mut headers = status.into_http::<()>().headers().clone();
             let before = headers.clone();
             complete(&mut headers);

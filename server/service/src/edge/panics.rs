@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use boardwire_batch::Refused;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
@@ -17,7 +18,7 @@ fn status(panic: &(dyn Any + Send)) -> Status {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let what = format!("a panic: {}", text.unwrap_or("of no known type"));
-    ServiceError::Internal { place: "a call".to_owned(), what }.into()
+    ServiceError::from(Refused::Internal { place: "a call".to_owned(), what }).into()
 }
 
 /// The response to a call that panicked before it was answered.

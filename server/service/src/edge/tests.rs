@@ -5,6 +5,7 @@ use boardwire_api::v1::catalog_service_server::{CatalogService, CatalogServiceSe
 use boardwire_api::v1::{
     GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
 };
+use boardwire_batch::pool::Pool;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::Code;
@@ -12,7 +13,6 @@ use tonic_types::StatusExt as _;
 
 use super::*;
 use crate::batches::{Batches, Limits};
-use crate::pool::Pool;
 
 /// A service with a mistake in it.
 struct Mistaken;

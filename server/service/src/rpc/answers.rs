@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use boardwire_api::v1::RunBatchResponse;
+use boardwire_batch::batch::Step;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, stream};
 use http_body::{Body, Frame};
@@ -19,7 +20,6 @@ use tonic::metadata::MetadataMap;
 use tonic::server::NamedService;
 use tonic::{Response, Status};
 
-use crate::batch::Step;
 use crate::convert;
 use crate::edge::Room;
 
@@ -204,6 +204,7 @@ mod tests {
     use std::future::poll_fn;
 
     use boardwire_api::v1::{StepBatchResponse, run_batch_response};
+    use boardwire_batch::Refused;
 
     use super::*;
     use crate::edge::Budget;
@@ -292,7 +293,7 @@ mod tests {
 
     #[tokio::test]
     async fn answers_follow_one_another_and_a_failure_ends_them() {
-        let error = ServiceError::EnvironmentOver { environment: 3 }.into();
+        let error = ServiceError::from(Refused::EnvironmentOver { environment: 3 }).into();
         let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
         let shown = |tag| {
             let answer = run_batch_response::Answer::Step(convert::step(step(900)));

@@ -9,6 +9,9 @@ use boardwire_api::v1::{
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
 };
+use boardwire_batch::batch::{Actions, Adviser, Batch, LineUp, Opening, Plan, Reset, Step};
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, Refused};
 use boardwire_bots::UnknownBot;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::mpsc;
@@ -17,15 +20,12 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::answers::{self, Answer};
 use super::{caller, message_bytes, named, request_id, token};
-use crate::arbiter::Player;
-use crate::batch::{Actions, Adviser, Batch, LineUp, Opening, Plan, Reset, Step};
 use crate::batches::{Batches, Terms};
 use crate::convert::{self, LEARNER};
 use crate::edge::{Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
-use crate::tables::{Table, Tables};
 use crate::telemetry;
 
 /// Steps batches; the games are those of the matches.
@@ -47,7 +47,7 @@ impl BatchService for BatchPlane {
         let caller = caller(&request);
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let (table, plan) = plan(self.matches.tables(), &asked)?;
+        let (table, plan) = plan(self.matches.tables(), &asked).map_err(ServiceError::from)?;
         let opening = Opening {
             plan,
             environments: asked.environments as usize,
@@ -109,8 +109,8 @@ impl BatchService for BatchPlane {
                 answered = AssertUnwindSafe(answering).catch_unwind() => {
                     if answered.is_err() {
                         let what = "a step panicked".to_owned();
-                        let failed = ServiceError::Internal { place: "a stream of batches".to_owned(), what };
-                        let _ = gone.send(Err(failed.into())).await;
+                        let failed = Refused::Internal { place: "a stream of batches".to_owned(), what };
+                        let _ = gone.send(Err(ServiceError::from(failed).into())).await;
                     }
                 }
                 () = gone.closed() => {}
@@ -123,7 +123,7 @@ impl BatchService for BatchPlane {
         let SaveBatchRequest { batch_id, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(&request))?;
         let room = super::room(caller(&request).as_ref(), batch.snapshot_bytes(mask)).await?;
-        let snapshot = batch.save(self.batches.key(), mask).await?;
+        let snapshot = batch.save(self.batches.key(), mask).await.map_err(ServiceError::from)?;
         Ok(super::holding(SaveBatchResponse { snapshot }, room))
     }
 
@@ -131,7 +131,8 @@ impl BatchService for BatchPlane {
         let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
         let batch = self.batches.find(batch_id, token(&request))?;
         let room = room(caller(&request).as_ref(), &batch, 0).await?;
-        Ok(answers::one((batch.load(self.batches.key(), snapshot.clone(), mask).await?, room)))
+        let loaded = batch.load(self.batches.key(), snapshot.clone(), mask).await;
+        Ok(answers::one((loaded.map_err(ServiceError::from)?, room)))
     }
 
     async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
@@ -141,9 +142,9 @@ impl BatchService for BatchPlane {
 }
 
 /// The table of a new batch, and how its environments are to be played.
-fn plan(tables: &Tables, asked: &OpenBatchRequest) -> Result<(Arc<Table>, Plan), ServiceError> {
+fn plan(tables: &Tables, asked: &OpenBatchRequest) -> Result<(Arc<Table>, Plan), Refused> {
     const MOST_LINE_UPS: usize = 1_024;
-    let refuse = |value: String, expected| ServiceError::BadField { field: "line_ups", value, expected };
+    let refuse = |value: String, expected| Refused::BadField { field: "line_ups", value, expected };
     let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
     if !(1..=MOST_LINE_UPS).contains(&count) {
         return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
@@ -179,10 +180,10 @@ fn adviser(
     tables: &Tables,
     table: &Table,
     columns: Option<&v1::BatchColumns>,
-) -> Result<Option<Adviser>, ServiceError> {
+) -> Result<Option<Adviser>, Refused> {
     let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
     if advice.is_empty() && *shares {
-        return Err(ServiceError::BadField {
+        return Err(Refused::BadField {
             field: "columns.advice_shares",
             value: "true".to_owned(),
             expected: "false unless `columns.advice` names a bot".to_owned(),
@@ -191,7 +192,7 @@ fn adviser(
     if advice.is_empty() {
         return Ok(None);
     }
-    let unknown = |UnknownBot { given: value, expected }| ServiceError::BadField {
+    let unknown = |UnknownBot { given: value, expected }| Refused::BadField {
         field: "columns.advice",
         value,
         expected: format!("empty or a bot: {expected}"),
@@ -239,11 +240,12 @@ async fn answer(batches: &Batches, token: &str, caller: Option<&Caller>, asked: 
     let stepped = match &asked.request {
         Some(run_batch_request::Request::Step(asked)) => step(batches, token, caller, asked).await,
         Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, caller, asked).await,
-        None => Err(ServiceError::BadField {
+        None => Err(Refused::BadField {
             field: "request",
             value: "nothing".to_owned(),
             expected: "one of step, reset".to_owned(),
-        }),
+        }
+        .into()),
     };
     match stepped {
         Ok((step, room)) => Answer::Step(step, room, Some(asked.tag)),

@@ -14,6 +14,7 @@ use super::{caller, holding, room};
 use crate::batches::Batches;
 use crate::convert;
 use crate::edge::{Caller, Origin};
+use crate::error::ServiceError;
 use crate::matches::Matches;
 
 /// About what the description of a table takes.
@@ -48,7 +49,7 @@ impl CatalogService for Catalog {
         let last = shown.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
         let games = shown.iter().map(|id| self.matches.tables().served(id));
         Ok(Response::new(ListGamesResponse {
-            games: games.map(|served| Ok(convert::game(&served?))).collect::<Result<_, Status>>()?,
+            games: games.map(|served| Ok(convert::game(&served?))).collect::<Result<_, ServiceError>>()?,
             next_page_token: page.next(last),
         }))
     }
@@ -57,10 +58,10 @@ impl CatalogService for Catalog {
         let room = room(caller(&request).as_ref(), SPEC_BYTES).await?;
         let GetGameRequest { game, seats, options } = request.into_inner();
         let tables = self.matches.tables();
-        let served = tables.served(&game)?;
+        let served = tables.served(&game).map_err(ServiceError::from)?;
         let seats = if seats == 0 { (*served.game_type.seats.start()).into() } else { seats };
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let table = tables.table(&game, seats, options)?;
+        let table = tables.table(&game, seats, options).map_err(ServiceError::from)?;
         Ok(holding(GetGameResponse { spec: Some(convert::spec(&served, &table)) }, room))
     }
 }

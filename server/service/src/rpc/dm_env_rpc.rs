@@ -18,6 +18,7 @@ use boardwire_api::dm_env_rpc::{
     JoinWorldResponse, LeaveWorldResponse, ResetRequest, ResetResponse, ResetWorldRequest,
     ResetWorldResponse, StepRequest, StepResponse,
 };
+use boardwire_batch::Refused;
 use futures_util::{Stream, StreamExt as _, stream};
 use tonic::{Request, Response, Status, Streaming};
 
@@ -90,13 +91,14 @@ impl Session {
                 Ok(Answer::LeaveWorld(LeaveWorldResponse {}))
             }
             Some(Asked::DestroyWorld(asked)) => self.destroy(&asked).map(Answer::DestroyWorld),
-            other @ (Some(Asked::Extension(_)) | None) => Err(ServiceError::BadField {
+            other @ (Some(Asked::Extension(_)) | None) => Err(Refused::BadField {
                 field: "payload",
                 value: if other.is_some() { "extension" } else { "nothing" }.to_owned(),
                 expected:
                     "one of create_world, join_world, step, reset, reset_world, leave_world, destroy_world"
                         .to_owned(),
-            }),
+            }
+            .into()),
         }
     }
 

@@ -12,6 +12,8 @@ use boardwire_api::v1::{
     PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
     match_service_server::MatchService, play_request, play_response,
 };
+use boardwire_batch::Refused;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::Seat;
 use futures_util::{Stream, StreamExt as _, stream};
 use tonic::{Request, Response, Status, Streaming};
@@ -46,28 +48,7 @@ impl MatchService for MatchPlane {
         let (timed, caller) = (telemetry::Request::begin("CreateMatch"), caller(&request));
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let tables = self.0.tables();
-        let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
-        let table = tables.table(&asked.game, seats, options)?;
-        let players = asked.players.iter().enumerate();
-        let players = players.map(|(seat, name)| named(tables, &table, seat, name, "remote"));
-        let players = players.collect::<Result<Vec<_>, _>>()?;
-        let settings = Settings {
-            clocks: convert::clocks(&asked.clocks, &players, tables, &table)?,
-            players,
-            seed: asked.seed,
-            reward: convert::reward(asked.reward)?,
-            skip_forced: asked.skip_forced,
-            illegal_actions: convert::illegal(asked.illegal_actions)?,
-            seat_may_seed: asked.seat_may_seed,
-            fair_deals: asked.fair_deals,
-            opening: self.0.limits().opening,
-            private: asked.private,
-            watch_delay: convert::duration("watch_delay", asked.watch_delay, DAY)?,
-            labels: asked.labels,
-            series: None,
-        };
+        let (table, settings) = settings(&self.0, &asked).map_err(ServiceError::from)?;
         let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
         let arbiter = self.0.create(id, origin, table, settings).await?;
         tracing::info!(match_id = arbiter.id(), game = asked.game, players = ?asked.players, "match created");
@@ -95,7 +76,7 @@ impl MatchService for MatchPlane {
         let paging = Paging::read(size, &token, &asked)?;
         if let Some(state) = asked.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
             let (value, expected) = (state.to_string(), "of MatchState".to_owned());
-            return Err(ServiceError::BadField { field: "states", value, expected }.into());
+            return Err(ServiceError::from(Refused::BadField { field: "states", value, expected }).into());
         }
         let room = room(caller.as_ref(), paging.size * MATCH_BYTES).await?;
         self.0.kept().await?;
@@ -196,11 +177,38 @@ impl MatchService for MatchPlane {
     }
 }
 
+/// The table of a new match, and its settings.
+fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>, Settings), Refused> {
+    let tables = matches.tables();
+    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
+    let table = tables.table(&asked.game, seats, options)?;
+    let players = asked.players.iter().enumerate();
+    let players = players.map(|(seat, name)| named(tables, &table, seat, name, "remote"));
+    let players = players.collect::<Result<Vec<_>, _>>()?;
+    let settings = Settings {
+        clocks: convert::clocks(&asked.clocks, &players, tables, &table)?,
+        players,
+        seed: asked.seed,
+        reward: convert::reward(asked.reward)?,
+        skip_forced: asked.skip_forced,
+        illegal_actions: convert::illegal(asked.illegal_actions)?,
+        seat_may_seed: asked.seat_may_seed,
+        fair_deals: asked.fair_deals,
+        opening: matches.limits().opening,
+        private: asked.private,
+        watch_delay: convert::duration("watch_delay", asked.watch_delay, DAY)?,
+        labels: asked.labels.clone(),
+        series: None,
+    };
+    Ok((table, settings))
+}
+
 /// What somebody contributes to deals, or is bound by.
 fn part(field: &'static str, bytes: &[u8]) -> Result<Part, ServiceError> {
     bytes.try_into().map_err(|_| {
         let (value, expected) = (format!("{} bytes", bytes.len()), "32 bytes".to_owned());
-        ServiceError::BadField { field, value, expected }
+        Refused::BadField { field, value, expected }.into()
     })
 }
 
@@ -303,11 +311,12 @@ async fn answer(matches: &Matches, token: &str, asked: PlayRequest) -> PlayRespo
         Some(Request::Act(asked)) => act(matches, token, asked).await.map(Answer::Act),
         Some(Request::Reset(asked)) => reset(matches, token, asked).await.map(Answer::Reset),
         Some(Request::Resign(asked)) => resign(matches, token, asked).await.map(Answer::Resign),
-        None => Err(ServiceError::BadField {
+        None => Err(Refused::BadField {
             field: "request",
             value: "nothing".to_owned(),
             expected: "one of observe, act, reset, resign".to_owned(),
-        }),
+        }
+        .into()),
     };
     let answer = answer.unwrap_or_else(|error| Answer::Error(error.into()));
     PlayResponse { tag: asked.tag, answer: Some(answer) }

@@ -1,5 +1,6 @@
 //! Lists in pages.
 
+use boardwire_batch::Refused;
 use prost::Message;
 
 use crate::error::ServiceError;
@@ -25,7 +26,7 @@ impl Paging {
     /// A negative size; a token that no answer to a request with the same filters has held.
     pub(super) fn read(size: i32, token: &str, filters: &impl Message) -> Result<Self, ServiceError> {
         const MOST: usize = 1_000;
-        let size = usize::try_from(size).map_err(|_| ServiceError::BadField {
+        let size = usize::try_from(size).map_err(|_| Refused::BadField {
             field: "page_size",
             value: size.to_string(),
             expected: format!("from 0 to {MOST}"),
@@ -36,7 +37,7 @@ impl Paging {
             "" => Some(String::new()),
             token => token.strip_prefix(&filters).filter(|rest| !rest.is_empty()).and_then(unhex),
         };
-        let after = after.ok_or_else(|| ServiceError::BadField {
+        let after = after.ok_or_else(|| Refused::BadField {
             field: "page_token",
             value: token.to_owned(),
             expected: "empty or the next_page_token of the page before, asked for with the same filters"
@@ -78,7 +79,10 @@ mod tests {
         let token = first.next(Some("an id, ü".to_owned()));
         assert_eq!(read(&token, "rauha").map(|page| page.after), Ok("an id, ü".to_owned()));
         for (token, game) in [(token.as_str(), "faraway"), (&token[..17], "rauha"), (&token[..16], "rauha")] {
-            assert!(matches!(read(token, game), Err(ServiceError::BadField { field: "page_token", .. })));
+            assert!(matches!(
+                read(token, game),
+                Err(ServiceError::Refused(Refused::BadField { field: "page_token", .. }))
+            ));
         }
         assert_eq!(read("", "").expect("it is the first page").next(None), "");
     }
@@ -90,6 +94,6 @@ mod tests {
             [size(0), size(1), size(1_000), size(i32::MAX)].map(Result::ok),
             [1_000, 1, 1_000, 1_000].map(Some)
         );
-        assert!(matches!(size(-1), Err(ServiceError::BadField { field: "page_size", .. })));
+        assert!(matches!(size(-1), Err(ServiceError::Refused(Refused::BadField { field: "page_size", .. }))));
     }
 }

@@ -7,6 +7,10 @@ use boardwire_api::v1::{
     ReleaseResponse, RolloutRequest, RolloutResponse, determinize_request::Of,
     search_service_server::SearchService,
 };
+use boardwire_batch::Refused;
+use boardwire_batch::play::Insight;
+use boardwire_batch::search::{Moves, Opening};
+use boardwire_batch::tables::Table;
 use tonic::{Request, Response, Status};
 
 use super::{caller, holding, message_bytes, room, token};
@@ -15,10 +19,7 @@ use crate::convert;
 use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
 use crate::matches::Matches;
-use crate::play::Insight;
-use crate::search::{Moves, Opening};
 use crate::secret;
-use crate::tables::Table;
 use crate::telemetry;
 
 /// Searches; the matches and batches are those of the other services.
@@ -42,7 +43,7 @@ impl SearchService for SearchPlane {
             worlds,
             places: if asked.places == 0 { drawn } else { asked.places as usize },
             seed: asked.seed.unwrap_or_else(secret::seed),
-            reward: convert::reward(asked.reward)?,
+            reward: convert::reward(asked.reward).map_err(ServiceError::from)?,
             skip_forced: asked.skip_forced,
             message_bytes: message_bytes(asked.max_message_bytes),
         };
@@ -54,7 +55,7 @@ impl SearchService for SearchPlane {
         let most = opening.message_bytes;
         let room = room(
             caller.as_ref(),
-            drawn.saturating_mul(crate::search::row_bytes(table.rules.info())).min(most),
+            drawn.saturating_mul(boardwire_batch::search::row_bytes(table.rules.info())).min(most),
         )
         .await?;
         let (search, step) = self.batches.search(table, opening, insights, token, terms).await?;
@@ -71,12 +72,12 @@ impl SearchService for SearchPlane {
         let (timed, asked) = (telemetry::Request::begin("Advance"), request.get_ref());
         let search = self.batches.find_search(&asked.search_id, token(&request))?;
         let moves = Moves {
-            worlds: numbers("worlds", &asked.worlds)?,
+            worlds: numbers("worlds", &asked.worlds).map_err(ServiceError::from)?,
             actions: asked.actions.clone(),
-            into: numbers("into", &asked.into)?,
+            into: numbers("into", &asked.into).map_err(ServiceError::from)?,
         };
         let room = room(caller(&request).as_ref(), search.step_bytes(moves.worlds.len())).await?;
-        let step = search.advance(moves).await?;
+        let step = search.advance(moves).await.map_err(ServiceError::from)?;
         timed.answered(search.table().rules.info().id, false);
         Ok(holding(AdvanceResponse { step: Some(convert::world_step(step)) }, room))
     }
@@ -84,11 +85,12 @@ impl SearchService for SearchPlane {
     async fn rollout(&self, request: Request<RolloutRequest>) -> Answer<RolloutResponse> {
         let (timed, asked) = (telemetry::Request::begin("Rollout"), request.get_ref());
         let search = self.batches.find_search(&asked.search_id, token(&request))?;
-        let worlds = numbers("worlds", &asked.worlds)?;
-        let rollout = convert::rollout(asked.policy)?;
+        let worlds = numbers("worlds", &asked.worlds).map_err(ServiceError::from)?;
+        let rollout = convert::rollout(asked.policy).map_err(ServiceError::from)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
         let room = room(caller(&request).as_ref(), search.reward_bytes(worlds.len())).await?;
-        let rewards = search.roll_out(&worlds, asked.playouts.max(1) as usize, rollout, seed).await?;
+        let rewards = search.roll_out(&worlds, asked.playouts.max(1) as usize, rollout, seed).await;
+        let rewards = rewards.map_err(ServiceError::from)?;
         timed.answered(search.table().rules.info().id, false);
         let reward: Vec<u8> = rewards.into_iter().flat_map(f32::to_le_bytes).collect();
         Ok(holding(RolloutResponse { reward: reward.into() }, room))
@@ -113,11 +115,12 @@ impl SearchPlane {
                 let arbiter = self.matches.find(id)?;
                 let seat = arbiter.seat(token)?;
                 if !asked.mask.is_empty() {
-                    return Err(ServiceError::BadField {
+                    return Err(Refused::BadField {
                         field: "mask",
                         value: format!("{} bytes", asked.mask.len()),
                         expected: "empty for a match".to_owned(),
-                    });
+                    }
+                    .into());
                 }
                 let insight = arbiter.insight(seat).await?;
                 Ok((Arc::clone(arbiter.table()), vec![insight]))
@@ -127,20 +130,21 @@ impl SearchPlane {
                 let insights = batch.insights(&asked.mask).await?;
                 Ok((Arc::clone(batch.table()), insights))
             }
-            None => Err(ServiceError::BadField {
+            None => Err(Refused::BadField {
                 field: "of",
                 value: "nothing".to_owned(),
                 expected: "one of match_id, batch_id".to_owned(),
-            }),
+            }
+            .into()),
         }
     }
 }
 
 /// A column of `uint32`.
-fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, ServiceError> {
+fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Refused> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
-        return Err(ServiceError::BadField {
+        return Err(Refused::BadField {
             field,
             value: format!("{} bytes", bytes.len()),
             expected: "four bytes for each row".to_owned(),

@@ -14,6 +14,8 @@ use boardwire_api::v1::{
     Observation, ObserveRequest, OpenBatchRequest, PlayRequest, PlayResponse, ReleaseRequest,
     ResetBatchRequest, ResetRequest, RolloutRequest, StepBatchRequest, play_request, play_response,
 };
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
 use prost::Message as _;
@@ -24,12 +26,9 @@ use tonic::{Request, Status};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::arbiter::Arbiter;
-use crate::batch::tests::{determinize, put_back};
 use crate::batches::{self, Batches};
 use crate::matches::{self, Matches};
-use crate::pool::Pool;
 use crate::run::{Listener, run};
-use crate::tables::Tables;
 
 /// What has been logged at `info` and above.
 #[derive(Clone, Default)]
@@ -330,9 +329,9 @@ async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_ask
         let (mut rng, mut differed) = (RngStream::new(3, RESAMPLE_STREAM), false);
         for _ in 0..40 {
             let expected = rows(&mut client, &batch_id, token).await;
-            let truth = determinize(&batch, &mut rng).await;
+            let truth = batch.determinize(&mut rng).await;
             let told = rows(&mut client, &batch_id, token).await;
-            put_back(&batch, truth).await;
+            batch.put_back(truth).await;
             assert!(oracle || told == expected, "{game}: {told} tells more than {expected}");
             differed |= told != expected;
             // What is illegal is replaced by the first legal action.

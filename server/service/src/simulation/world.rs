@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{ActRequest, Frame, JoinMatchRequest, Observation, ObserveRequest, WatchRequest};
+use boardwire_batch::Player;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
 use boardwire_kernel::Seat;
 use hyper_util::rt::TokioIo;
@@ -16,13 +19,11 @@ use tonic::{Code, Request, Status};
 use tower::service_fn;
 
 use super::ADDRESS;
-use crate::arbiter::{Arbiter, Clock, OnTimeout, Phase, Player, Settings};
+use crate::arbiter::{Arbiter, Clock, OnTimeout, Phase, Settings};
 use crate::batches::{self, Batches};
 use crate::edge::{Accept, Accepted, Access, Origin};
 use crate::matches::{self, Matches};
-use crate::pool::Pool;
 use crate::run::{Served, run_serving};
-use crate::tables::Tables;
 
 /// How long an agent waits for an answer before it connects again.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,3 +1,4 @@
+use boardwire_batch::Refused;
 use boardwire_kernel::{Seat, SeatSet};
 
 use super::*;
@@ -7,8 +8,8 @@ fn every_error() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let last = [
         ("JournalFailed", ServiceError::JournalFailed { problem: word() }),
-        ("ShuttingDown", ServiceError::ShuttingDown),
-        ("Internal", ServiceError::Internal { place: word(), what: "secret".to_owned() }),
+        ("ShuttingDown", Refused::ShuttingDown.into()),
+        ("Internal", Refused::Internal { place: word(), what: "secret".to_owned() }.into()),
     ];
     [errors_of_services(), errors_of_batches(), errors_of_searches(), errors_of_the_edge(), last.into()]
         .concat()
@@ -18,17 +19,17 @@ fn errors_of_searches() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let seat = Seat::new(1);
     vec![
-        ("UnknownSearch", ServiceError::UnknownSearch { id: word() }),
+        ("UnknownSearch", Refused::UnknownSearch { id: word() }.into()),
         ("SearchOwnerOnly", ServiceError::SearchOwnerOnly { id: word() }),
         (
             "WorldActionIllegal",
-            ServiceError::WorldActionIllegal { row: 5, world: 6, seat, action: 3, label: word() },
+            Refused::WorldActionIllegal { row: 5, world: 6, seat, action: 3, label: word() }.into(),
         ),
         (
             "WorldActionOutOfRange",
-            ServiceError::WorldActionOutOfRange { row: 5, world: 6, action: 200, actions: 113 },
+            Refused::WorldActionOutOfRange { row: 5, world: 6, action: 200, actions: 113 }.into(),
         ),
-        ("WorldOver", ServiceError::WorldOver { row: 5, world: 6 }),
+        ("WorldOver", Refused::WorldOver { row: 5, world: 6 }.into()),
     ]
 }
 
@@ -55,12 +56,12 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let seat = Seat::new(1);
     vec![
-        ("UnknownGame", ServiceError::UnknownGame { game: word(), known: word() }),
-        ("Seats", ServiceError::Seats { game: "faraway", given: 9, min: 2, max: 6 }),
-        ("UnknownOption", ServiceError::UnknownOption { game: "faraway", option: word(), known: word() }),
-        ("OptionValue", ServiceError::OptionValue { option: "variant", value: word(), expected: word() }),
-        ("UnknownBot", ServiceError::UnknownBot { seat: 1, given: word(), expected: word() }),
-        ("BadField", ServiceError::BadField { field: "page_token", value: word(), expected: word() }),
+        ("UnknownGame", Refused::UnknownGame { game: word(), known: word() }.into()),
+        ("Seats", Refused::Seats { game: "faraway", given: 9, min: 2, max: 6 }.into()),
+        ("UnknownOption", Refused::UnknownOption { game: "faraway", option: word(), known: word() }.into()),
+        ("OptionValue", Refused::OptionValue { option: "variant", value: word(), expected: word() }.into()),
+        ("UnknownBot", Refused::UnknownBot { seat: 1, given: word(), expected: word() }.into()),
+        ("BadField", Refused::BadField { field: "page_token", value: word(), expected: word() }.into()),
         ("UnknownMatch", ServiceError::UnknownMatch { id: word() }),
         ("UnknownInvitation", ServiceError::UnknownInvitation),
         ("DecisionLate", ServiceError::DecisionLate { episode: 0, decision: 1 }),
@@ -91,7 +92,7 @@ fn errors_of_services() -> Vec<(&'static str, ServiceError)> {
         ("EpisodeNotOver", ServiceError::EpisodeNotOver { episode: 0 }),
         ("MatchClosed", ServiceError::MatchClosed { id: word() }),
         ("MatchExpired", ServiceError::MatchExpired { id: word(), seconds: 9 }),
-        ("BotFailed", ServiceError::BotFailed { id: word(), seat, problem: word() }),
+        ("BotFailed", Refused::BotFailed { id: word(), seat, problem: word() }.into()),
         ("SeatBusy", ServiceError::SeatBusy { seat, limit: 16 }),
         ("RequestReused", ServiceError::RequestReused { request: uuid::Uuid::from_u128(7) }),
         ("CallerFull", ServiceError::CallerFull { what: "matches", limit: 7 }),
@@ -104,27 +105,27 @@ fn errors_of_batches() -> Vec<(&'static str, ServiceError)> {
     let word = || "x".to_owned();
     let seat = Seat::new(1);
     vec![
-        ("UnknownBatch", ServiceError::UnknownBatch { id: word() }),
+        ("UnknownBatch", Refused::UnknownBatch { id: word() }.into()),
         ("BatchOwnerOnly", ServiceError::BatchOwnerOnly { id: word() }),
         ("BatchesFull", ServiceError::BatchesFull { limit: 7 }),
         ("EnvironmentsFull", ServiceError::EnvironmentsFull { limit: 7, open: 5, asked: 3 }),
         (
             "BatchActionIllegal",
-            ServiceError::BatchActionIllegal { environment: 5, seat, action: 3, label: word() },
+            Refused::BatchActionIllegal { environment: 5, seat, action: 3, label: word() }.into(),
         ),
         (
             "BatchActionOutOfRange",
-            ServiceError::BatchActionOutOfRange { environment: 5, action: 200, actions: 113 },
+            Refused::BatchActionOutOfRange { environment: 5, action: 200, actions: 113 }.into(),
         ),
-        ("SequenceStale", ServiceError::SequenceStale { expected: 3, sequence: 9 }),
-        ("EnvironmentOver", ServiceError::EnvironmentOver { environment: 5 }),
-        ("UnknownWorld", ServiceError::UnknownWorld { world: word() }),
+        ("SequenceStale", Refused::SequenceStale { expected: 3, sequence: 9 }.into()),
+        ("EnvironmentOver", Refused::EnvironmentOver { environment: 5 }.into()),
+        ("UnknownWorld", Refused::UnknownWorld { world: word() }.into()),
         (
             "WorldJoined",
             ServiceError::WorldJoined { problem: "this stream is in a world", request: "join_world" },
         ),
         ("WorldNotJoined", ServiceError::WorldNotJoined { request: "step" }),
-        ("SnapshotInvalid", ServiceError::SnapshotInvalid { problem: word() }),
+        ("SnapshotInvalid", Refused::SnapshotInvalid { problem: word() }.into()),
     ]
 }
 
@@ -149,6 +150,9 @@ fn the_table_of_errors_is_what_is_sent() {
     assert_eq!(rows.len(), errors.len(), "tests/errors.tsv and ServiceError differ in length");
     for (row, (variant, error)) in rows.iter().zip(errors) {
         let refusal = error.refusal();
+        if let ServiceError::Refused(refused) = &error {
+            assert_eq!(refused.refusal().code.name(), upper_snake(refusal.code), "{variant}");
+        }
         let names: Vec<_> = refusal.metadata.iter().map(|(name, _)| *name).collect();
         let sent =
             format!("{variant}\t{}\t{}\t{}", upper_snake(refusal.code), refusal.reason, names.join(","));
@@ -179,7 +183,10 @@ fn every_value_a_message_mentions_is_metadata() {
 
 #[test]
 fn what_went_wrong_inside_is_not_sent() {
-    let status = Status::from(ServiceError::Internal { place: "m".to_owned(), what: "secret".to_owned() });
+    let status = Status::from(ServiceError::from(Refused::Internal {
+        place: "m".to_owned(),
+        what: "secret".to_owned(),
+    }));
     assert!(!format!("{status:?}").contains("secret"));
 }
 
@@ -188,12 +195,12 @@ fn long_values_are_cut_and_the_status_stays_small() {
     // Four bytes a letter, each of them three in a header.
     let long = || "𝔵".repeat(16 << 10);
     let ours = || "𝔶".repeat(16 << 10);
-    let errors = [
-        ServiceError::UnknownGame { game: long(), known: ours() },
-        ServiceError::UnknownOption { game: "faraway", option: long(), known: ours() },
-        ServiceError::OptionValue { option: "variant", value: long(), expected: ours() },
-        ServiceError::UnknownBot { seat: 1, given: long(), expected: ours() },
-        ServiceError::BadField { field: "page_token", value: long(), expected: ours() },
+    let errors: [ServiceError; 8] = [
+        Refused::UnknownGame { game: long(), known: ours() }.into(),
+        Refused::UnknownOption { game: "faraway", option: long(), known: ours() }.into(),
+        Refused::OptionValue { option: "variant", value: long(), expected: ours() }.into(),
+        Refused::UnknownBot { seat: 1, given: long(), expected: ours() }.into(),
+        Refused::BadField { field: "page_token", value: long(), expected: ours() }.into(),
         ServiceError::UnknownMatch { id: long() },
         ServiceError::UnknownMethod { service: long(), method: long() },
         ServiceError::Undecodable { problem: long() },

@@ -1,14 +1,14 @@
 use std::sync::LazyLock;
 
+use boardwire_batch::batch::{LineUp, Opening, Plan};
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
+use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_games::Registry;
 use boardwire_kernel::RngStream;
 
 use super::*;
-use crate::arbiter::{IllegalActions, Player};
-use crate::batch::{LineUp, Opening, Plan};
-use crate::pool::Pool;
 use crate::run::MAX_MESSAGE_BYTES;
-use crate::tables::Tables;
 
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(1).expect("a thread starts"));
 
@@ -50,7 +50,7 @@ async fn a_world_plays_what_a_batch_of_one_plays() {
         let (mut episodes, mut begins) = (0, true);
         while episodes < 3 {
             let (step, state) = visit
-                .step(|| if begins { Err(ServiceError::TimedOut) } else { Ok(3) })
+                .step(|| if begins { Err(Refused::ShuttingDown) } else { Ok(3) })
                 .await
                 .expect("it is played");
             assert_eq!(shown(step), shown(expected), "{game}");
@@ -69,8 +69,8 @@ async fn a_refused_action_changes_nothing() {
     let mut twin = Visit::enter(world("faraway", 7).await).expect("nobody is there");
     course(&mut visit, 3).await;
     course(&mut twin, 3).await;
-    let refused = visit.step(|| Err(ServiceError::TimedOut)).await.expect_err("it is refused");
-    assert_eq!(refused, ServiceError::TimedOut);
+    let refused = visit.step(|| Err(Refused::ShuttingDown)).await.expect_err("it is refused");
+    assert_eq!(refused, Refused::ShuttingDown);
     assert_eq!(
         visit.step(|| Ok(0)).await.expect("it is played").0,
         twin.step(|| Ok(0)).await.expect("so is this").0
@@ -116,7 +116,7 @@ async fn who_is_there_learns_of_a_reset_from_outside_with_the_next_step() {
     let begun = course(&mut visit, 3).await;
     world.reset(Some(7));
     world.reset(None);
-    let (last, state) = visit.step(|| Err(ServiceError::TimedOut)).await.expect("the action is ignored");
+    let (last, state) = visit.step(|| Err(Refused::ShuttingDown)).await.expect("the action is ignored");
     assert_eq!((Some(&shown(last)), state), (begun.last(), State::Interrupted));
     assert_eq!(course(&mut visit, 3).await, begun, "the world begins as it was made");
     // Where no sequence runs, there is none to interrupt.
@@ -129,7 +129,7 @@ async fn who_is_there_learns_of_a_reset_from_outside_with_the_next_step() {
 async fn a_world_that_has_ended_says_so() {
     let world = world("faraway", 7).await;
     let mut visit = Visit::enter(Arc::clone(&world)).expect("nobody is there");
-    let gone = ServiceError::UnknownWorld { world: "b".to_owned() };
+    let gone = Refused::UnknownWorld { world: "b".to_owned() };
     world.batch().end(gone.clone());
     assert_eq!(visit.step(|| Ok(0)).await.expect_err("it is gone"), gone);
 }

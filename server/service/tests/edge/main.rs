@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::edge::{Access, Bounds};
 use boardwire_server::matches::{self, Matches};
-use boardwire_server::pool::Pool;
 use boardwire_server::run::{Listener, run_within};
-use boardwire_server::tables::Tables;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use hyper::http::request::Builder;
 use hyper::http::{HeaderMap, HeaderValue, Request, StatusCode};

@@ -2,12 +2,13 @@
 
 use std::task::Poll;
 
+use boardwire_batch::Refused;
+use boardwire_batch::play::{Insight, Play, Round};
+use boardwire_batch::pool::{Flow, Slice, Work};
 use boardwire_bots::{BotFault, Choice, Rollout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
-use crate::play::{Insight, Play, Round};
-use crate::pool::{Flow, Slice, Work};
 
 /// Keeps the only thread of a pool until it is dropped.
 struct Held(std::sync::mpsc::Receiver<()>);
@@ -223,7 +224,7 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
                 Ok(_) => arbiter.observe(Seat::new(0), false, Extras::default()).await.map(|_| ()),
                 Err(refused) => Err(refused),
             };
-            let Err(ServiceError::BotFailed { id, seat, problem: told }) = ended else {
+            let Err(ServiceError::Refused(Refused::BotFailed { id, seat, problem: told })) = ended else {
                 panic!("{fault:?} {name}: {ended:?}")
             };
             assert_eq!((id.as_str(), seat), (arbiter.id(), Seat::new(1)));

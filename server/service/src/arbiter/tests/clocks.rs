@@ -1,6 +1,7 @@
 //! Clocks: what they count, what they forgive, and what happens when they have run out. Time stands still but where it is
 //! waited for.
 
+use boardwire_batch::Refused;
 use boardwire_kernel::Viewer;
 use tokio::time::{Instant, advance};
 
@@ -260,7 +261,7 @@ fn clocks_that_cannot_be_are_refused() {
         Clock { strikes: 101, ..clock(OnTimeout::Forfeit) },
     ] {
         let settings = Settings { clocks: vec![Some(wrong), None], ..settings(&[REMOTE, RANDOM]) };
-        assert!(matches!(settings.check(), Err(ServiceError::BadField { field: "clocks", .. })));
+        assert!(matches!(settings.check(), Err(Refused::BadField { field: "clocks", .. })));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Deals in which everybody has a hand.
 
 use boardwire_api::v1;
+use boardwire_batch::Refused;
 use boardwire_kernel::Viewer;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
@@ -123,7 +124,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
         arbiter.reset(Role::Host, None, None).await.expect("the host may");
     }
     let seeded = arbiter.reset(Role::Host, Some(5), None).await;
-    assert!(matches!(seeded, Err(ServiceError::BadField { field: "seed", .. })));
+    assert!(matches!(seeded, Err(ServiceError::Refused(Refused::BadField { field: "seed", .. }))));
 }
 
 #[tokio::test]
@@ -189,6 +190,6 @@ fn fair_deals_take_no_seed() {
         Settings { seed: None, ..settings(&[RANDOM, RANDOM]) },
     ] {
         let refused = Settings { fair_deals: true, ..wrong }.check();
-        assert!(matches!(refused, Err(ServiceError::BadField { field: "fair_deals", .. })));
+        assert!(matches!(refused, Err(Refused::BadField { field: "fair_deals", .. })));
     }
 }

@@ -1,5 +1,7 @@
 //! Episodes that end by a word instead of by the rules.
 
+use boardwire_batch::Refused;
+
 use super::*;
 
 const HOST: Role = Role::Host;
@@ -40,7 +42,10 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
     arbiter.reset(HOST, None, None).await.expect("the host may");
     assert_eq!(arbiter.resign(seat(1), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
     let early = arbiter.resign(seat(1), None, Some(2)).await;
-    assert!(matches!(early, Err(ServiceError::BadField { field: "episode", .. })), "{early:?}");
+    assert!(
+        matches!(early, Err(ServiceError::Refused(Refused::BadField { field: "episode", .. }))),
+        "{early:?}"
+    );
     assert_eq!(arbiter.phase(), Phase::Playing, "nothing has changed");
 }
 
@@ -51,7 +56,10 @@ async fn nobody_resigns_for_another_seat_but_the_host() {
     assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
     for nobody in [None, Some(1), Some(3), Some(u32::MAX)] {
         let refused = arbiter.resign(HOST, nobody, Some(0)).await;
-        assert!(matches!(refused, Err(ServiceError::BadField { field: "seat", .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(ServiceError::Refused(Refused::BadField { field: "seat", .. }))),
+            "{refused:?}"
+        );
     }
     arbiter.resign(HOST, Some(2), None).await.expect("the host may");
     let ending = look(&arbiter, Seat::new(0)).await.ending.expect("it is over");
@@ -97,10 +105,10 @@ fn labels_are_bounded() {
     let (too_long, too_much) = ("n".repeat(64), "x".repeat(129));
     for wrong in [("", "x"), ("Upper", "x"), ("a b", "x"), (&too_long, "x"), ("a", &too_much)] {
         let refused = check(&[wrong]);
-        assert!(matches!(refused, Err(ServiceError::BadField { field: "labels", .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Refused::BadField { field: "labels", .. })), "{refused:?}");
     }
     let many: Vec<String> = (0..17).map(|number| number.to_string()).collect();
     let many: Vec<_> = many.iter().map(|name| (name.as_str(), "")).collect();
     assert_eq!(check(&many[..16]), Ok(()));
-    assert!(matches!(check(&many), Err(ServiceError::BadField { field: "labels", .. })));
+    assert!(matches!(check(&many), Err(Refused::BadField { field: "labels", .. })));
 }

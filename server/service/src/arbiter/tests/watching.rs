@@ -1,5 +1,6 @@
 //! Whoever watches a match sees every position once, in order, as the public may.
 
+use boardwire_batch::Refused;
 use boardwire_kernel::Viewer;
 
 use super::*;
@@ -75,7 +76,7 @@ async fn a_watcher_is_told_how_the_match_ends() {
         let (ended, ()) = tokio::join!(watcher.next(), async { arbiter.close(reason.clone()) });
         match reason {
             CloseReason::Host => assert_eq!(ended, Ok(None)),
-            _ => assert_eq!(ended, Err(ServiceError::ShuttingDown)),
+            _ => assert_eq!(ended, Err(Refused::ShuttingDown.into())),
         }
     }
 }

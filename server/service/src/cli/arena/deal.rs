@@ -1,6 +1,9 @@
 //! One deal, played at every table from every seat.
 
 use anyhow::Context as _;
+use boardwire_batch::play::Play;
+use boardwire_batch::reward::forfeit_ranks;
+use boardwire_batch::tables::Table;
 use boardwire_bots::Bot;
 use boardwire_kernel::{Outcome, Seat};
 use serde::{Deserialize, Serialize};
@@ -8,10 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::schedule::Schedule;
 use crate::arbiter::Ended;
 use crate::cli::bot_match;
-use crate::play::Play;
-use crate::reward::forfeit_ranks;
 use crate::secret::episode_seed;
-use crate::tables::Table;
 
 /// What came of one deal, in numbers that add up exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

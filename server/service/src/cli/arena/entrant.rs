@@ -1,8 +1,7 @@
 //! Who takes part in an arena.
 
+use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::Bot;
-
-use crate::tables::{Table, Tables};
 
 /// Somebody who takes part.
 #[derive(Debug, Clone)]

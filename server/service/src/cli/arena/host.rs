@@ -5,6 +5,9 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use boardwire_batch::Player;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::{Table, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -12,13 +15,11 @@ use super::deal::{End, Played};
 use super::entrant::Entrant;
 use super::schedule::Schedule;
 use crate::agent::Agent;
-use crate::arbiter::{Arbiter, CloseReason, Ended, Player, Role, Series, Settings};
+use crate::arbiter::{Arbiter, CloseReason, Ended, Role, Series, Settings};
 use crate::batches::{self, Batches};
 use crate::edge::Origin;
 use crate::matches::{self, Matches};
-use crate::pool::Pool;
 use crate::run::{Listener, run, runtime};
-use crate::tables::{Table, Tables};
 
 /// How often it is looked whether to stop, and whether agents are still there.
 const OFTEN: Duration = Duration::from_millis(100);

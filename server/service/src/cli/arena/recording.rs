@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::{Field, FieldKind, GameInfo};
 use serde_json::{Value, json};
 
@@ -12,8 +14,6 @@ use super::deal::{Played, deal_seed};
 use super::schedule::Schedule;
 use super::steps::{Episode, Steps};
 use crate::cli::parquet;
-use crate::reward::RewardKind;
-use crate::tables::Table;
 
 /// How recordings are laid out, as docs/data.md has it.
 const FORMAT: u32 = 1;

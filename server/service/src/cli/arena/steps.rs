@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::{GameInfo, Seat, Viewer};
 
 use super::deal::End;
 use crate::cli::parquet::{self, Values};
-use crate::reward::RewardKind;
-use crate::tables::Table;
 
 /// An episode as it was played.
 pub(super) struct Episode<'a> {

@@ -69,7 +69,8 @@ fn subscriber(
         LogFormat::Json => logs.json().with_filter(filter).boxed(),
     };
     let sent = traces.map(|traces| {
-        let ours = Targets::new().with_target("boardwire_server", LevelFilter::DEBUG);
+        let ours = ["boardwire_batch", "boardwire_server"].map(|ours| (ours, LevelFilter::DEBUG));
+        let ours = Targets::new().with_targets(ours);
         tracing_opentelemetry::layer().with_tracer(traces.tracer("boardwire")).with_filter(ours)
     });
     Ok(Registry::default().with(logs).with(sent))

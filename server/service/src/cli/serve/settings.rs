@@ -6,20 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use boardwire_batch::batch::SnapshotKey;
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Tables;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::observing::{LogFormat, Observing};
 use super::{Address, journal};
-use crate::batch::SnapshotKey;
 use crate::batches::{self, Batches};
 use crate::cli::address::{look_up, sheltered};
 use crate::cli::{Catalogues, PolicyFiles, pair, usage};
 use crate::edge::{Accounts, AccountsError, Bounds, TlsFiles};
 use crate::journal::{Journal, Keeping, Sync};
 use crate::matches::{self, Matches};
-use crate::pool::Pool;
-use crate::tables::Tables;
 
 /// What can be set; whatever is not given has its default.
 #[derive(Debug, Default, Args, Deserialize)]

@@ -5,16 +5,16 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use boardwire_api::dm_env_rpc::Tensor;
+use boardwire_batch::batch::{LineUp, Opening, Plan};
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_bots::UnknownBot;
 use boardwire_games::Registry;
 
 use super::tensors::{self, Single};
-use crate::arbiter::{IllegalActions, Player, RewardKind};
-use crate::batch::{LineUp, Opening, Plan};
-use crate::error::ServiceError;
 use crate::run::MAX_MESSAGE_BYTES;
 use crate::secret;
-use crate::tables::{Table, Tables};
 
 /// Settings of a world, as errors name them.
 const GAME: &str = "settings.game";
@@ -55,7 +55,7 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// A setting that is missing, that there is not, or that cannot be.
-    pub(super) fn opening(self, tables: &Tables) -> Result<(Arc<Table>, Opening), ServiceError> {
+    pub(super) fn opening(self, tables: &Tables) -> Result<(Arc<Table>, Opening), Refused> {
         let all = [GAME, SEATS, SEAT, BOTS, SEED, REWARD, ILLEGAL_ACTIONS, SKIP_FORCED];
         self.only(&all, &format!(", {OPTION}NAME for options of the game"), |name| name.starts_with(OPTION))?;
         let table = self.table(tables)?;
@@ -73,7 +73,7 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// A setting that there is not, or that cannot be.
-    pub(super) fn seed(self) -> Result<Option<u64>, ServiceError> {
+    pub(super) fn seed(self) -> Result<Option<u64>, Refused> {
         self.only(&[SEED], "", |_| false)?;
         self.whole(SEED, 0..=u64::MAX)
     }
@@ -82,11 +82,11 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// There is one.
-    pub(super) fn none(self) -> Result<(), ServiceError> {
+    pub(super) fn none(self) -> Result<(), Refused> {
         self.only(&[], "", |_| false)
     }
 
-    fn table(self, tables: &Tables) -> Result<Arc<Table>, ServiceError> {
+    fn table(self, tables: &Tables) -> Result<Arc<Table>, Refused> {
         let known = Registry::IDS.join(", ");
         let game = self.text(GAME, || format!("one of {known}"))?;
         let game = game.ok_or_else(|| bad(GAME, "nothing".to_owned(), format!("one of {known}")))?;
@@ -100,7 +100,7 @@ impl<'a> Settings<'a> {
     }
 
     /// The agent at its seat, and bots at the others.
-    fn line_up(self, tables: &Tables, table: &Table) -> Result<LineUp, ServiceError> {
+    fn line_up(self, tables: &Tables, table: &Table) -> Result<LineUp, Refused> {
         let seats = usize::from(table.rules.info().seats);
         let own = self.whole(SEAT, 0..=seats as u64 - 1)?.unwrap_or(0);
         let names = match self.get(BOTS) {
@@ -117,7 +117,7 @@ impl<'a> Settings<'a> {
                 return Ok(Player::Remote);
             }
             let name = names.next().unwrap_or(BOT);
-            let unknown = |UnknownBot { given, expected }| ServiceError::UnknownBot { seat, given, expected };
+            let unknown = |UnknownBot { given, expected }| Refused::UnknownBot { seat, given, expected };
             tables.bot(table, name).map(Player::Bot).map_err(unknown)
         };
         let players = (0..seats).map(player).collect::<Result<_, _>>()?;
@@ -125,12 +125,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Refuses names other than those that there are.
-    fn only(
-        self,
-        known: &[&'static str],
-        more: &str,
-        is_more: impl Fn(&str) -> bool,
-    ) -> Result<(), ServiceError> {
+    fn only(self, known: &[&'static str], more: &str, is_more: impl Fn(&str) -> bool) -> Result<(), Refused> {
         let known = known.iter().map(|field| &field[PLACE.len()..]);
         let unknown =
             self.0.keys().find(|name| !is_more(name) && !known.clone().any(|known| known == name.as_str()));
@@ -149,20 +144,16 @@ impl<'a> Settings<'a> {
         self.0.get(&field[PLACE.len()..])
     }
 
-    fn text(
-        self,
-        field: &'static str,
-        expected: impl Fn() -> String,
-    ) -> Result<Option<&'a str>, ServiceError> {
+    fn text(self, field: &'static str, expected: impl Fn() -> String) -> Result<Option<&'a str>, Refused> {
         self.read(field, expected, |value| if let Single::Text(text) = value { Some(text) } else { None })
     }
 
-    fn flag(self, field: &'static str) -> Result<bool, ServiceError> {
+    fn flag(self, field: &'static str) -> Result<bool, Refused> {
         let read = |value| if let Single::Flag(flag) = value { Some(flag) } else { None };
         Ok(self.read(field, || "a bool".to_owned(), read)?.unwrap_or_default())
     }
 
-    fn whole(self, field: &'static str, range: RangeInclusive<u64>) -> Result<Option<u64>, ServiceError> {
+    fn whole(self, field: &'static str, range: RangeInclusive<u64>) -> Result<Option<u64>, Refused> {
         let expected = || format!("a whole number from {} to {}", range.start(), range.end());
         let read = |value| match value {
             Single::Whole(number) => u64::try_from(number).ok().filter(|number| range.contains(number)),
@@ -171,7 +162,7 @@ impl<'a> Settings<'a> {
         self.read(field, expected, read)
     }
 
-    fn choice<T: Copy>(self, field: &'static str, all: &[(&str, T)]) -> Result<T, ServiceError> {
+    fn choice<T: Copy>(self, field: &'static str, all: &[(&str, T)]) -> Result<T, Refused> {
         let expected =
             || format!("one of {}", all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "));
         let read = |value| match value {
@@ -187,7 +178,7 @@ impl<'a> Settings<'a> {
         field: &'static str,
         expected: impl Fn() -> String,
         read: impl FnOnce(Single<'a>) -> Option<T>,
-    ) -> Result<Option<T>, ServiceError> {
+    ) -> Result<Option<T>, Refused> {
         let Some(given) = self.get(field) else { return Ok(None) };
         let value = tensors::single(given).and_then(read);
         value.map(Some).ok_or_else(|| bad(field, tensors::described(given), expected()))
@@ -195,7 +186,7 @@ impl<'a> Settings<'a> {
 }
 
 /// The value of an option of the game, as the game reads it.
-fn option(name: &str, given: &Tensor) -> Result<String, ServiceError> {
+fn option(name: &str, given: &Tensor) -> Result<String, Refused> {
     match tensors::single(given) {
         Some(Single::Text(text)) => Ok(text.to_owned()),
         Some(Single::Whole(number)) => Ok(number.to_string()),
@@ -207,6 +198,6 @@ fn option(name: &str, given: &Tensor) -> Result<String, ServiceError> {
     }
 }
 
-fn bad(field: &'static str, value: String, expected: String) -> ServiceError {
-    ServiceError::BadField { field, value, expected }
+fn bad(field: &'static str, value: String, expected: String) -> Refused {
+    Refused::BadField { field, value, expected }
 }

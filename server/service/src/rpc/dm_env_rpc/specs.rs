@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use boardwire_api::dm_env_rpc::{
     ActionObservationSpecs, DataType, Tensor, TensorSpec, tensor, tensor_spec::Value, tensor_spec::value,
 };
+use boardwire_batch::Refused;
+use boardwire_batch::batch::{Step, flag};
 use boardwire_kernel::{Field, GameInfo, Seat};
 use bytes::Bytes;
 
 use super::tensors::{self, Single};
-use crate::batch::{Step, flag};
-use crate::error::ServiceError;
 
 /// The action.
 const ACTION: u64 = 1;
@@ -51,12 +51,12 @@ pub(super) fn specs(info: &GameInfo) -> ActionObservationSpecs {
 ///
 /// # Errors
 /// One that there is not.
-pub(super) fn wanted(info: &GameInfo, requested: &[u64]) -> Result<BTreeSet<u64>, ServiceError> {
+pub(super) fn wanted(info: &GameInfo, requested: &[u64]) -> Result<BTreeSet<u64>, Refused> {
     let fields = FIRST_FIELD..FIRST_FIELD + info.layout.fields.len() as u64;
     let is_known = |uid: &u64| (MASK..=SUBSTITUTED).contains(uid) || fields.contains(uid);
     match requested.iter().find(|uid| !is_known(uid)) {
         None => Ok(requested.iter().copied().collect()),
-        Some(unknown) => Err(ServiceError::BadField {
+        Some(unknown) => Err(Refused::BadField {
             field: "requested_observations",
             value: unknown.to_string(),
             expected: format!("of the UIDs {MASK} to {SUBSTITUTED} and {FIRST_FIELD} to {}", fields.end - 1),
@@ -68,9 +68,9 @@ pub(super) fn wanted(info: &GameInfo, requested: &[u64]) -> Result<BTreeSet<u64>
 ///
 /// # Errors
 /// None, another besides, or one that is not as its spec says.
-pub(super) fn action(info: &GameInfo, actions: &BTreeMap<u64, Tensor>) -> Result<u8, ServiceError> {
+pub(super) fn action(info: &GameInfo, actions: &BTreeMap<u64, Tensor>) -> Result<u8, Refused> {
     let most = info.actions.count() - 1;
-    let refuse = |value: String| ServiceError::BadField {
+    let refuse = |value: String| Refused::BadField {
         field: "actions",
         value,
         expected: format!("UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {most}"),

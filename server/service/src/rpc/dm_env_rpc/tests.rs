@@ -1,15 +1,14 @@
 //! Tensors, settings and specs by themselves, and what worlds tell of secrets.
 
 use boardwire_api::dm_env_rpc::{DataType, Tensor, tensor, tensor_spec};
+use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream};
 use prost::Message as _;
 use tensor::Payload;
 
 use super::*;
-use crate::batch::tests::{determinize, put_back};
 use crate::rpc::secrecy::serve;
-use crate::tables::Tables;
 
 fn of(payload: Payload) -> Tensor {
     Tensor { shape: vec![], payload: Some(payload) }
@@ -178,7 +177,7 @@ fn seeds_are_given_to_worlds_that_begin_anew_and_nothing_to_those_who_join() {
 }
 
 /// The tables of every game with every number of seats.
-fn tables() -> Vec<Arc<crate::tables::Table>> {
+fn tables() -> Vec<Arc<boardwire_batch::tables::Table>> {
     let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
     let games = tables.registry().game_types();
     let of = |game: &boardwire_kernel::GameType| {
@@ -285,7 +284,7 @@ impl Asker {
     async fn told(&mut self) -> Vec<Vec<u8>> {
         let world = self.batches.find_world(&self.name).expect("it was made");
         let (batch, info) = (world.batch(), world.batch().table().rules.info());
-        let none = crate::batch::Reset { mask: vec![0].into(), ..Default::default() };
+        let none = boardwire_batch::batch::Reset { mask: vec![0].into(), ..Default::default() };
         let shown = batch.reset(none, None).await.expect("it is shown");
         let all = specs::specs(info).observations.into_keys().collect();
         let seat = batch.opening().plan.line_ups[0].first_learner;
@@ -319,9 +318,9 @@ async fn no_answer_of_a_world_tells_what_its_seat_may_not_know() {
                 continue;
             }
             let expected = asker.told().await;
-            let truth = determinize(&batch, &mut rng).await;
+            let truth = batch.determinize(&mut rng).await;
             let told = asker.told().await;
-            put_back(&batch, truth).await;
+            batch.put_back(truth).await;
             assert_eq!(told, expected, "{game}: a world tells a secret");
         }
     }

@@ -13,10 +13,10 @@ use super::ledger::Numbered;
 use super::snapshot::Saved;
 use super::todo::{Output, Span, Todo};
 use super::{Actions, Autoreset, Batch};
-use crate::arbiter::IllegalActions;
-use crate::error::ServiceError;
 use crate::play::Insight;
+use crate::players::IllegalActions;
 use crate::pool::{Flow, Once, Slice, Work};
+use crate::refused::Refused;
 
 /// A block at its place in the batch.
 pub(super) struct Piece {
@@ -71,19 +71,19 @@ struct Jobs {
     /// The request with its number, if its sender has stated one.
     request: Option<Numbered>,
     /// Takes the answer when all are done, or the reason why there is none.
-    finished: Option<oneshot::Sender<Result<Step, ServiceError>>>,
+    finished: Option<oneshot::Sender<Result<Step, Refused>>>,
     /// The caller has gone, or a bot has failed, and what has been done is undone.
     given_up: bool,
 }
 
 impl Taken {
     /// The answer to a request that has been carried out already.
-    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, ServiceError> {
+    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, Refused> {
         request.map_or(Ok(None), |request| self.batch.ledger().answered(&self.range, request))
     }
 
     /// Refuses actions that may not be chosen, naming the first environment.
-    pub(super) fn check(&self, actions: &Actions) -> Result<(), ServiceError> {
+    pub(super) fn check(&self, actions: &Actions) -> Result<(), Refused> {
         let (batch, plan) = (&*self.batch, &*self.batch.plan);
         let space = &batch.table.rules.info().actions;
         for piece in &self.pieces {
@@ -94,23 +94,18 @@ impl Taken {
                 let Some(action) = actions.at(environment - self.range.start) else { continue };
                 match due.seat {
                     None if plan.autoreset == Autoreset::Disabled => {
-                        return Err(ServiceError::EnvironmentOver { environment });
+                        return Err(Refused::EnvironmentOver { environment });
                     }
                     None => {}
                     Some(_) if due.legal.contains(action) => {}
                     Some(seat) => match space.label(action) {
                         None => {
                             let (action, actions) = (action, space.count());
-                            return Err(ServiceError::BatchActionOutOfRange { environment, action, actions });
+                            return Err(Refused::BatchActionOutOfRange { environment, action, actions });
                         }
                         Some(label) if plan.illegal_actions == IllegalActions::Reject => {
                             let label = label.to_owned();
-                            return Err(ServiceError::BatchActionIllegal {
-                                environment,
-                                seat,
-                                action,
-                                label,
-                            });
+                            return Err(Refused::BatchActionIllegal { environment, seat, action, label });
                         }
                         Some(_) => {}
                     },
@@ -130,7 +125,7 @@ impl Taken {
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
     /// anything else is soon done. So does a bot that fails.
-    pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, ServiceError> {
+    pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, Refused> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
         let (finished, mut finish) = oneshot::channel();
         let run = Hold(Arc::new(Run::new(&mut self, todo, request, finished)));
@@ -157,7 +152,7 @@ impl Taken {
     pub(super) async fn apart<T: Send + 'static>(
         mut self,
         task: impl FnOnce(&mut Self) -> T + Send + 'static,
-    ) -> Result<(Self, T), ServiceError> {
+    ) -> Result<(Self, T), Refused> {
         let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
         batch.owner.spawn(Once::new(move || {
             let answer = task(&mut self);
@@ -167,9 +162,9 @@ impl Taken {
     }
 
     /// What the seat knows whose decision an environment shows; all blocks have been taken.
-    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, ServiceError> {
+    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Refused> {
         let piece = &self.pieces[at / self.batch.per_block];
-        piece.block.insight(at - piece.first).ok_or(ServiceError::EnvironmentOver { environment: at })
+        piece.block.insight(at - piece.first).ok_or(Refused::EnvironmentOver { environment: at })
     }
 
     /// Saves an environment; all blocks have been taken.
@@ -200,7 +195,7 @@ impl Run {
         taken: &mut Taken,
         todo: Todo,
         request: Option<Numbered>,
-        finished: oneshot::Sender<Result<Step, ServiceError>>,
+        finished: oneshot::Sender<Result<Step, Refused>>,
     ) -> Self {
         let (batch, range) = (Arc::clone(&taken.batch), taken.range.clone());
         let rows = if let Todo::Open = todo { 0 } else { range.len() };
@@ -316,11 +311,7 @@ impl Jobs {
         tracing::error!(batch_id = batch.id(), seat = seat.number(), what, "a bot failed");
         if let Some(finished) = self.finished.take() {
             // The caller may have gone.
-            let _ = finished.send(Err(ServiceError::BotFailed {
-                id: batch.id().to_owned(),
-                seat,
-                problem: what,
-            }));
+            let _ = finished.send(Err(Refused::BotFailed { id: batch.id().to_owned(), seat, problem: what }));
         }
     }
 }

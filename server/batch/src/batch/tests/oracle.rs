@@ -90,9 +90,9 @@ fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
         let mut now = reset(&batch);
         for salt in 0..60 {
             let expected = shown(&batch);
-            let truth = wait(determinize(&batch, &mut rng));
+            let truth = wait(batch.determinize(&mut rng));
             let told = shown(&batch);
-            wait(put_back(&batch, truth));
+            wait(batch.put_back(truth));
             differed += u32::from(told.oracle != expected.oracle);
             let told = Step { oracle: expected.oracle.clone(), sequence: expected.sequence, ..told };
             assert_eq!(told, expected, "{game}, {seats} seats");

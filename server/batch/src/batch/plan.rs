@@ -4,7 +4,7 @@ use boardwire_bots::Bot;
 use boardwire_kernel::{Seat, SeatSet};
 use bytes::Bytes;
 
-use crate::arbiter::{IllegalActions, Player};
+use crate::players::{IllegalActions, Player};
 use crate::reward::RewardKind;
 
 /// The bits of a row's flags.

@@ -20,7 +20,8 @@ pub enum RewardKind {
 
 impl RewardKind {
     /// The reward of `seat` when `loser` has forfeited: it counts as having lost the game's greatest score.
-    pub(crate) fn of_forfeit(self, seat: Seat, loser: Seat, info: &GameInfo) -> f32 {
+    #[must_use]
+    pub fn of_forfeit(self, seat: Seat, loser: Seat, info: &GameInfo) -> f32 {
         let seats = usize::from(info.seats);
         let mut scores = [0; MAX_SEATS];
         scores[loser.index()] = -info.scores.1;
@@ -28,7 +29,8 @@ impl RewardKind {
     }
 
     /// The reward of `seat` for these final scores and places.
-    pub(crate) fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
+    #[must_use]
+    pub fn of(self, seat: Seat, scores: &[i32], ranks: &[u8]) -> f32 {
         let own = ranks[seat.index()];
         match self {
             Self::Rank => {
@@ -49,7 +51,8 @@ impl RewardKind {
 }
 
 /// Places by seat of an episode that `loser` has forfeited: it is last, the others share the first place.
-pub(crate) fn forfeit_ranks(loser: Seat, seats: u8) -> [u8; MAX_SEATS] {
+#[must_use]
+pub fn forfeit_ranks(loser: Seat, seats: u8) -> [u8; MAX_SEATS] {
     let mut ranks = [1; MAX_SEATS];
     ranks[loser.index()] = seats;
     ranks

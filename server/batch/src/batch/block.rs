@@ -44,7 +44,7 @@ pub trait Block: Send {
     fn check(&self, at: usize, saved: &Saved) -> Result<(), String>;
 
     /// Draws anew, in every environment, what the seat cannot know that decides.
-    #[cfg(test)]
+    #[cfg(feature = "testkit")]
     fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream);
 }
 
@@ -336,7 +336,7 @@ impl<G: Estimate> Block for Environments<G> {
         self.all[at].restored(&self.game, &self.plan, saved).map(drop)
     }
 
-    #[cfg(test)]
+    #[cfg(feature = "testkit")]
     fn determinize(&mut self, rng: &mut boardwire_kernel::RngStream) {
         for (environment, due) in self.all.iter_mut().zip(&self.dues) {
             if let Some(seat) = due.seat {

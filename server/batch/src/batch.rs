@@ -11,9 +11,12 @@ mod block;
 mod columns;
 mod environment;
 mod ledger;
+mod opening;
 mod plan;
 mod select;
 mod snapshot;
+#[cfg(feature = "testkit")]
+mod testkit;
 mod todo;
 mod work;
 
@@ -27,15 +30,16 @@ use tokio::sync::Notify;
 pub use block::Block;
 pub(crate) use block::Environments;
 pub(crate) use columns::NOBODY;
-pub use columns::{Step, row_bytes};
+pub use columns::Step;
+pub use opening::Opening;
 pub use plan::{Actions, Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;
 
-use crate::error::ServiceError;
 use crate::play::Insight;
 use crate::pool::{Owner, Pool};
+use crate::refused::Refused;
 use crate::tables::Table;
-use columns::{Buffers, Widths};
+use columns::{Buffers, Widths, row_bytes};
 use ledger::{Asked, Ledger, Numbered};
 use snapshot::Saved;
 use todo::Todo;
@@ -53,21 +57,6 @@ const THINKING_BLOCK: usize = 8;
 const ALONE: usize = 512;
 /// Up to this many it steps together with the pool: it begins at once, and others wait about 1 ms for it.
 const TOGETHER: usize = 2048;
-
-/// What a batch is opened with, beside its table.
-#[derive(Debug, Clone)]
-pub struct Opening {
-    /// How its environments are played.
-    pub plan: Plan,
-    /// How many there are.
-    pub environments: usize,
-    /// The number of the first.
-    pub first: u64,
-    /// The seed that all episodes' seeds follow from.
-    pub seed: u64,
-    /// The most bytes of a message, which its owner takes.
-    pub message_bytes: usize,
-}
 
 /// One batch.
 pub struct Batch {
@@ -92,7 +81,7 @@ pub struct Batch {
 /// The blocks that no call works on.
 struct Idle {
     blocks: Vec<Option<Piece>>,
-    ended: Option<ServiceError>,
+    ended: Option<Refused>,
 }
 
 impl Batch {
@@ -105,7 +94,7 @@ impl Batch {
         table: Arc<Table>,
         opening: Opening,
         pool: &Pool,
-    ) -> Result<Arc<Self>, ServiceError> {
+    ) -> Result<Arc<Self>, Refused> {
         let batch = Arc::new(Self::undealt(id, table, opening, pool));
         batch.take(batch.all()).await?.work(Todo::Open, None).await?;
         Ok(batch)
@@ -188,7 +177,7 @@ impl Batch {
     }
 
     /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
-    pub fn end(&self, reason: ServiceError) {
+    pub fn end(&self, reason: Refused) {
         self.lock().ended.get_or_insert(reason);
         self.owner.cancel();
         self.freed.notify_waiters();
@@ -199,17 +188,17 @@ impl Batch {
         self.end(self.lost());
     }
 
-    fn lost(&self) -> ServiceError {
-        ServiceError::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
+    fn lost(&self) -> Refused {
+        Refused::Internal { place: self.id.clone(), what: "work on a batch was lost".to_owned() }
     }
 
     /// Why the batch has ended.
-    fn reason(&self) -> ServiceError {
+    fn reason(&self) -> Refused {
         self.lock().ended.clone().unwrap_or_else(|| self.lost())
     }
 
     /// Waits until the batch ends, and gives the reason.
-    async fn ended(&self) -> ServiceError {
+    async fn ended(&self) -> Refused {
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
@@ -247,10 +236,10 @@ impl Batch {
         count: u32,
         actions: Actions,
         sequence: Option<u64>,
-    ) -> Result<Step, ServiceError> {
+    ) -> Result<Step, Refused> {
         let range = self.run_of(first, count)?;
         if actions.indices.len() != range.len() {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "actions",
                 value: format!("{} bytes", actions.indices.len()),
                 expected: format!("one byte for each of {} environments", range.len()),
@@ -271,11 +260,11 @@ impl Batch {
     ///
     /// # Errors
     /// A mask of the wrong length, as many seeds as it does not have environments, or a number that is not due.
-    pub async fn reset(self: &Arc<Self>, asked: Reset, sequence: Option<u64>) -> Result<Step, ServiceError> {
+    pub async fn reset(self: &Arc<Self>, asked: Reset, sequence: Option<u64>) -> Result<Step, Refused> {
         let Reset { mask, seed, seeds } = &asked;
         let chosen = self.chosen(mask)?;
         if !seeds.is_empty() && seeds.len() != chosen.len() {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "seeds",
                 value: format!("{} seeds", seeds.len()),
                 expected: format!("empty or {} seeds", chosen.len()),
@@ -297,7 +286,7 @@ impl Batch {
     ///
     /// # Errors
     /// A mask of the wrong length, or of so many environments that they do not fit a message.
-    pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, ServiceError> {
+    pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Refused> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
         let snapshot = taken.apart(move |taken| {
@@ -307,7 +296,7 @@ impl Batch {
         let (_, snapshot) = snapshot.await?;
         let most = self.opening.message_bytes;
         if snapshot.len() > most - MESSAGE_HEAD {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "mask",
                 value: format!("a snapshot of {} bytes", snapshot.len()),
                 expected: format!("for fewer environments: a message has at most {most} bytes"),
@@ -320,7 +309,7 @@ impl Batch {
     ///
     /// # Errors
     /// A mask of the wrong length; an environment that is over.
-    pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, ServiceError> {
+    pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Refused> {
         let chosen = self.chosen(mask)?;
         let taken = self.take(self.all()).await?;
         chosen.iter().map(|&at| taken.insight(at)).collect()
@@ -336,7 +325,7 @@ impl Batch {
         key: &SnapshotKey,
         snapshot: Bytes,
         mask: &[u8],
-    ) -> Result<Step, ServiceError> {
+    ) -> Result<Step, Refused> {
         let chosen = self.chosen(mask)?;
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
         let checked = taken.apart(move |taken| {
@@ -352,13 +341,13 @@ impl Batch {
             Ok(places)
         });
         let (mut taken, places) = checked.await?;
-        let places = places.map_err(|problem| ServiceError::SnapshotInvalid { problem })?;
+        let places = places.map_err(|problem| Refused::SnapshotInvalid { problem })?;
         taken.effort = Effort::Apart;
         taken.work(Todo::Load(places), None).await
     }
 
     /// Takes the blocks of these environments, once no other call has any of them.
-    async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, ServiceError> {
+    async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Refused> {
         let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
         let effort = if !self.plan.is_quick() || range.len() > TOGETHER {
             Effort::Apart
@@ -387,4 +376,4 @@ impl Batch {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -15,9 +15,9 @@ use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, onesh
 
 pub use step::{WorldStep, row_bytes};
 
-use crate::error::ServiceError;
 use crate::play::{Insight, Play};
 use crate::pool::{Once, Owner, Pool};
+use crate::refused::Refused;
 use crate::reward::RewardKind;
 use crate::tables::Table;
 
@@ -41,6 +41,31 @@ pub struct Opening {
     pub skip_forced: bool,
     /// The most bytes of a message, which its owner takes.
     pub message_bytes: usize,
+}
+
+impl Opening {
+    /// Refuses a search for so many seats that has no place for its worlds, or whose rows do not fit a message.
+    ///
+    /// # Errors
+    /// What was asked for, and what would be right.
+    pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Refused> {
+        let most = step::most_rows(info, self.message_bytes);
+        let drawn = seats.saturating_mul(self.worlds);
+        let bad =
+            |field, value: usize, expected| Refused::BadField { field, value: value.to_string(), expected };
+        if !(1..=most).contains(&drawn) {
+            let each = if seats == 1 { String::new() } else { format!(" for {seats} environments together") };
+            return Err(bad(
+                "worlds",
+                self.worlds,
+                format!("such that 1 to {most} rows{each} fit a message"),
+            ));
+        }
+        if self.places < drawn {
+            return Err(bad("places", self.places, format!("at least {drawn}, as many as worlds are drawn")));
+        }
+        Ok(())
+    }
 }
 
 /// One search.
@@ -130,7 +155,7 @@ impl Search {
         opening: Opening,
         insights: Vec<Box<dyn Insight>>,
         pool: &Pool,
-    ) -> Result<(Arc<Self>, WorldStep), ServiceError> {
+    ) -> Result<(Arc<Self>, WorldStep), Refused> {
         let (owner, threads) = (pool.owner(), pool.threads());
         let drawn = insights.len() * opening.worlds;
         let Opening { worlds, places, seed, skip_forced, .. } = opening;
@@ -142,8 +167,7 @@ impl Search {
             }
             world
         });
-        let failed =
-            || ServiceError::Internal { place: id.clone(), what: "worlds were not drawn".to_owned() };
+        let failed = || Refused::Internal { place: id.clone(), what: "worlds were not drawn".to_owned() };
         let drawn_worlds = each.await.ok_or_else(failed)?;
         let step = WorldStep::of(&table, opening.reward, &drawn_worlds);
         let free = std::iter::repeat_with(|| None).take(places - drawn);
@@ -190,7 +214,7 @@ impl Search {
     }
 
     /// Ends what the pool does for it.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.owner.cancel();
     }
 
@@ -199,7 +223,7 @@ impl Search {
     /// # Errors
     /// Places that there are not, that are empty or named twice; a world that is over; an action that may not be chosen.
     /// Then nothing has been played.
-    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<WorldStep, ServiceError> {
+    pub async fn advance(self: &Arc<Self>, moves: Moves) -> Result<WorldStep, Refused> {
         let rows = moves.worlds.len();
         self.refuse_too_many(rows)?;
         let worlds = Arc::clone(&self.worlds).lock_owned().await;
@@ -214,7 +238,7 @@ impl Search {
         answer.await.map_err(|_| lost(&self.id))?
     }
 
-    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, ServiceError> {
+    fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, Refused> {
         let deciding = self.check(&worlds, moves)?;
         let mut played: Vec<World> = if moves.into.is_empty() {
             moves.worlds.iter().filter_map(|&at| worlds[at as usize].take()).collect()
@@ -236,9 +260,9 @@ impl Search {
     }
 
     /// Refuses what cannot be played; gives the seats that decide.
-    fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, ServiceError> {
+    fn check(&self, worlds: &Worlds, moves: &Moves) -> Result<Vec<Seat>, Refused> {
         let Moves { worlds: rows, actions, into } = moves;
-        let as_many = |field, count: usize| ServiceError::BadField {
+        let as_many = |field, count: usize| Refused::BadField {
             field,
             value: format!("{count} rows"),
             expected: format!("for {} rows, as many as there are worlds", rows.len()),
@@ -260,15 +284,15 @@ impl Search {
         let space = &self.table.rules.info().actions;
         let checked = rows.iter().zip(actions).enumerate().map(|(row, (&world, &action))| {
             let at = self.find(worlds, world)?;
-            let seat = at.decides().ok_or(ServiceError::WorldOver { row, world })?;
+            let seat = at.decides().ok_or(Refused::WorldOver { row, world })?;
             let label = space.label(action).ok_or_else(|| {
                 let actions = space.count();
-                ServiceError::WorldActionOutOfRange { row, world, action, actions }
+                Refused::WorldActionOutOfRange { row, world, action, actions }
             })?;
             if at.play.legal(seat).contains(action) {
                 return Ok(seat);
             }
-            Err(ServiceError::WorldActionIllegal { row, world, seat, action, label: label.to_owned() })
+            Err(Refused::WorldActionIllegal { row, world, seat, action, label: label.to_owned() })
         });
         checked.collect()
     }
@@ -283,10 +307,10 @@ impl Search {
         playouts: usize,
         rollout: Rollout,
         seed: u64,
-    ) -> Result<Vec<f32>, ServiceError> {
+    ) -> Result<Vec<f32>, Refused> {
         let count = rows.len().saturating_mul(playouts);
         if rows.is_empty() || playouts == 0 || count > MOST_PLAYOUTS {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "playouts",
                 value: format!("{playouts} of {} worlds", rows.len()),
                 expected: format!("such that rows times playouts are from 1 to {MOST_PLAYOUTS}"),
@@ -310,7 +334,7 @@ impl Search {
     ///
     /// Worlds that move on in the meantime are copied, so a rollout waits while others hold as many as there are places,
     /// or threads: then no thread is idle for it.
-    async fn share(&self, rows: &[u32]) -> Result<Shared, ServiceError> {
+    async fn share(&self, rows: &[u32]) -> Result<Shared, Refused> {
         let permits = rows.len().min(self.opening.places.max(self.threads));
         let permits = u32::try_from(permits).expect("a message has fewer rows");
         let permits = Arc::clone(&self.rollouts).acquire_many_owned(permits).await;
@@ -319,23 +343,23 @@ impl Search {
         Ok(Shared { plays: plays.collect::<Result<_, _>>()?, _permits: permits.expect("it is never closed") })
     }
 
-    fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, ServiceError> {
+    fn find<'a>(&self, worlds: &'a Worlds, at: u32) -> Result<&'a World, Refused> {
         self.refuse_no_place("worlds", at)?;
         let empty = || bad_place("worlds", at, "a place that holds a world".to_owned());
         worlds[at as usize].as_ref().ok_or_else(empty)
     }
 
-    fn refuse_no_place(&self, field: &'static str, at: u32) -> Result<(), ServiceError> {
+    fn refuse_no_place(&self, field: &'static str, at: u32) -> Result<(), Refused> {
         let places = self.opening.places;
         if (at as usize) < places { Ok(()) } else { Err(bad_place(field, at, format!("below {places}"))) }
     }
 
-    fn refuse_too_many(&self, rows: usize) -> Result<(), ServiceError> {
+    fn refuse_too_many(&self, rows: usize) -> Result<(), Refused> {
         let most = step::most_rows(self.table.rules.info(), self.opening.message_bytes);
         if (1..=most).contains(&rows) {
             return Ok(());
         }
-        Err(ServiceError::BadField {
+        Err(Refused::BadField {
             field: "worlds",
             value: format!("{rows} rows"),
             expected: format!("from 1 to {most} rows, which fit a message"),
@@ -343,8 +367,8 @@ impl Search {
     }
 }
 
-fn bad_place(field: &'static str, at: u32, expected: String) -> ServiceError {
-    ServiceError::BadField { field, value: at.to_string(), expected }
+fn bad_place(field: &'static str, at: u32, expected: String) -> Refused {
+    Refused::BadField { field, value: at.to_string(), expected }
 }
 
 /// The means of so many neighbouring rows, seat by seat.
@@ -354,28 +378,9 @@ fn mean(rewards: &[Rewards], playouts: usize, seats: u8) -> Vec<f32> {
     rewards.chunks(playouts).flat_map(|rows| Seat::all(seats).map(move |seat| of(rows, seat))).collect()
 }
 
-/// Refuses a search that has no place for its worlds, or whose rows do not fit a message.
-///
-/// # Errors
-/// What was asked for, and what would be right.
-pub(crate) fn check(info: &GameInfo, opening: &Opening, seats: usize) -> Result<(), ServiceError> {
-    let most = step::most_rows(info, opening.message_bytes);
-    let drawn = seats.saturating_mul(opening.worlds);
-    let bad =
-        |field, value: usize, expected| ServiceError::BadField { field, value: value.to_string(), expected };
-    if !(1..=most).contains(&drawn) {
-        let each = if seats == 1 { String::new() } else { format!(" for {seats} environments together") };
-        return Err(bad("worlds", opening.worlds, format!("such that 1 to {most} rows{each} fit a message")));
-    }
-    if opening.places < drawn {
-        return Err(bad("places", opening.places, format!("at least {drawn}, as many as worlds are drawn")));
-    }
-    Ok(())
-}
-
 /// What is said of a search that was released in the meantime.
-fn lost(id: &str) -> ServiceError {
-    ServiceError::UnknownSearch { id: id.to_owned() }
+fn lost(id: &str) -> Refused {
+    Refused::UnknownSearch { id: id.to_owned() }
 }
 
 #[cfg(test)]

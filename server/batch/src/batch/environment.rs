@@ -10,7 +10,7 @@ use boardwire_kernel::{
 
 use super::snapshot::Saved;
 use super::{Begin, LineUp, Plan};
-use crate::arbiter::IllegalActions;
+use crate::players::IllegalActions;
 use crate::pool::Slice;
 
 /// The decision an environment shows.
@@ -247,7 +247,7 @@ impl<G: Estimate> Environment<G> {
     }
 
     /// Draws anew what `seat` cannot know.
-    #[cfg(test)]
+    #[cfg(feature = "testkit")]
     pub(super) fn determinize(&mut self, seat: Seat, rng: &mut RngStream) {
         self.episode = boardwire_kernel::testkit::determinized(&self.episode, seat, rng);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::columns::Step;
 use super::{Actions, Reset};
-use crate::error::ServiceError;
+use crate::refused::Refused;
 
 /// What a request asked for, to tell a repetition from another request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,11 +51,7 @@ impl Ledger {
     ///
     /// # Errors
     /// A request whose number is neither that of the next answer nor that of the last with what was asked then.
-    pub(super) fn answered(
-        &self,
-        range: &Range<usize>,
-        request: &Numbered,
-    ) -> Result<Option<Step>, ServiceError> {
+    pub(super) fn answered(&self, range: &Range<usize>, request: &Numbered) -> Result<Option<Step>, Refused> {
         let expected = self.next(range);
         if request.sequence == expected {
             return Ok(None);
@@ -66,7 +62,7 @@ impl Ledger {
                 && kept.request.asked == request.asked
         };
         let kept = self.kept.iter().find(same).map(|kept| kept.step.clone());
-        kept.map(Some).ok_or(ServiceError::SequenceStale { expected, sequence: request.sequence })
+        kept.map(Some).ok_or(Refused::SequenceStale { expected, sequence: request.sequence })
     }
 
     /// Enters an answer; keeps it if its request had a number.

@@ -1,7 +1,7 @@
 //! What becomes of environments whose episodes end, and of illegal actions.
 
 use super::*;
-use crate::arbiter::IllegalActions;
+use crate::players::IllegalActions;
 
 fn batch(autoreset: Autoreset, illegal_actions: IllegalActions) -> Arc<Batch> {
     let plan = Plan { autoreset, illegal_actions, ..plan(&["random", "learner", "learner"]) };
@@ -104,7 +104,7 @@ fn disabled_waits_for_a_reset() {
     let actions = choices(&last, 0, 99);
     let first = ended(&last)[0];
     let refused = step(&batch, actions.clone()).expect_err("one is over");
-    assert_eq!(refused, ServiceError::EnvironmentOver { environment: first });
+    assert_eq!(refused, Refused::EnvironmentOver { environment: first });
     let mut mask = vec![0; 5];
     for at in ended(&last) {
         mask[at / 8] |= 1 << (at % 8);

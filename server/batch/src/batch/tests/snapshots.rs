@@ -10,7 +10,7 @@ fn save(batch: &Arc<Batch>, mask: &[u8]) -> Bytes {
     wait(batch.save(&key(), mask)).expect("it is saved")
 }
 
-fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, ServiceError> {
+fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, Refused> {
     wait(batch.load(&key(), snapshot.clone(), mask))
 }
 
@@ -66,7 +66,7 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     reset(&batch);
     let snapshot = save(&batch, &[]);
     let refused = |batch: &Arc<Batch>, bytes: Vec<u8>| match load(batch, &bytes.into(), &[]) {
-        Err(ServiceError::SnapshotInvalid { problem }) => problem,
+        Err(Refused::SnapshotInvalid { problem }) => problem,
         other => panic!("{other:?}"),
     };
     let mut rng = RngStream::new(3, 0);

@@ -65,8 +65,7 @@ impl Widths {
 }
 
 /// The most bytes a step of one environment takes, its end included.
-#[must_use]
-pub fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
+pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     let seats = usize::from(info.seats);
     let scores = if plan.columns.scores { 5 * seats } else { 0 };
     let views = if plan.columns.final_views { plan.learners() * info.layout.bytes() } else { 0 };

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::Batch;
 use super::plan::bit;
-use crate::error::ServiceError;
+use crate::refused::Refused;
 
 impl Batch {
     /// The environments from `first` on.
-    pub(super) fn run_of(&self, first: u32, count: u32) -> Result<Range<usize>, ServiceError> {
+    pub(super) fn run_of(&self, first: u32, count: u32) -> Result<Range<usize>, Refused> {
         let (environments, first) = (self.opening.environments, first as usize);
         if first >= environments {
-            return Err(ServiceError::BadField {
+            return Err(Refused::BadField {
                 field: "first",
                 value: first.to_string(),
                 expected: format!("below {environments}"),
@@ -21,7 +21,7 @@ impl Batch {
         match count as usize {
             0 => Ok(first..environments),
             count if count <= left => Ok(first..first + count),
-            count => Err(ServiceError::BadField {
+            count => Err(Refused::BadField {
                 field: "count",
                 value: count.to_string(),
                 expected: format!("at most {left} from environment {first}"),
@@ -30,7 +30,7 @@ impl Batch {
     }
 
     /// The environments of a mask, ascending; all of an empty one.
-    pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, ServiceError> {
+    pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, Refused> {
         let environments = self.opening.environments;
         check_mask(mask, environments)?;
         Ok(self.all().filter(|&at| mask.is_empty() || bit(mask, at)).collect())
@@ -38,12 +38,12 @@ impl Batch {
 }
 
 /// Refuses a mask that is neither empty nor of so many environments.
-pub(super) fn check_mask(mask: &[u8], environments: usize) -> Result<(), ServiceError> {
+pub(super) fn check_mask(mask: &[u8], environments: usize) -> Result<(), Refused> {
     let whole = || mask.len() == environments.div_ceil(8);
     if mask.is_empty() || whole() && !(environments..8 * mask.len()).any(|at| bit(mask, at)) {
         return Ok(());
     }
-    Err(ServiceError::BadField {
+    Err(Refused::BadField {
         field: "mask",
         value: format!("{} bytes", mask.len()),
         expected: format!("a bit for each of {environments} environments"),

@@ -94,9 +94,9 @@ fn advice_does_not_depend_on_what_its_seat_cannot_know() {
         let mut rng = RngStream::new(3, RESAMPLE_STREAM);
         let mut now = reset(&batch);
         for salt in 0..40 {
-            let truth = wait(determinize(&batch, &mut rng));
+            let truth = wait(batch.determinize(&mut rng));
             let told = shown(&batch);
-            wait(put_back(&batch, truth));
+            wait(batch.put_back(truth));
             assert_eq!(
                 (&told.advice, &told.advice_shares),
                 (&now.advice, &now.advice_shares),
@@ -245,8 +245,8 @@ fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
     let [batch, plain] = failing_batches();
     let key = SnapshotKey::derive(b"a secret");
     let save = |batch: &Arc<Batch>| wait(batch.save(&key, &[])).expect("it is saved");
-    let is_told = |refused: ServiceError| match refused {
-        ServiceError::BotFailed { seat, problem, .. } => {
+    let is_told = |refused: Refused| match refused {
+        Refused::BotFailed { seat, problem, .. } => {
             assert_eq!(seat.number(), 0);
             assert!(problem.starts_with("as adviser: policy `lion`: it gave inf for action "), "{problem}");
         }

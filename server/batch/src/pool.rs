@@ -27,10 +27,11 @@ pub trait Work: Send + 'static {
 }
 
 /// Something that takes no more than a slice, or cannot be divided.
-pub(crate) struct Once<F>(Option<F>);
+pub struct Once<F>(Option<F>);
 
 impl<F: FnOnce() + Send + 'static> Once<F> {
-    pub(crate) fn new(task: F) -> Self {
+    /// Work that is this task.
+    pub fn new(task: F) -> Self {
         Self(Some(task))
     }
 }
@@ -163,7 +164,8 @@ impl Pool {
     }
 
     /// How much work waits.
-    pub(crate) fn queued(&self) -> usize {
+    #[must_use]
+    pub fn queued(&self) -> usize {
         self.shared.lock().waiting.values().map(|waiting| waiting.works.len()).sum()
     }
 

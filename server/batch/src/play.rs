@@ -125,7 +125,7 @@ pub trait Play: Send + Sync {
     /// The digest of the position: for the arbiter, since it depends on everything hidden.
     fn digest(&self) -> Digest;
     /// The same episode with all that `seat` cannot know drawn anew: to test that `seat` is told the same.
-    #[cfg(test)]
+    #[cfg(feature = "testkit")]
     fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play>;
 }
 
@@ -196,7 +196,7 @@ impl<G: Estimate> Play for Episode<G> {
         Self::digest(self)
     }
 
-    #[cfg(test)]
+    #[cfg(feature = "testkit")]
     fn determinized(&self, seat: Seat, rng: &mut RngStream) -> Box<dyn Play> {
         Box::new(boardwire_kernel::testkit::determinized(self, seat, rng))
     }

@@ -8,9 +8,11 @@ use boardwire_games::{Registered, Registry, Visitor};
 use boardwire_kernel::{Digest, GameType, Loaded, Options, Provenance, SetupError, set_up};
 use boardwire_policy::Policies;
 
-use crate::error::ServiceError;
 use crate::play::Rules;
-use crate::telemetry::decisions;
+use crate::refused::Refused;
+
+/// What counts decisions, by game.
+pub const DECISIONS: &str = "boardwire_decisions_total";
 
 /// One table: rules that any number of matches share.
 pub struct Table {
@@ -19,7 +21,7 @@ pub struct Table {
     /// The digest of the table's facts.
     pub digest: Digest,
     /// Counts the decisions that are made there.
-    pub(crate) decisions: metrics::Counter,
+    pub decisions: metrics::Counter,
 }
 
 impl std::fmt::Debug for Table {
@@ -81,7 +83,7 @@ impl Tables {
     ///
     /// # Errors
     /// An unknown game.
-    pub fn served(&self, id: &str) -> Result<Served, ServiceError> {
+    pub fn served(&self, id: &str) -> Result<Served, Refused> {
         self.registry.visit(id, Describe).ok_or_else(|| unknown_game(id))
     }
 
@@ -94,7 +96,7 @@ impl Tables {
         game: &str,
         seats: u32,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Arc<Table>, ServiceError> {
+    ) -> Result<Arc<Table>, Refused> {
         let game_type = self.registry.game_type(game).ok_or_else(|| unknown_game(game))?;
         let options = Options::resolve(&game_type, options).map_err(|error| setup(game_type.id, error))?;
         let key = (game_type.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
@@ -104,30 +106,26 @@ impl Tables {
         }
         let rules = self.registry.visit(game, SetUp { seats, options: &options });
         let rules = rules.ok_or_else(|| unknown_game(game))?.map_err(|error| setup(game_type.id, error))?;
-        let table =
-            Arc::new(Table { digest: rules.info().digest(), decisions: decisions(game_type.id), rules });
+        let decisions = metrics::counter!(DECISIONS, "game" => game_type.id);
+        let table = Arc::new(Table { digest: rules.info().digest(), decisions, rules });
         in_use.retain(|_, unused| unused.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
         Ok(table)
     }
 }
 
-fn unknown_game(game: &str) -> ServiceError {
-    ServiceError::UnknownGame { game: game.to_owned(), known: Registry::IDS.join(", ") }
+fn unknown_game(game: &str) -> Refused {
+    Refused::UnknownGame { game: game.to_owned(), known: Registry::IDS.join(", ") }
 }
 
-fn setup(game: &'static str, error: SetupError) -> ServiceError {
+fn setup(game: &'static str, error: SetupError) -> Refused {
     match error {
-        SetupError::Seats { given, min, max, .. } => ServiceError::Seats { game, given, min, max },
-        SetupError::UnknownOption { name, known, .. } => {
-            ServiceError::UnknownOption { game, option: name, known }
-        }
+        SetupError::Seats { given, min, max, .. } => Refused::Seats { game, given, min, max },
+        SetupError::UnknownOption { name, known, .. } => Refused::UnknownOption { game, option: name, known },
         SetupError::OptionValue { name, value, expected } => {
-            ServiceError::OptionValue { option: name, value, expected }
+            Refused::OptionValue { option: name, value, expected }
         }
-        SetupError::Catalogue(error) => {
-            ServiceError::Internal { place: game.to_owned(), what: error.to_string() }
-        }
+        SetupError::Catalogue(error) => Refused::Internal { place: game.to_owned(), what: error.to_string() },
     }
 }
 

@@ -136,7 +136,7 @@ async fn what_is_refused_changes_nothing() {
     let (search, first) = search(&table, &*middle(&table, 1, 8), opening(2, 4)).await;
     let good = drawn_moves(&first, &[0, 1], &mut RngStream::new(1, 0));
     let (actions, message) = (&good.actions, |moves| async {
-        let error: ServiceError = search.advance(moves).await.expect_err("it cannot be");
+        let error: Refused = search.advance(moves).await.expect_err("it cannot be");
         (error.refusal().reason, error.to_string())
     });
     let moves = |worlds: &[u32], into: &[u32], actions: &[u8]| Moves {
@@ -185,7 +185,7 @@ async fn a_world_that_is_over_shows_its_rewards_and_plays_on_no_more() {
     let [one, other] = [0, 4].map(|at| f32::from_le_bytes(step.reward[at..at + 4].try_into().expect("four")));
     assert!((one + other).abs() < f32::EPSILON && step.flags == [1], "margins of two: {one}, {other}");
     let again = Moves { worlds: vec![0], actions: Bytes::from_static(&[0]), into: vec![] };
-    assert_eq!(search.advance(again).await, Err(ServiceError::WorldOver { row: 0, world: 0 }));
+    assert_eq!(search.advance(again).await, Err(Refused::WorldOver { row: 0, world: 0 }));
     let ends = search.roll_out(&[0], 3, Rollout::Estimate, 1).await.expect("it ends as it has");
     assert_eq!(ends, [one, other]);
 }
@@ -294,7 +294,7 @@ async fn more_rows_than_a_thread_takes_alone_are_played_in_the_pool() {
 fn a_search_has_places_for_its_worlds_and_its_rows_fit_a_message() {
     let info = table("faraway", 2);
     let told = |opening: &Opening, seats| {
-        check(info.rules.info(), opening, seats).err().map_or(String::new(), |error| error.to_string())
+        opening.check(info.rules.info(), seats).err().map_or(String::new(), |error| error.to_string())
     };
     assert_eq!(told(&opening(3, 6), 2), "");
     assert_eq!(told(&opening(3, 5), 2), "`places` is at least 6, as many as worlds are drawn, not `5`");

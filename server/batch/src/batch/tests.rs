@@ -16,10 +16,12 @@ use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, Seat};
 
 use super::*;
-use crate::arbiter::{Arbiter, Decision, Extras, Player, Settings};
+use crate::players::Player;
 use crate::reward::RewardKind;
-use crate::run::MAX_MESSAGE_BYTES;
 use crate::tables::Tables;
+
+/// What a large message has, at most.
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
     let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
@@ -64,7 +66,7 @@ fn reset(batch: &Arc<Batch>) -> Step {
     wait(batch.reset(Reset::default(), None)).expect("it is reset")
 }
 
-fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, ServiceError> {
+fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, Refused> {
     wait(batch.step(0, 0, Actions::of_all(actions.into()), None))
 }
 
@@ -108,24 +110,6 @@ fn row_digest(step: &Step, at: usize) -> Digest {
 fn shown(batch: &Arc<Batch>) -> Step {
     let mask = vec![0; batch.opening().environments.div_ceil(8)];
     wait(batch.reset(Reset { mask: mask.into(), ..Reset::default() }, None)).expect("it is shown")
-}
-
-/// Draws anew, in every environment, what the seat cannot know that decides; gives the blocks as they were.
-pub(crate) async fn determinize(batch: &Arc<Batch>, rng: &mut RngStream) -> Vec<Box<dyn Block>> {
-    let mut taken = batch.take(batch.all()).await.expect("it is idle");
-    let before = taken.pieces.iter().map(|piece| piece.block.copy()).collect();
-    for piece in &mut taken.pieces {
-        piece.block.determinize(rng);
-    }
-    before
-}
-
-/// Puts blocks back as they were.
-pub(crate) async fn put_back(batch: &Arc<Batch>, before: Vec<Box<dyn Block>>) {
-    let mut taken = batch.take(batch.all()).await.expect("it is idle");
-    for (piece, block) in taken.pieces.iter_mut().zip(before) {
-        piece.block = block;
-    }
 }
 
 /// The digests of every environment's rows over `steps` steps.
@@ -188,52 +172,6 @@ fn parts_stepped_in_any_order_and_size_are_the_whole() {
     }
 }
 
-#[tokio::test]
-async fn a_batch_plays_as_a_match_does() {
-    let line_ups: [&[&str]; 4] = [
-        &["learner", "random"],
-        &["greedy:2", "learner"],
-        &["learner", "learner"],
-        &["random", "greedy:2", "learner", "greedy"],
-    ];
-    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
-        let table = table(game, u32::try_from(names.len()).expect("few"));
-        let plan = Plan { skip_forced: names[1] == "random", ..plan(names) };
-        plays_as_a_match_does(table, plan).await;
-    }
-}
-
-/// Plays one episode both ways, and compares all that a learner is shown.
-async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
-    let batch = Batch::open(String::new(), Arc::clone(&table), opening(&plan, 1, 3), pool(1));
-    let batch = batch.await.expect("it is opened");
-    let settings = Settings {
-        seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
-        reward: plan.reward,
-        skip_forced: plan.skip_forced,
-        illegal_actions: plan.illegal_actions,
-        ..Settings::of(plan.line_ups[0].players.clone())
-    };
-    let arbiter = Arc::new(Arbiter::new(Arc::clone(&table), settings, pool(2).owner(), 16));
-    arbiter.begin();
-    let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
-    for salt in 0.. {
-        let over = shown.flags[0] & flag::TERMINATED > 0;
-        let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat[0]) };
-        let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
-        assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{table:?} {:?}", plan.line_ups);
-        assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
-        if over {
-            assert_eq!(row(&shown.reward, seat.index(), 4), seen.reward.to_le_bytes());
-            break;
-        }
-        let action = choices(&shown, 3, salt);
-        let decision = Decision { episode: seen.episode, number: seen.decision, action: action[0].into() };
-        arbiter.act(seat, decision).await.expect("legal");
-        shown = batch.step(0, 0, Actions::of_all(action.into()), None).await.expect("legal");
-    }
-}
-
 #[test]
 fn a_refusal_changes_nothing() {
     let table = table("faraway", 2);
@@ -249,9 +187,9 @@ fn a_refusal_changes_nothing() {
     };
     let illegal = (0..113).find(|action| !legal(&shown, 150).contains(action)).expect("not all are legal");
     let refused = with(illegal);
-    assert!(matches!(refused, ServiceError::BatchActionIllegal { environment: 150, .. }), "{refused}");
+    assert!(matches!(refused, Refused::BatchActionIllegal { environment: 150, .. }), "{refused}");
     let refused = with(255);
-    assert!(matches!(refused, ServiceError::BatchActionOutOfRange { environment: 150, .. }), "{refused}");
+    assert!(matches!(refused, Refused::BatchActionOutOfRange { environment: 150, .. }), "{refused}");
     for wrong in [0, 1, 199, 201] {
         step(&batch, vec![0; wrong]).expect_err("it does not fit");
     }
@@ -298,8 +236,8 @@ fn a_batch_that_has_ended_refuses_those_who_wait() {
         let held = batch.take(0..4).await.expect("it is idle");
         let mut waiting = Box::pin(batch.reset(Reset::default(), None));
         tokio::select! { biased; _ = &mut waiting => panic!("it waits"), () = std::future::ready(()) => {} }
-        batch.end(ServiceError::ShuttingDown);
-        assert_eq!(waiting.await, Err(ServiceError::ShuttingDown));
+        batch.end(Refused::ShuttingDown);
+        assert_eq!(waiting.await, Err(Refused::ShuttingDown));
         drop(held);
     });
 }
@@ -332,7 +270,7 @@ fn a_batch_that_ends_while_bots_think_tells_its_caller() {
     wait(async {
         let mut step = Box::pin(batch.step(0, 0, actions, None));
         assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
-        batch.end(ServiceError::ShuttingDown);
-        assert_eq!(step.await, Err(ServiceError::ShuttingDown));
+        batch.end(Refused::ShuttingDown);
+        assert_eq!(step.await, Err(Refused::ShuttingDown));
     });
 }

@@ -50,19 +50,6 @@ fn environments_do_not_depend_on_who_else_asks_the_policy() {
     }
 }
 
-#[tokio::test]
-async fn a_policy_plays_in_a_batch_as_in_a_match() {
-    let line_ups: [&[&str]; 3] = [
-        &["learner", "policy:lion"],
-        &["policy:lion:argmax", "learner"],
-        &["random", "greedy:2", "learner", "policy:lion"],
-    ];
-    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
-        let (table, plan) = with_policy(game, names, |network, _| network.uneven(2));
-        plays_as_a_match_does(table, plan).await;
-    }
-}
-
 /// A network that values every action by the round, so high that from the second on it is no number any more.
 pub(super) fn failing(mut network: Linear, info: &GameInfo) -> Linear {
     let mut fields = info.layout.with_offsets();
@@ -90,11 +77,11 @@ fn a_policy_that_fails_is_told_and_leaves_everything_as_it_was() {
         }
     };
     let problem = "policy `lion`: it gave inf for action ";
-    let ServiceError::BotFailed { id, seat, problem: told } = &refused else { panic!("{refused}") };
+    let Refused::BotFailed { id, seat, problem: told } = &refused else { panic!("{refused}") };
     assert_eq!((id.as_str(), seat.number()), ("b", 1));
     assert!(told.starts_with(problem), "{told}");
     let again = step(&batch, choices(&shown, 0, 0)).expect_err("nothing has changed");
-    assert!(matches!(again, ServiceError::BotFailed { .. }), "{again}");
+    assert!(matches!(again, Refused::BotFailed { .. }), "{again}");
     // Others go on, and so does this batch once it is reset.
     reset(&good);
     let shown = reset(&batch);

@@ -1,0 +1,21 @@
+//! Batches of environments, and searches begun from them, for whoever holds them: the service for its callers, or a
+//! process for itself.
+//!
+//! [`Tables`](tables::Tables) sets games up, [`Batch`](batch::Batch) steps many environments of a table together,
+//! [`Search`](search::Search) plays on in worlds that a seat can believe in, and a [`Pool`](pool::Pool) of threads does
+//! what takes longer. Everything refuses by [`Refused`]. Leases, callers and connections are the service's: nothing here
+//! needs gRPC.
+
+pub mod batch;
+pub mod play;
+mod players;
+pub mod pool;
+mod refusal;
+mod refused;
+pub mod reward;
+pub mod search;
+pub mod tables;
+
+pub use players::{IllegalActions, Player};
+pub use refusal::{Code, Metadata, Refusal};
+pub use refused::Refused;

@@ -1,0 +1,90 @@
+//! What an agent is shown in a match is what the learner is shown in a batch.
+
+use boardwire_batch::batch::{Actions, Batch, LineUp, Opening, Plan, Reset, flag};
+use boardwire_policy::{Policies, testkit::Linear};
+
+use super::*;
+use crate::run::MAX_MESSAGE_BYTES;
+
+/// A plan from names, `learner` or a bot's.
+fn plan(tables: &Tables, table: &Table, names: &[&str]) -> Plan {
+    let player = |name: &&str| match *name {
+        "learner" => REMOTE,
+        bot => Player::Bot(tables.bot(table, bot).expect("a bot")),
+    };
+    Plan::of(vec![LineUp::of(names.iter().map(player).collect()).expect("a learner")])
+}
+
+#[tokio::test]
+async fn a_batch_plays_as_a_match_does() {
+    let line_ups: [&[&str]; 4] = [
+        &["learner", "random"],
+        &["greedy:2", "learner"],
+        &["learner", "learner"],
+        &["random", "greedy:2", "learner", "greedy"],
+    ];
+    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
+        let table = table(game, u32::try_from(names.len()).expect("few"));
+        let plan = Plan { skip_forced: names[1] == "random", ..plan(&tables(), &table, names) };
+        plays_as_a_match_does(table, plan).await;
+    }
+}
+
+#[tokio::test]
+async fn a_policy_plays_in_a_batch_as_in_a_match() {
+    let line_ups: [&[&str]; 3] = [
+        &["learner", "policy:lion"],
+        &["policy:lion:argmax", "learner"],
+        &["random", "greedy:2", "learner", "policy:lion"],
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("lion.onnx");
+    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
+        let table = table(game, u32::try_from(names.len()).expect("few"));
+        let info = table.rules.info();
+        let network = Linear::new(&table.digest.to_string(), info.layout.bytes(), info.actions.count());
+        std::fs::write(&file, network.uneven(2).onnx()).expect("a file");
+        let policies = Policies::load([("lion".to_owned(), file.clone())], Duration::from_mins(1));
+        let tables = tables().with_policies(policies.expect("it can play"));
+        let plan = plan(&tables, &table, names);
+        plays_as_a_match_does(table, plan).await;
+    }
+}
+
+/// A legal action of what is shown, which depends on `salt` and nothing else; 0 if there is none.
+fn choice(seen: &Observation, salt: u64) -> u8 {
+    let legal = legal(seen);
+    let pick = RngStream::new(salt, 3).seed() % legal.len().max(1) as u64;
+    let action = legal.get(usize::try_from(pick).expect("few")).copied().unwrap_or(0);
+    u8::try_from(action).expect("actions are bytes")
+}
+
+/// Plays one episode both ways, and compares all that a learner is shown.
+async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
+    let opening =
+        Opening { plan: plan.clone(), environments: 1, first: 3, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
+    let batch = Batch::open(String::new(), Arc::clone(&table), opening, pool()).await.expect("it is opened");
+    let settings = Settings {
+        seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
+        reward: plan.reward,
+        skip_forced: plan.skip_forced,
+        illegal_actions: plan.illegal_actions,
+        ..Settings::of(plan.line_ups[0].players.clone())
+    };
+    let arbiter = arbiter(Arc::clone(&table), settings);
+    let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
+    for salt in 0.. {
+        let over = shown.flags[0] & flag::TERMINATED > 0;
+        let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat[0]) };
+        let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
+        assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{table:?} {:?}", plan.line_ups);
+        assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
+        if over {
+            assert_eq!(shown.reward[4 * seat.index()..][..4], seen.reward.to_le_bytes());
+            break;
+        }
+        let action = choice(&seen, salt);
+        arbiter.act(seat, answer(&seen, action.into())).await.expect("legal");
+        shown = batch.step(0, 0, Actions::of_all(vec![action].into()), None).await.expect("legal");
+    }
+}
