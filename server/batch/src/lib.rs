@@ -3,10 +3,12 @@
 //!
 //! [`Tables`](tables::Tables) sets games up, [`Batch`](batch::Batch) steps many environments of a table together,
 //! [`Search`](search::Search) plays on in worlds that a seat can believe in, and a [`Pool`](pool::Pool) of threads does
-//! what takes longer. Everything refuses by [`Refused`]. Leases, callers and connections are the service's: nothing here
-//! needs gRPC.
+//! what takes longer. [`messages`] reads requests of `boardwire.v1` and writes answers, and everything refuses by
+//! [`Refused`]. So what is asked, answered and refused is the same for all holders. Leases, callers and connections are
+//! the service's: nothing here needs gRPC.
 
 pub mod batch;
+pub mod messages;
 pub mod play;
 mod players;
 pub mod pool;

@@ -17,9 +17,6 @@ pub(crate) use dm_env_rpc::WorldPlane;
 pub(crate) use match_::MatchPlane;
 pub(crate) use search::SearchPlane;
 
-use boardwire_batch::tables::{Table, Tables};
-use boardwire_batch::{Player, Refused};
-use boardwire_bots::UnknownBot;
 use prost::Message;
 use tonic::{Request, Response};
 
@@ -74,16 +71,4 @@ fn request_id(
     let origin = caller.map(Caller::origin).filter(stays);
     let asked = *blake3::hash(&asked.encode_to_vec()).as_bytes();
     Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
-}
-
-/// Who is to play at `seat` of a table: a bot by its name, or whoever is called `remote` here.
-fn named(tables: &Tables, table: &Table, seat: usize, name: &str, remote: &str) -> Result<Player, Refused> {
-    if name == remote {
-        return Ok(Player::Remote);
-    }
-    tables.bot(table, name).map(Player::Bot).map_err(|UnknownBot { given, expected }| Refused::UnknownBot {
-        seat,
-        given,
-        expected: format!("{remote}, {expected}"),
-    })
 }

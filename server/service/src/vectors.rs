@@ -6,17 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_api::v1;
-use boardwire_batch::Player;
 use boardwire_batch::batch::{Actions, Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::{Table, Tables};
+use boardwire_batch::{Player, messages};
 use boardwire_games::Registry;
 use boardwire_kernel::{ActionSet, BOT_STREAM, Digest, Key, RngStream, Seat, Viewer};
 use prost::Message as _;
 use serde_json::{Map, Value, json};
 
 use crate::arbiter::{Opened, SeedSource};
-use crate::convert;
 use crate::secret::hex;
 
 const SEED: u64 = 7;
@@ -77,7 +76,7 @@ fn layout(fields: &[v1::ViewField]) -> Value {
 
 fn spec(tables: &Tables, table: &Table) -> v1::GameSpec {
     let served = tables.served(table.rules.info().id).expect("it is served");
-    convert::spec(&served, table)
+    messages::spec(&served, table)
 }
 
 /// Views of both seats and the public at the deal, in the middle and at the end of a game.
@@ -158,7 +157,7 @@ fn steps_of_batches() {
         let batch = Batch::open(String::new(), Arc::clone(&table), opening, &pool);
         let batch = runtime.block_on(batch).expect("it is opened");
         let mut shown = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
-        let mut steps = vec![step(&table, &convert::step(shown.clone()))];
+        let mut steps = vec![step(&table, &messages::step(shown.clone()))];
         while steps.len() < 3 {
             let bytes = shown.mask.len() / 3;
             let lowest = |mask: &[u8]| (0..=255_u8).find(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1);
@@ -168,7 +167,7 @@ fn steps_of_batches() {
                 .expect("it is legal");
             // The first step, and the first in which an episode ends.
             if steps.len() == 1 || !shown.ended.is_empty() {
-                steps.push(step(&table, &convert::step(shown.clone())));
+                steps.push(step(&table, &messages::step(shown.clone())));
             }
         }
         batches.push(json!({"game": game, "seats": 2, "learners": 2, "environments": 3, "steps": steps}));

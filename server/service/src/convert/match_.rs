@@ -1,11 +1,12 @@
 //! Matches and observations as messages.
 
 use boardwire_api::v1;
+use boardwire_batch::messages::{illegal_to, options, reward_to};
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
 use super::clock::{clock_to, reading};
-use super::{bits, illegal_to, options, reward_to, time};
+use super::{bits, time};
 use crate::arbiter::{
     Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Observation, Opened, Part, Phase,
     SeedSource,

@@ -1,10 +1,11 @@
 //! Episodes as they were played, as messages.
 
 use boardwire_api::v1;
+use boardwire_batch::messages::options;
 use boardwire_kernel::Seat;
 
+use super::bits;
 use super::match_::{fair_deal, outcome, seed_opening, seed_source};
-use super::{bits, options};
 use crate::arbiter::{Arbiter, Cause, Frame, Move, Replay};
 
 /// An episode as somebody may see it: `belongs` says whether that is the host or a seat of the match.

@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 
 use boardwire_api::v1::RunBatchResponse;
 use boardwire_batch::batch::Step;
+use boardwire_batch::messages;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, stream};
 use http_body::{Body, Frame};
@@ -20,7 +21,6 @@ use tonic::metadata::MetadataMap;
 use tonic::server::NamedService;
 use tonic::{Response, Status};
 
-use crate::convert;
 use crate::edge::Room;
 
 /// The key of field `step` in the responses of single calls.
@@ -57,7 +57,7 @@ impl Answer {
                     Some(room) => room.hold(bytes),
                     None => bytes,
                 };
-                let mut columns = convert::step(step);
+                let mut columns = messages::step(step);
                 let views = std::mem::take(&mut columns.view);
                 let bytes = views.len();
                 let step = columns.encoded_len() + 1 + length_delimiter_len(bytes) + bytes;
@@ -260,7 +260,7 @@ mod tests {
         // Copied, and sent as it lies.
         for rows in [1, 100, 528, 529, 5_000] {
             let (messages, trailers) = sent(vec![Ok(Answer::Step(step(rows), None, None))]).await;
-            let expected = StepBatchResponse { step: Some(convert::step(step(rows))) };
+            let expected = StepBatchResponse { step: Some(messages::step(step(rows))) };
             assert_eq!(messages, [expected.encode_to_vec()], "{rows} rows");
             assert_eq!(trailers["grpc-status"], "0");
         }
@@ -273,7 +273,7 @@ mod tests {
             let step = || Step { advice_shares: Bytes::from(vec![7; 400 * rows]), ..step(rows) };
             let (messages, _) = sent(vec![Ok(Answer::Step(step(), None, None))]).await;
             let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
-            assert_eq!(message.step, Some(convert::step(step())));
+            assert_eq!(message.step, Some(messages::step(step())));
         }
     }
 
@@ -296,7 +296,7 @@ mod tests {
         let error = ServiceError::from(Refused::EnvironmentOver { environment: 3 }).into();
         let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
         let shown = |tag| {
-            let answer = run_batch_response::Answer::Step(convert::step(step(900)));
+            let answer = run_batch_response::Answer::Step(messages::step(step(900)));
             RunBatchResponse { tag, answer: Some(answer) }.encode_to_vec()
         };
         let (messages, trailers) = sent(vec![

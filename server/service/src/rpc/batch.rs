@@ -4,24 +4,21 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    self, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
+    CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
     OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
 };
-use boardwire_batch::batch::{Actions, Adviser, Batch, LineUp, Opening, Plan, Reset, Step};
-use boardwire_batch::tables::{Table, Tables};
-use boardwire_batch::{Player, Refused};
-use boardwire_bots::UnknownBot;
+use boardwire_batch::batch::{Batch, Opening, Step};
+use boardwire_batch::{Refused, messages};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::answers::{self, Answer};
-use super::{caller, message_bytes, named, request_id, token};
+use super::{caller, message_bytes, request_id, token};
 use crate::batches::{Batches, Terms};
-use crate::convert::{self, LEARNER};
 use crate::edge::{Caller, Origin, Room};
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -47,7 +44,7 @@ impl BatchService for BatchPlane {
         let caller = caller(&request);
         let asked = request.into_inner();
         let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let (table, plan) = plan(self.matches.tables(), &asked).map_err(ServiceError::from)?;
+        let (table, plan) = messages::plan(self.matches.tables(), &asked).map_err(ServiceError::from)?;
         let opening = Opening {
             plan,
             environments: asked.environments as usize,
@@ -68,7 +65,7 @@ impl BatchService for BatchPlane {
             environments = asked.environments,
             "batch opened"
         );
-        Ok(Response::new(OpenBatchResponse { batch: Some(convert::batch(&batch)), token }))
+        Ok(Response::new(OpenBatchResponse { batch: Some(messages::batch(&batch)), token }))
     }
 
     async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answered<ResetBatchResponse> {
@@ -141,65 +138,6 @@ impl BatchService for BatchPlane {
     }
 }
 
-/// The table of a new batch, and how its environments are to be played.
-fn plan(tables: &Tables, asked: &OpenBatchRequest) -> Result<(Arc<Table>, Plan), Refused> {
-    const MOST_LINE_UPS: usize = 1_024;
-    let refuse = |value: String, expected| Refused::BadField { field: "line_ups", value, expected };
-    let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
-    if !(1..=MOST_LINE_UPS).contains(&count) {
-        return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
-    }
-    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let table = tables.table(&asked.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
-    let line_up = |given: &v1::LineUp| {
-        let words = || given.players.join(", ");
-        if given.players.len() != seats {
-            return Err(refuse(words(), format!("of {seats} seats each, as the first is")));
-        }
-        let players = given.players.iter().enumerate();
-        let players = players.map(|(seat, name)| named(tables, &table, seat, name, LEARNER));
-        let players: Vec<Player> = players.collect::<Result<_, _>>()?;
-        LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one learner each".to_owned()))
-    };
-    let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
-    let plan = Plan {
-        duplicate_deals: asked.duplicate_deals,
-        reward: convert::reward(asked.reward)?,
-        autoreset: convert::autoreset(asked.autoreset)?,
-        illegal_actions: convert::illegal(asked.illegal_actions)?,
-        skip_forced: asked.skip_forced,
-        columns: convert::columns(asked.columns.as_ref()),
-        adviser: adviser(tables, &table, asked.columns.as_ref())?,
-        ..Plan::of(line_ups)
-    };
-    Ok((table, plan))
-}
-
-/// Who advises the learner of a new batch, if anybody is to.
-fn adviser(
-    tables: &Tables,
-    table: &Table,
-    columns: Option<&v1::BatchColumns>,
-) -> Result<Option<Adviser>, Refused> {
-    let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
-    if advice.is_empty() && *shares {
-        return Err(Refused::BadField {
-            field: "columns.advice_shares",
-            value: "true".to_owned(),
-            expected: "false unless `columns.advice` names a bot".to_owned(),
-        });
-    }
-    if advice.is_empty() {
-        return Ok(None);
-    }
-    let unknown = |UnknownBot { given: value, expected }| Refused::BadField {
-        field: "columns.advice",
-        value,
-        expected: format!("empty or a bot: {expected}"),
-    };
-    Ok(Some(Adviser { bot: tables.bot(table, advice).map_err(unknown)?, shares: *shares }))
-}
-
 /// Waits for room for the rows of `count` environments, all of them when it is 0.
 async fn room(caller: Option<&Caller>, batch: &Batch, count: u32) -> Result<Option<Room>, ServiceError> {
     super::room(caller, batch.step_bytes(count)).await
@@ -214,9 +152,7 @@ async fn step(
     let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
-    let StepBatchRequest { first, count, sequence, .. } = *asked;
-    let actions = Actions { indices: asked.actions.clone(), mask: asked.mask.clone() };
-    let step = batch.step(first, count, actions, sequence).await?;
+    let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
     batch.table().decisions.increment(asked.actions.len() as u64);
     request.answered(batch.table().rules.info().id, false);
     Ok((step, room))
@@ -230,8 +166,7 @@ async fn reset(
 ) -> Result<(Step, Option<Room>), ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, 0).await?;
-    let ResetBatchRequest { mask, seed, seeds, sequence, .. } = asked.clone();
-    Ok((batch.reset(Reset { mask, seed, seeds }, sequence).await?, room))
+    Ok((batch.reset(messages::reset(asked), asked.sequence).await?, room))
 }
 
 /// Answers one request of a stream; a refusal is an answer too.

@@ -6,6 +6,7 @@ use boardwire_api::v1::{
     GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest,
     ListGamesResponse, catalog_service_server::CatalogService,
 };
+use boardwire_batch::messages;
 use boardwire_games::Registry;
 use tonic::{Request, Response, Status};
 
@@ -49,19 +50,14 @@ impl CatalogService for Catalog {
         let last = shown.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
         let games = shown.iter().map(|id| self.matches.tables().served(id));
         Ok(Response::new(ListGamesResponse {
-            games: games.map(|served| Ok(convert::game(&served?))).collect::<Result<_, ServiceError>>()?,
+            games: games.map(|served| Ok(messages::game(&served?))).collect::<Result<_, ServiceError>>()?,
             next_page_token: page.next(last),
         }))
     }
 
     async fn get_game(&self, request: Request<GetGameRequest>) -> Result<Response<GetGameResponse>, Status> {
         let room = room(caller(&request).as_ref(), SPEC_BYTES).await?;
-        let GetGameRequest { game, seats, options } = request.into_inner();
-        let tables = self.matches.tables();
-        let served = tables.served(&game).map_err(ServiceError::from)?;
-        let seats = if seats == 0 { (*served.game_type.seats.start()).into() } else { seats };
-        let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let table = tables.table(&game, seats, options).map_err(ServiceError::from)?;
-        Ok(holding(GetGameResponse { spec: Some(convert::spec(&served, &table)) }, room))
+        let spec = messages::game_spec(self.matches.tables(), request.get_ref());
+        Ok(holding(GetGameResponse { spec: Some(spec.map_err(ServiceError::from)?) }, room))
     }
 }

@@ -12,14 +12,14 @@ use boardwire_api::v1::{
     PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
     match_service_server::MatchService, play_request, play_response,
 };
-use boardwire_batch::Refused;
 use boardwire_batch::tables::Table;
+use boardwire_batch::{Refused, messages};
 use boardwire_kernel::Seat;
 use futures_util::{Stream, StreamExt as _, stream};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::pages::Paging;
-use super::{caller, holding, named, request_id, room, token};
+use super::{caller, holding, request_id, room, token};
 use crate::arbiter::{Arbiter, Decision, Part, Role, Settings};
 use crate::convert;
 use crate::edge::{Caller, Origin};
@@ -184,15 +184,15 @@ fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>
     let seats = u32::try_from(asked.players.len()).unwrap_or(u32::MAX);
     let table = tables.table(&asked.game, seats, options)?;
     let players = asked.players.iter().enumerate();
-    let players = players.map(|(seat, name)| named(tables, &table, seat, name, "remote"));
+    let players = players.map(|(seat, name)| tables.player(&table, seat, name, "remote"));
     let players = players.collect::<Result<Vec<_>, _>>()?;
     let settings = Settings {
         clocks: convert::clocks(&asked.clocks, &players, tables, &table)?,
         players,
         seed: asked.seed,
-        reward: convert::reward(asked.reward)?,
+        reward: messages::reward(asked.reward)?,
         skip_forced: asked.skip_forced,
-        illegal_actions: convert::illegal(asked.illegal_actions)?,
+        illegal_actions: messages::illegal(asked.illegal_actions)?,
         seat_may_seed: asked.seat_may_seed,
         fair_deals: asked.fair_deals,
         opening: matches.limits().opening,

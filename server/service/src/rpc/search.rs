@@ -7,15 +7,14 @@ use boardwire_api::v1::{
     ReleaseResponse, RolloutRequest, RolloutResponse, determinize_request::Of,
     search_service_server::SearchService,
 };
-use boardwire_batch::Refused;
 use boardwire_batch::play::Insight;
-use boardwire_batch::search::{Moves, Opening};
+use boardwire_batch::search::row_bytes;
 use boardwire_batch::tables::Table;
+use boardwire_batch::{Refused, messages};
 use tonic::{Request, Response, Status};
 
 use super::{caller, holding, message_bytes, room, token};
 use crate::batches::{Batches, Terms};
-use crate::convert;
 use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -37,33 +36,23 @@ impl SearchService for SearchPlane {
         let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
         let asked = request.into_inner();
         let (table, insights) = self.insights(&token, &asked).await?;
-        let worlds = asked.worlds.max(1) as usize;
-        let drawn = worlds.saturating_mul(insights.len());
-        let opening = Opening {
-            worlds,
-            places: if asked.places == 0 { drawn } else { asked.places as usize },
-            seed: asked.seed.unwrap_or_else(secret::seed),
-            reward: convert::reward(asked.reward).map_err(ServiceError::from)?,
-            skip_forced: asked.skip_forced,
-            message_bytes: message_bytes(asked.max_message_bytes),
-        };
+        let message_bytes = message_bytes(asked.max_message_bytes);
+        let opening = messages::search_opening(&asked, insights.len(), secret::seed, message_bytes);
+        let opening = opening.map_err(ServiceError::from)?;
         let terms = Terms {
             peer: caller.as_ref().map(Caller::peer),
             origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
             request: None,
         };
-        let most = opening.message_bytes;
-        let room = room(
-            caller.as_ref(),
-            drawn.saturating_mul(boardwire_batch::search::row_bytes(table.rules.info())).min(most),
-        )
-        .await?;
+        let drawn = opening.worlds.saturating_mul(insights.len());
+        let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
+        let room = room(caller.as_ref(), bytes).await?;
         let (search, step) = self.batches.search(table, opening, insights, token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
         timed.answered(search.table().rules.info().id, false);
         let answer = DeterminizeResponse {
-            search: Some(convert::search(&search)),
-            step: Some(convert::world_step(step)),
+            search: Some(messages::search(&search)),
+            step: Some(messages::world_step(step)),
         };
         Ok(holding(answer, room))
     }
@@ -71,29 +60,23 @@ impl SearchService for SearchPlane {
     async fn advance(&self, request: Request<AdvanceRequest>) -> Answer<AdvanceResponse> {
         let (timed, asked) = (telemetry::Request::begin("Advance"), request.get_ref());
         let search = self.batches.find_search(&asked.search_id, token(&request))?;
-        let moves = Moves {
-            worlds: numbers("worlds", &asked.worlds).map_err(ServiceError::from)?,
-            actions: asked.actions.clone(),
-            into: numbers("into", &asked.into).map_err(ServiceError::from)?,
-        };
+        let moves = messages::moves(asked).map_err(ServiceError::from)?;
         let room = room(caller(&request).as_ref(), search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await.map_err(ServiceError::from)?;
         timed.answered(search.table().rules.info().id, false);
-        Ok(holding(AdvanceResponse { step: Some(convert::world_step(step)) }, room))
+        Ok(holding(AdvanceResponse { step: Some(messages::world_step(step)) }, room))
     }
 
     async fn rollout(&self, request: Request<RolloutRequest>) -> Answer<RolloutResponse> {
         let (timed, asked) = (telemetry::Request::begin("Rollout"), request.get_ref());
         let search = self.batches.find_search(&asked.search_id, token(&request))?;
-        let worlds = numbers("worlds", &asked.worlds).map_err(ServiceError::from)?;
-        let rollout = convert::rollout(asked.policy).map_err(ServiceError::from)?;
+        let (worlds, playouts, rollout) = messages::playouts(asked).map_err(ServiceError::from)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
         let room = room(caller(&request).as_ref(), search.reward_bytes(worlds.len())).await?;
-        let rewards = search.roll_out(&worlds, asked.playouts.max(1) as usize, rollout, seed).await;
+        let rewards = search.roll_out(&worlds, playouts, rollout, seed).await;
         let rewards = rewards.map_err(ServiceError::from)?;
         timed.answered(search.table().rules.info().id, false);
-        let reward: Vec<u8> = rewards.into_iter().flat_map(f32::to_le_bytes).collect();
-        Ok(holding(RolloutResponse { reward: reward.into() }, room))
+        Ok(holding(RolloutResponse { reward: messages::rewards(&rewards) }, room))
     }
 
     async fn release(&self, request: Request<ReleaseRequest>) -> Answer<ReleaseResponse> {
@@ -138,17 +121,4 @@ impl SearchPlane {
             .into()),
         }
     }
-}
-
-/// A column of `uint32`.
-fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Refused> {
-    let (numbers, rest) = bytes.as_chunks::<4>();
-    if !rest.is_empty() {
-        return Err(Refused::BadField {
-            field,
-            value: format!("{} bytes", bytes.len()),
-            expected: "four bytes for each row".to_owned(),
-        });
-    }
-    Ok(numbers.iter().map(|&number| u32::from_le_bytes(number)).collect())
 }

@@ -1,50 +1,28 @@
-//! Games and servers as messages.
-
-use std::time::Duration;
+//! Games as messages.
 
 use boardwire_api::v1;
-use boardwire_batch::tables::{Served, Table};
 use boardwire_kernel::{
     ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, OptionKind, OptionSpec, ViewLayout,
 };
 
 use super::{count, options};
-use crate::batches::Batches;
-use crate::edge::Origin;
-use crate::matches::Matches;
-use crate::run::MAX_MESSAGE_BYTES;
+use crate::refused::Refused;
+use crate::tables::{Served, Table, Tables};
 
-/// What it speaks.
-const PROTOCOLS: [&str; 2] = ["boardwire.v1", "dm_env_rpc.v1"];
-/// The server takes snapshots of others with the same key.
-const LASTING_SNAPSHOTS: &str = "lasting_snapshots";
-
-/// What `origin` is told of the server.
-pub(crate) fn server(matches: &Matches, batches: &Batches, origin: Origin) -> v1::Server {
-    let quotas = origin.quotas();
-    let (match_limits, batch_limits) = (matches.limits(), batches.limits());
-    // What does not fit is more than any server has.
-    let duration = |time: Duration| prost_types::Duration::try_from(time).unwrap_or_default();
-    let features = batches.has_lasting_snapshots().then(|| LASTING_SNAPSHOTS.to_owned());
-    v1::Server {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        protocols: PROTOCOLS.map(str::to_owned).into(),
-        features: features.into_iter().collect(),
-        limits: Some(v1::Limits {
-            message_bytes: count(MAX_MESSAGE_BYTES),
-            matches: count(match_limits.matches),
-            matches_per_caller: count(quotas.matches.unwrap_or(match_limits.per_caller)),
-            waiting_calls: count(match_limits.waiting),
-            match_idle_timeout: Some(duration(match_limits.idle)),
-            batches: count(batch_limits.batches),
-            environments: count(batch_limits.environments),
-            environments_per_caller: count(quotas.environments.unwrap_or(batch_limits.per_caller)),
-            batch_idle_timeout: Some(duration(batch_limits.idle)),
-        }),
-    }
+/// The description of the table that is asked for.
+///
+/// # Errors
+/// An unknown game, seats or options it does not have.
+pub fn game_spec(tables: &Tables, asked: &v1::GetGameRequest) -> Result<v1::GameSpec, Refused> {
+    let served = tables.served(&asked.game)?;
+    let seats = if asked.seats == 0 { (*served.game_type.seats.start()).into() } else { asked.seats };
+    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(spec(&served, &*tables.table(&asked.game, seats, options)?))
 }
 
-pub(crate) fn game(served: &Served) -> v1::Game {
+/// A game as it can be set up.
+#[must_use]
+pub fn game(served: &Served) -> v1::Game {
     let game_type = &served.game_type;
     let provenance = served
         .provenance
@@ -78,7 +56,9 @@ fn option(spec: &OptionSpec) -> v1::GameOption {
     }
 }
 
-pub(crate) fn spec(served: &Served, table: &Table) -> v1::GameSpec {
+/// A game as it is played at a table.
+#[must_use]
+pub fn spec(served: &Served, table: &Table) -> v1::GameSpec {
     let info = table.rules.info();
     v1::GameSpec {
         game: Some(game(served)),

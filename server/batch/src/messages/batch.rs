@@ -1,0 +1,180 @@
+//! Batches and their steps as messages.
+
+use std::sync::Arc;
+
+use boardwire_api::v1;
+use boardwire_bots::UnknownBot;
+
+use super::{bad_enum, count, illegal, illegal_to, options, reward, reward_to};
+use crate::batch::{Actions, Adviser, Autoreset, Batch, Columns, LineUp, Plan, Reset, Step};
+use crate::players::Player;
+use crate::refused::Refused;
+use crate::tables::{Table, Tables};
+
+/// What a seat of a batch is called in a request.
+pub const LEARNER: &str = "learner";
+
+/// The table of a new batch, and how its environments are to be played.
+///
+/// # Errors
+/// What is asked for is not there, or cannot be.
+pub fn plan(tables: &Tables, asked: &v1::OpenBatchRequest) -> Result<(Arc<Table>, Plan), Refused> {
+    const MOST_LINE_UPS: usize = 1_024;
+    let refuse = |value: String, expected| Refused::BadField { field: "line_ups", value, expected };
+    let (count, seats) = (asked.line_ups.len(), asked.line_ups.first().map_or(0, |one| one.players.len()));
+    if !(1..=MOST_LINE_UPS).contains(&count) {
+        return Err(refuse(format!("{count} line-ups"), format!("of 1 to {MOST_LINE_UPS} line-ups")));
+    }
+    let options = asked.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&asked.game, u32::try_from(seats).unwrap_or(u32::MAX), options)?;
+    let line_up = |given: &v1::LineUp| {
+        let words = || given.players.join(", ");
+        if given.players.len() != seats {
+            return Err(refuse(words(), format!("of {seats} seats each, as the first is")));
+        }
+        let players = given.players.iter().enumerate();
+        let players = players.map(|(seat, name)| tables.player(&table, seat, name, LEARNER));
+        let players: Vec<Player> = players.collect::<Result<_, _>>()?;
+        LineUp::of(players).ok_or_else(|| refuse(words(), "with at least one learner each".to_owned()))
+    };
+    let line_ups = asked.line_ups.iter().map(line_up).collect::<Result<_, _>>()?;
+    let plan = Plan {
+        duplicate_deals: asked.duplicate_deals,
+        reward: reward(asked.reward)?,
+        autoreset: autoreset(asked.autoreset)?,
+        illegal_actions: illegal(asked.illegal_actions)?,
+        skip_forced: asked.skip_forced,
+        columns: columns(asked.columns.as_ref()),
+        adviser: adviser(tables, &table, asked.columns.as_ref())?,
+        ..Plan::of(line_ups)
+    };
+    Ok((table, plan))
+}
+
+/// Who advises the learner of a new batch, if anybody is to.
+fn adviser(
+    tables: &Tables,
+    table: &Table,
+    columns: Option<&v1::BatchColumns>,
+) -> Result<Option<Adviser>, Refused> {
+    let Some(v1::BatchColumns { advice, advice_shares: shares, .. }) = columns else { return Ok(None) };
+    if advice.is_empty() && *shares {
+        return Err(Refused::BadField {
+            field: "columns.advice_shares",
+            value: "true".to_owned(),
+            expected: "false unless `columns.advice` names a bot".to_owned(),
+        });
+    }
+    if advice.is_empty() {
+        return Ok(None);
+    }
+    let unknown = |UnknownBot { given: value, expected }| Refused::BadField {
+        field: "columns.advice",
+        value,
+        expected: format!("empty or a bot: {expected}"),
+    };
+    Ok(Some(Adviser { bot: tables.bot(table, advice).map_err(unknown)?, shares: *shares }))
+}
+
+/// What a step makes of each environment.
+#[must_use]
+pub fn actions(asked: &v1::StepBatchRequest) -> Actions {
+    Actions { indices: asked.actions.clone(), mask: asked.mask.clone() }
+}
+
+/// Which episodes a reset begins.
+#[must_use]
+pub fn reset(asked: &v1::ResetBatchRequest) -> Reset {
+    Reset { mask: asked.mask.clone(), seed: asked.seed, seeds: asked.seeds.clone() }
+}
+
+/// What an owner is told of its batch.
+#[must_use]
+pub fn batch(batch: &Batch) -> v1::Batch {
+    let (opening, info) = (batch.opening(), batch.table().rules.info());
+    let (plan, adviser) = (&opening.plan, opening.plan.adviser.as_ref());
+    v1::Batch {
+        id: batch.id().to_owned(),
+        game: info.id.to_owned(),
+        line_ups: plan.line_ups.iter().map(line_up).collect(),
+        options: options(info),
+        environments: count(opening.environments),
+        first_environment: opening.first,
+        seed: opening.seed,
+        duplicate_deals: plan.duplicate_deals,
+        reward: reward_to(plan.reward).into(),
+        autoreset: autoreset_to(plan.autoreset).into(),
+        illegal_actions: illegal_to(plan.illegal_actions).into(),
+        skip_forced: plan.skip_forced,
+        columns: Some(v1::BatchColumns {
+            scores: plan.columns.scores,
+            final_views: plan.columns.final_views,
+            episodes: plan.columns.episodes,
+            oracle: plan.columns.oracle,
+            advice: adviser.map_or_else(String::new, |adviser| adviser.bot.to_string()),
+            advice_shares: adviser.is_some_and(|adviser| adviser.shares),
+        }),
+        action_bytes: 1,
+        view_bytes: count(info.layout.bytes()),
+        mask_bytes: count(info.actions.mask_bytes()),
+        learners: count(plan.learners()),
+        spec_digest: batch.table().digest.to_string(),
+    }
+}
+
+fn line_up(line_up: &LineUp) -> v1::LineUp {
+    let name = |player: &Player| match player {
+        Player::Remote => LEARNER.to_owned(),
+        Player::Bot(bot) => bot.to_string(),
+    };
+    v1::LineUp { players: line_up.players.iter().map(name).collect() }
+}
+
+/// The rows of a step.
+#[must_use]
+pub fn step(step: Step) -> v1::BatchStep {
+    v1::BatchStep {
+        first: step.first,
+        sequence: step.sequence,
+        seat: step.seat,
+        flags: step.flags,
+        ply: step.ply,
+        reward: step.reward,
+        mask: step.mask,
+        episode: step.episode,
+        ended: step.ended,
+        scores: step.scores,
+        ranks: step.ranks,
+        final_view: step.final_view,
+        advice: step.advice,
+        advice_shares: step.advice_shares,
+        oracle: step.oracle,
+        view: step.view,
+    }
+}
+
+fn columns(given: Option<&v1::BatchColumns>) -> Columns {
+    given.map_or_else(Columns::default, |given| Columns {
+        scores: given.scores,
+        final_views: given.final_views,
+        episodes: given.episodes,
+        oracle: given.oracle,
+    })
+}
+
+fn autoreset(value: i32) -> Result<Autoreset, Refused> {
+    match v1::AutoresetMode::try_from(value) {
+        Ok(v1::AutoresetMode::Unspecified | v1::AutoresetMode::NextStep) => Ok(Autoreset::NextStep),
+        Ok(v1::AutoresetMode::SameStep) => Ok(Autoreset::SameStep),
+        Ok(v1::AutoresetMode::Disabled) => Ok(Autoreset::Disabled),
+        Err(_) => Err(bad_enum("autoreset", value, "an AutoresetMode")),
+    }
+}
+
+fn autoreset_to(mode: Autoreset) -> v1::AutoresetMode {
+    match mode {
+        Autoreset::NextStep => v1::AutoresetMode::NextStep,
+        Autoreset::SameStep => v1::AutoresetMode::SameStep,
+        Autoreset::Disabled => v1::AutoresetMode::Disabled,
+    }
+}

@@ -1,0 +1,109 @@
+//! Searches and what their worlds show as messages.
+
+use boardwire_api::v1;
+use boardwire_bots::Rollout;
+use bytes::Bytes;
+
+use super::{bad_enum, count, options, reward, reward_to};
+use crate::refused::Refused;
+use crate::search::{Moves, Opening, Search, WorldStep};
+
+/// What a search is begun with for so many `seats`; `seed` is for requests without one.
+///
+/// # Errors
+/// There is no such reward.
+pub fn search_opening(
+    asked: &v1::DeterminizeRequest,
+    seats: usize,
+    seed: impl FnOnce() -> u64,
+    message_bytes: usize,
+) -> Result<Opening, Refused> {
+    let worlds = asked.worlds.max(1) as usize;
+    Ok(Opening {
+        worlds,
+        places: if asked.places == 0 { worlds.saturating_mul(seats) } else { asked.places as usize },
+        seed: asked.seed.unwrap_or_else(seed),
+        reward: reward(asked.reward)?,
+        skip_forced: asked.skip_forced,
+        message_bytes,
+    })
+}
+
+/// Which decisions are made in which worlds.
+///
+/// # Errors
+/// Columns that are cut off.
+pub fn moves(asked: &v1::AdvanceRequest) -> Result<Moves, Refused> {
+    let (worlds, into) = (numbers("worlds", &asked.worlds)?, numbers("into", &asked.into)?);
+    Ok(Moves { worlds, actions: asked.actions.clone(), into })
+}
+
+/// Which worlds are played to their end, how often each, and how.
+///
+/// # Errors
+/// A column that is cut off; no such way.
+pub fn playouts(asked: &v1::RolloutRequest) -> Result<(Vec<u32>, usize, Rollout), Refused> {
+    let worlds = numbers("worlds", &asked.worlds)?;
+    Ok((worlds, asked.playouts.max(1) as usize, rollout(asked.policy)?))
+}
+
+/// Mean rewards as a column.
+#[must_use]
+pub fn rewards(means: &[f32]) -> Bytes {
+    means.iter().flat_map(|mean| mean.to_le_bytes()).collect()
+}
+
+/// What is told of a search.
+#[must_use]
+pub fn search(search: &Search) -> v1::Search {
+    let (opening, info) = (search.opening(), search.table().rules.info());
+    v1::Search {
+        id: search.id().to_owned(),
+        game: info.id.to_owned(),
+        options: options(info),
+        seats: info.seats.into(),
+        worlds: count(search.drawn()),
+        places: count(opening.places),
+        seed: opening.seed,
+        reward: reward_to(opening.reward).into(),
+        skip_forced: opening.skip_forced,
+        view_bytes: count(info.layout.bytes()),
+        mask_bytes: count(info.actions.mask_bytes()),
+        spec_digest: search.table().digest.to_string(),
+    }
+}
+
+/// What worlds show.
+#[must_use]
+pub fn world_step(step: WorldStep) -> v1::WorldStep {
+    v1::WorldStep {
+        seat: step.seat.into(),
+        flags: step.flags.into(),
+        ply: step.ply.into(),
+        reward: step.reward.into(),
+        mask: step.mask.into(),
+        view: step.view.into(),
+    }
+}
+
+fn rollout(value: i32) -> Result<Rollout, Refused> {
+    use v1::RolloutPolicy as Policy;
+    match Policy::try_from(value) {
+        Ok(Policy::Unspecified | Policy::Estimate) => Ok(Rollout::Estimate),
+        Ok(Policy::Random) => Ok(Rollout::Random),
+        Err(_) => Err(bad_enum("policy", value, "a RolloutPolicy")),
+    }
+}
+
+/// A column of `uint32`.
+fn numbers(field: &'static str, bytes: &[u8]) -> Result<Vec<u32>, Refused> {
+    let (numbers, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(Refused::BadField {
+            field,
+            value: format!("{} bytes", bytes.len()),
+            expected: "four bytes for each row".to_owned(),
+        });
+    }
+    Ok(numbers.iter().map(|&number| u32::from_le_bytes(number)).collect())
+}
