@@ -237,6 +237,45 @@ impl Batch {
         actions: Actions,
         sequence: Option<u64>,
     ) -> Result<Step, Refused> {
+        let range = self.run_for(first, count, &actions)?;
+        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Step(actions.clone()) });
+        let taken = self.take(range).await?;
+        if let Some(step) = taken.answered(request.as_ref())? {
+            return Ok(step);
+        }
+        taken.check(&actions)?;
+        taken.work(Todo::Step(actions), request).await
+    }
+
+    /// Steps environments as [`step`](Self::step) does, if that takes no waiting and so little work that no thread is
+    /// asked for help; or else does nothing, and gives the actions back.
+    ///
+    /// # Errors
+    /// The actions, or within them what [`step`](Self::step) refuses.
+    pub fn step_at_once(
+        self: &Arc<Self>,
+        first: u32,
+        count: u32,
+        actions: Actions,
+    ) -> Result<Result<Step, Refused>, Actions> {
+        let range = match self.run_for(first, count, &actions) {
+            Ok(range) => range,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if self.effort(&range) != Effort::Alone {
+            return Err(actions);
+        }
+        Ok(match self.take_now(&range) {
+            Ok(None) => return Err(actions),
+            Ok(Some(taken)) => {
+                taken.check(&actions).and_then(|()| taken.work_alone(&Todo::Step(actions), None))
+            }
+            Err(refused) => Err(refused),
+        })
+    }
+
+    /// The run that actions are for.
+    fn run_for(&self, first: u32, count: u32, actions: &Actions) -> Result<Range<usize>, Refused> {
         let range = self.run_of(first, count)?;
         if actions.indices.len() != range.len() {
             return Err(Refused::BadField {
@@ -246,13 +285,7 @@ impl Batch {
             });
         }
         select::check_mask(&actions.mask, range.len())?;
-        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Step(actions.clone()) });
-        let taken = self.take(range).await?;
-        if let Some(step) = taken.answered(request.as_ref())? {
-            return Ok(step);
-        }
-        taken.check(&actions)?;
-        taken.work(Todo::Step(actions), request).await
+        Ok(range)
     }
 
     /// Begins episodes in all environments, or in those of a mask. A repeated request with the `sequence` number of the
@@ -346,29 +379,44 @@ impl Batch {
         taken.work(Todo::Load(places), None).await
     }
 
-    /// Takes the blocks of these environments, once no other call has any of them.
-    async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Refused> {
-        let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
-        let effort = if !self.plan.is_quick() || range.len() > TOGETHER {
+    /// How much a step of these environments has to do.
+    fn effort(&self, range: &Range<usize>) -> Effort {
+        if !self.plan.is_quick() || range.len() > TOGETHER {
             Effort::Apart
         } else if range.len() > ALONE {
             Effort::Together
         } else {
             Effort::Alone
-        };
+        }
+    }
+
+    /// Takes the blocks of these environments, if no other call has any of them.
+    fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Refused> {
+        let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
+        let mut idle = self.lock();
+        if let Some(reason) = &idle.ended {
+            return Err(reason.clone());
+        }
+        let wanted = &mut idle.blocks[blocks];
+        if wanted.iter().any(Option::is_none) {
+            return Ok(None);
+        }
+        let pieces = wanted.iter_mut().filter_map(Option::take).collect();
+        let effort = self.effort(range);
+        Ok(Some(Taken { batch: Arc::clone(self), pieces, range: range.clone(), effort }))
+    }
+
+    /// Takes the blocks of these environments, once no other call has any of them.
+    async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Refused> {
         loop {
+            if let Some(taken) = self.take_now(&range)? {
+                return Ok(taken);
+            }
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
-            {
-                let mut idle = self.lock();
-                if let Some(reason) = &idle.ended {
-                    return Err(reason.clone());
-                }
-                let wanted = &mut idle.blocks[blocks.clone()];
-                if wanted.iter().all(Option::is_some) {
-                    let pieces = wanted.iter_mut().filter_map(Option::take).collect();
-                    return Ok(Taken { batch: Arc::clone(self), pieces, range, effort });
-                }
+            // They may have been given back before it was listened for.
+            if let Some(taken) = self.take_now(&range)? {
+                return Ok(taken);
             }
             freed.await;
         }

@@ -8,6 +8,7 @@
 
 mod each;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,6 +92,8 @@ struct Shared {
     state: Mutex<State>,
     /// Something can be done, or the pool has stopped.
     called: Condvar,
+    /// How many threads the first work starts; none if they have been started before it.
+    late: usize,
 }
 
 #[derive(Debug, Default)]
@@ -102,7 +105,20 @@ struct State {
     /// What the owner served last had used: whoever comes late has no claim to what others have used before.
     floor: Duration,
     owners: u64,
+    /// Whether the first work has started threads.
+    started: bool,
     stopped: bool,
+}
+
+thread_local! {
+    /// The pool that is kept while this thread forks.
+    static HELD: Cell<Option<MutexGuard<'static, State>>> = const { Cell::new(None) };
+}
+
+/// As many as are asked for, or one a core.
+fn as_many(threads: usize) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    if threads == 0 { cores() } else { threads }
 }
 
 #[derive(Debug)]
@@ -147,14 +163,34 @@ impl Pool {
     /// # Errors
     /// When they cannot be started.
     pub fn new(threads: usize) -> std::io::Result<Self> {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = if threads == 0 { cores() } else { threads };
-        let pool = Self { shared: Arc::default(), threads };
-        for number in 0..threads {
-            let shared = Arc::clone(&pool.shared);
-            std::thread::Builder::new().name(format!("pool-{number}")).spawn(move || shared.serve())?;
-        }
+        let pool = Self { shared: Arc::default(), threads: as_many(threads) };
+        pool.shared.start(pool.threads)?;
         Ok(pool)
+    }
+
+    /// Starts `threads` threads, 0 for one a core, once there is work for them: for processes that may fork, whose
+    /// children have none of the threads of their parent.
+    #[must_use]
+    pub fn late(threads: usize) -> Self {
+        let threads = as_many(threads);
+        Self { shared: Arc::new(Shared { late: threads, ..Shared::default() }), threads }
+    }
+
+    /// Keeps the pool from changing while this process forks; its threads go on with what they do.
+    pub fn before_fork(&'static self) {
+        HELD.set(Some(self.shared.lock()));
+    }
+
+    /// Lets the pool go on after a fork. In the child it has no threads, and no work: what waits has been left to the
+    /// parent.
+    pub fn after_fork(&'static self, in_child: bool) {
+        let Some(mut state) = HELD.take() else { return };
+        if in_child {
+            state.started = false;
+            state.turns.clear();
+            // To drop it might take locks that nobody gives back here.
+            std::mem::forget(std::mem::take(&mut state.waiting));
+        }
     }
 
     /// How many threads there are.
@@ -256,7 +292,16 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, account: &Arc<Account>, task: Task) {
+    /// Starts threads.
+    fn start(self: &Arc<Self>, threads: usize) -> std::io::Result<()> {
+        for number in 0..threads {
+            let shared = Arc::clone(self);
+            std::thread::Builder::new().name(format!("pool-{number}")).spawn(move || shared.serve())?;
+        }
+        Ok(())
+    }
+
+    fn put(self: &Arc<Self>, account: &Arc<Account>, task: Task) {
         let mut state = self.lock();
         if state.stopped {
             drop(state);
@@ -272,12 +317,26 @@ impl Shared {
         waiting.works.push_back(task);
         let turn = (waiting.used, account.number);
         state.turns.insert(turn);
+        let starts = !std::mem::replace(&mut state.started, true);
         drop(state);
+        if starts && let Err(error) = self.start(self.late) {
+            // Those that could be started do the work; without any, whoever asks for it does.
+            tracing::error!(%error, "not all threads of the pool could be started");
+            self.exhaust();
+        }
         self.called.notify_one();
     }
 
+    /// Does what waits.
+    fn exhaust(self: &Arc<Self>) {
+        loop {
+            let Some((account, task)) = self.lock().next() else { return };
+            self.perform(&account, task);
+        }
+    }
+
     /// What each thread does until the pool stops.
-    fn serve(&self) {
+    fn serve(self: &Arc<Self>) {
         let mut state = self.lock();
         while !state.stopped {
             let Some((account, task)) = state.next() else {
@@ -290,7 +349,7 @@ impl Shared {
         }
     }
 
-    fn perform(&self, account: &Arc<Account>, mut task: Task) {
+    fn perform(self: &Arc<Self>, account: &Arc<Account>, mut task: Task) {
         let start = Instant::now();
         let generation = Some((Arc::clone(&account.generation), task.generation));
         let slice = Slice { until: Some(start + SLICE), generation };

@@ -12,17 +12,18 @@ pub(crate) const NOBODY: u8 = 255;
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
 
-/// A column of the rows, in the order in which they lie in the buffer.
+/// A column of the rows, in the order in which they lie in the buffer: numbers of four bytes first, so that they are
+/// aligned.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Column {
-    Seat,
-    Flags,
     Ply,
     Reward,
-    Mask,
     Episode,
-    Advice,
     Shares,
+    Seat,
+    Flags,
+    Mask,
+    Advice,
     Oracle,
     View,
 }
@@ -72,37 +73,81 @@ pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
     Widths::of(info, plan).row() + 4 + scores + views
 }
 
-/// A run of rows to be written: its part of every column, which any thread may write.
+/// A run of rows to be written.
 #[derive(Debug)]
 pub(super) struct Rows {
     widths: Widths,
-    columns: [BytesMut; COLUMNS],
+    sheet: Sheet,
+    /// Where the rows begin that are being written.
+    from: usize,
+}
+
+/// Where rows are written.
+#[derive(Debug)]
+enum Sheet {
+    /// All of them, by one thread: a buffer, and where each column begins in it.
+    Whole(BytesMut, [usize; COLUMNS]),
+    /// A part of every column, which any thread may write.
+    Part(Box<[BytesMut; COLUMNS]>),
 }
 
 impl Rows {
-    /// Divides a buffer of `count` rows into its columns.
-    fn of(mut buffer: BytesMut, widths: Widths, count: usize) -> Self {
-        Self { widths, columns: widths.0.map(|bytes| split(&mut buffer, bytes * count)) }
+    /// A buffer of `count` rows.
+    fn whole(buffer: BytesMut, widths: Widths, count: usize) -> Self {
+        let mut end = 0;
+        let starts = widths.0.map(|bytes| {
+            let start = end;
+            end += bytes * count;
+            start
+        });
+        Self { widths, sheet: Sheet::Whole(buffer, starts), from: 0 }
     }
 
-    /// Takes the first `count` rows out.
-    pub(super) fn split_to(&mut self, count: usize) -> Self {
+    /// The same, to be divided among threads.
+    pub(super) fn divided(self, count: usize) -> Self {
         let widths = self.widths;
-        let columns = std::array::from_fn(|at| split(&mut self.columns[at], widths.0[at] * count));
-        Self { widths, columns }
+        let sheet = match self.sheet {
+            Sheet::Whole(mut buffer, _) => {
+                Sheet::Part(Box::new(widths.0.map(|bytes| split(&mut buffer, bytes * count))))
+            }
+            part @ Sheet::Part(_) => part,
+        };
+        Self { sheet, ..self }
+    }
+
+    /// Takes the first `count` rows out of divided ones.
+    pub(super) fn split_to(&mut self, count: usize) -> Self {
+        let (widths, columns) = (self.widths, self.columns());
+        let columns = std::array::from_fn(|at| split(&mut columns[at], widths.0[at] * count));
+        Self { widths, sheet: Sheet::Part(Box::new(columns)), from: 0 }
     }
 
     /// Puts the rows back that follow; nothing is copied, since they lie behind these.
-    pub(super) fn join(&mut self, next: Self) {
-        for (column, next) in self.columns.iter_mut().zip(next.columns) {
-            column.unsplit(next);
+    pub(super) fn join(&mut self, mut next: Self) {
+        for (column, next) in self.columns().iter_mut().zip(next.columns()) {
+            column.unsplit(std::mem::take(next));
         }
+    }
+
+    fn columns(&mut self) -> &mut [BytesMut; COLUMNS] {
+        match &mut self.sheet {
+            Sheet::Part(columns) => columns,
+            Sheet::Whole(..) => unreachable!("it has been divided"),
+        }
+    }
+
+    /// Writes the rows from here on.
+    pub(super) fn begin_at(&mut self, row: usize) {
+        self.from = row;
     }
 
     /// What a row has in a column, to be written: nothing if the column is not wanted.
     pub(super) fn cell(&mut self, column: Column, row: usize) -> &mut [u8] {
-        let bytes = self.widths.0[column as usize];
-        &mut self.columns[column as usize][bytes * row..bytes * (row + 1)]
+        let (bytes, row) = (self.widths.0[column as usize], self.from + row);
+        match &mut self.sheet {
+            Sheet::Whole(buffer, starts) => &mut buffer[starts[column as usize] + bytes * row..][..bytes],
+            Sheet::Part(columns) => &mut columns[column as usize][bytes * row..bytes * (row + 1)],
+        }
     }
 
     /// Writes a byte.
@@ -180,17 +225,20 @@ impl Buffers {
         drop(kept);
         let mut buffer = sent.and_then(|bytes| bytes.try_into_mut().ok()).unwrap_or_default();
         buffer.resize(widths.row() * n, 0);
-        Rows::of(buffer, widths, n)
+        Rows::whole(buffer, widths, n)
     }
 
     /// The columns of written rows, which share their buffer.
     pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
-        let Rows { widths, columns } = rows;
-        let count = columns[Column::Seat as usize].len();
-        let mut buffer = BytesMut::new();
-        for column in columns {
-            buffer.unsplit(column);
-        }
+        let Rows { widths, sheet, .. } = rows;
+        let buffer = match sheet {
+            Sheet::Whole(buffer, _) => buffer,
+            Sheet::Part(columns) => columns.into_iter().fold(BytesMut::new(), |mut buffer, column| {
+                buffer.unsplit(column);
+                buffer
+            }),
+        };
+        let count = buffer.len() / widths.row();
         let mut rest = buffer.freeze();
         let mut kept = self.lock();
         if kept.len() < KEPT && count > 0 {

@@ -229,6 +229,35 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
 }
 
 #[test]
+fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
+    let table = table("rauha", 2);
+    let plain = plan(&["learner", "random"]);
+    for environments in [1, 3, BLOCK + 1, ALONE] {
+        let [asked, at_once] = [(); 2].map(|()| open(&table, &plain, environments, 0, 1));
+        let (mut one, mut other) = (reset(&asked), reset(&at_once));
+        for salt in 0..40 {
+            assert_eq!(one, other);
+            let actions = Actions::of_all(choices(&one, 0, salt).into());
+            one = wait(asked.step(0, 0, actions.clone(), None)).expect("it is stepped");
+            other = at_once.step_at_once(0, 0, actions).expect("nobody has it").expect("it is stepped");
+        }
+        let short = Actions::of_all(Bytes::from(vec![0; environments + 1]));
+        let refused = at_once.step_at_once(0, 0, short.clone()).expect("nobody has it");
+        assert_eq!(refused, wait(asked.step(0, 0, short, None)));
+        let actions = Actions::of_all(choices(&other, 0, 40).into());
+        let held = wait(at_once.take(0..1)).expect("it is there");
+        assert_eq!(at_once.step_at_once(0, 0, actions.clone()), Err(actions.clone()), "others have it");
+        drop(held);
+        assert!(at_once.step_at_once(0, 0, actions).is_ok_and(|step| step.is_ok()));
+    }
+    for (plan, environments) in [(&plain, ALONE + 1), (&plan(&["learner", "greedy:2"]), 1)] {
+        let batch = open(&table, plan, environments, 0, 1);
+        let actions = Actions::of_all(choices(&reset(&batch), 0, 1).into());
+        assert_eq!(batch.step_at_once(0, 0, actions.clone()), Err(actions), "there is more to do");
+    }
+}
+
+#[test]
 fn a_batch_that_has_ended_refuses_those_who_wait() {
     let table = table("faraway", 2);
     let batch = open(&table, &plan(&["learner", "random"]), 4, 0, 1);

@@ -62,6 +62,12 @@ impl Output {
     pub(super) fn new(rows: Rows) -> Self {
         Self { rows, ends: Ends::default(), done: 0, stage: Stage::New }
     }
+
+    /// Begins with another block, whose rows are written from this one on.
+    pub(super) fn begin_at(&mut self, row: usize) {
+        self.rows.begin_at(row);
+        (self.done, self.stage) = (0, Stage::New);
+    }
 }
 
 /// What has been done with rows.

@@ -121,17 +121,39 @@ impl Taken {
         self.range.start.max(piece.first) - piece.first..end - piece.first
     }
 
+    /// Does a call's work in the thread that asks for it, which is soon done; gives the rows of its environments.
+    pub(super) fn work_alone(mut self, todo: &Todo, request: Option<Numbered>) -> Result<Step, Refused> {
+        let batch = Arc::clone(&self.batch);
+        let rows = if let Todo::Open = todo { 0 } else { self.range.len() };
+        let mut out = Output::new(batch.buffers.rows(batch.widths, rows));
+        let withins: Vec<_> = self.pieces.iter().map(|piece| self.within(piece)).collect();
+        for (piece, within) in self.pieces.iter_mut().zip(withins) {
+            let environment = piece.first + within.start;
+            let row = environment - self.range.start;
+            let span = Span { from: within.start, rows: within.len(), environment, row };
+            out.begin_at(if rows == 0 { 0 } else { row });
+            let done = piece.block.advance(todo, span, &mut out, &Slice::ENDLESS);
+            let done = done.map_err(|fault| batch.refused(fault))?;
+            debug_assert!(done, "no bot of it takes its time");
+        }
+        let Output { rows, ends, .. } = out;
+        Ok(batch.conclude(todo, self.range.clone(), rows, ends, request))
+    }
+
     /// Does a call's work and gives the rows of its environments.
     ///
     /// A caller that goes away in the middle leaves everything as it was, if bots think or environments are opened;
     /// anything else is soon done. So does a bot that fails.
     pub(super) async fn work(mut self, todo: Todo, request: Option<Numbered>) -> Result<Step, Refused> {
         let (batch, effort) = (Arc::clone(&self.batch), self.effort);
+        if effort == Effort::Alone {
+            return self.work_alone(&todo, request);
+        }
         let (finished, mut finish) = oneshot::channel();
         let run = Hold(Arc::new(Run::new(&mut self, todo, request, finished)));
         drop(self);
         let helpers = match effort {
-            Effort::Alone => 0,
+            Effort::Alone => unreachable!("it needs no help"),
             Effort::Together => batch.threads - 1,
             Effort::Apart => batch.threads,
         };
@@ -180,6 +202,33 @@ impl Taken {
     }
 }
 
+impl Batch {
+    /// Makes the answer of what has been written, and enters it.
+    fn conclude(
+        &self,
+        todo: &Todo,
+        range: Range<usize>,
+        rows: Rows,
+        ends: Ends,
+        request: Option<Numbered>,
+    ) -> Step {
+        let first = u32::try_from(range.start).unwrap_or(u32::MAX);
+        if let Todo::Open = todo {
+            return self.buffers.finish(rows, first, 0, ends);
+        }
+        let mut ledger = self.ledger();
+        let step = self.buffers.finish(rows, first, ledger.next(&range), ends);
+        ledger.enter(range, &step, request);
+        step
+    }
+
+    /// What is said of a bot that failed.
+    fn refused(&self, BotFault { seat, what }: BotFault) -> Refused {
+        tracing::error!(batch_id = self.id(), seat = seat.number(), what, "a bot failed");
+        Refused::BotFailed { id: self.id().to_owned(), seat, problem: what }
+    }
+}
+
 impl Drop for Taken {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -199,7 +248,7 @@ impl Run {
     ) -> Self {
         let (batch, range) = (Arc::clone(&taken.batch), taken.range.clone());
         let rows = if let Todo::Open = todo { 0 } else { range.len() };
-        let mut sheet = batch.buffers.rows(batch.widths, rows);
+        let mut sheet = batch.buffers.rows(batch.widths, rows).divided(rows);
         let withins: Vec<_> = taken.pieces.iter().map(|piece| taken.within(piece)).collect();
         let start = taken.range.start;
         let job = |(piece, within): (Piece, Range<usize>)| {
@@ -274,16 +323,8 @@ impl Run {
             sheet.join(rows);
             ends.append(&own);
         }
-        let (batch, range) = (&self.batch, self.range.clone());
-        let first = u32::try_from(range.start).unwrap_or(u32::MAX);
-        let step = if let Todo::Open = self.todo {
-            batch.buffers.finish(sheet, first, 0, ends)
-        } else {
-            let mut ledger = batch.ledger();
-            let step = batch.buffers.finish(sheet, first, ledger.next(&range), ends);
-            ledger.enter(range, &step, request);
-            step
-        };
+        let batch = &self.batch;
+        let step = batch.conclude(&self.todo, self.range.clone(), sheet, ends, request);
         batch.give_back(pieces);
         if !past.is_empty() {
             // Giving back its memory takes a while.
@@ -306,12 +347,12 @@ impl Run {
 
 impl Jobs {
     /// Gives the call up, since a bot has failed: the blocks go back as they were.
-    fn refuse(&mut self, batch: &Batch, BotFault { seat, what }: BotFault) {
+    fn refuse(&mut self, batch: &Batch, fault: BotFault) {
         self.given_up = true;
-        tracing::error!(batch_id = batch.id(), seat = seat.number(), what, "a bot failed");
+        let refused = batch.refused(fault);
         if let Some(finished) = self.finished.take() {
             // The caller may have gone.
-            let _ = finished.send(Err(Refused::BotFailed { id: batch.id().to_owned(), seat, problem: what }));
+            let _ = finished.send(Err(refused));
         }
     }
 }
