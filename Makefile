@@ -32,12 +32,9 @@ $(BINARY): $(RUST_SOURCES) | check-tools
 
 $(VENV)/bin/python: | check-tools
 	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); }
-	$(PYTHON) -m pip install --quiet --upgrade pip
 
-# The client is installed editable and finds the binary through the wheel; it is built once for both.
-$(VENV)/.installed: client-py/pyproject.toml $(BINARY) | $(VENV)/bin/python
-	$(PYTHON) -m pip install --quiet 'maturin>=1.16,<2'
-	PATH="$(abspath $(VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(PYTHON) -m pip install --quiet --no-build-isolation -e 'client-py[test]'
+$(VENV)/.installed: client-py/pyproject.toml server/local/pyproject.toml $(BINARY) | $(VENV)/bin/python
+	tools/install.sh $(VENV) test
 	@touch $@
 
 ## test: everything but the heavy trainer suites
@@ -60,8 +57,7 @@ test-node: build
 # PyTorch alone takes 5 GB: what needs heavy packages has an environment of its own.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@python3 -m venv $(TRAIN_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(TRAIN_VENV); }
-	$(TRAIN_VENV)/bin/python -m pip install --quiet --upgrade pip 'maturin>=1.16,<2'
-	PATH="$(abspath $(TRAIN_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(TRAIN_VENV)/bin/python -m pip install --quiet --no-build-isolation -e 'client-py[test,train,data,open_spiel,frameworks]'
+	tools/install.sh $(TRAIN_VENV) test,train,data,open_spiel,frameworks
 	@touch $@
 
 ## test-train: tests of networks, recordings, other frameworks, and their examples, with PyTorch in an environment of its own (6 GB)
@@ -136,7 +132,8 @@ mutants: | check-tools
 # The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
 $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml $(BINARY) | check-tools
 	@python3 -m venv $(BENCH_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(BENCH_VENV); }
-	PATH="$(abspath $(BENCH_VENV))/bin:$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(BENCH_VENV)/bin/python bench/install.py client-py
+	$(BENCH_VENV)/bin/python bench/install.py
+	tools/install.sh $(BENCH_VENV) gym,pettingzoo
 	@touch $@
 
 ## bench: measures us and our peers; prints a table, writes bench/results.json, the README's figures and docs/benchmark.png

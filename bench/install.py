@@ -1,4 +1,6 @@
-"""Installs what `make bench` needs into the virtual environment it runs in, then every peer that can be had.
+"""Installs what `make bench` needs into the virtual environment it runs in, and every peer that can be had.
+
+The client comes last, by `tools/install.sh`: what the peers ask for must not make its own requirements unfit.
 
 A peer that cannot be installed is named, and has a row that says so; nothing else depends on it.
 """
@@ -6,7 +8,7 @@ A peer that cannot be installed is named, and has a row that says so; nothing el
 import subprocess
 import sys
 
-NEEDED = ["numpy>=2", "grpcio", "protobuf", "matplotlib", "maturin>=1.16,<2"]
+NEEDED = ["numpy>=2", "matplotlib"]
 PEERS = ["open_spiel", "pettingzoo[classic]", "envpool", "rlcard", "pgx", "dm-env-rpc"]
 PEER_SECONDS = 900
 
@@ -16,7 +18,7 @@ def pip(*words, **more):
     return subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *words], **more)
 
 
-def main(client):
+def main():
     """Installs."""
     pip("--upgrade", "pip", check=True)
     pip(*NEEDED, check=True)
@@ -27,9 +29,7 @@ def main(client):
             failed = f"no end after {PEER_SECONDS} s"
         if failed:
             print(f"bench: {peer} cannot be installed ({failed}): its rows will say so", file=sys.stderr)
-    # Last: what the peers ask for must not have made the client's own requirements unfit.
-    pip("--no-build-isolation", "-e", client, check=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from carriers import client, local, served
 from outages import break_stream
 from tables import TABLES, lowest
 
 import boardwire
 from boardwire._twins import run
+
+__all__ = ["client", "local", "served"]
 
 
 def same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> bool:
@@ -69,13 +72,13 @@ def test_columns_have_the_documented_shapes_types_and_ranges(
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_an_environment_shows_what_a_match_with_its_seed_shows(
-    client: boardwire.Client, game: str, seats: int
+    client: boardwire.Client, served: boardwire.Client, game: str, seats: int
 ) -> None:
     random = np.random.default_rng(seats)
     seeds = random.integers(2**64, size=3, dtype=np.uint64)
     with client.open_batch(game, seats=seats, environments=3, scores=True) as batch:
         step = batch.reset(seeds=seeds)
-        matches = [client.create_match(game, players=["remote"] * seats, seed=int(seed)) for seed in seeds]
+        matches = [served.create_match(game, players=["remote"] * seats, seed=int(seed)) for seed in seeds]
         tables = [[match.join(seat).stream() for seat in range(seats)] for match in matches]
         playing = np.ones(3, np.bool_)
         while playing.any():

@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from carriers import client, local, served
 from tables import TABLES, lowest
 
 import boardwire
 from boardwire import NOBODY, Decisions
 
+__all__ = ["client", "local", "served"]
+
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_the_oracle_is_what_every_seat_sees_from_the_deciding_one_on(
-    client: boardwire.Client, game: str, seats: int
+    client: boardwire.Client, served: boardwire.Client, game: str, seats: int
 ) -> None:
-    match = client.create_match(game, players=["remote"] * seats, seed=11)
+    match = served.create_match(game, players=["remote"] * seats, seed=11)
     table = [match.join(seat).stream() for seat in range(seats)]
     with client.open_batch(game, seats=seats, environments=1, oracle=True, autoreset="disabled") as batch:
         step = batch.reset(seeds=[11])

@@ -126,7 +126,8 @@ def connect(
 
     Args:
         target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
-            it ends with the client, and at the latest with this process.
+            it ends with the client, and at the latest with this process. `local:` is no server but an engine
+            in this process, which has batches and no matches (`pip install 'boardwire[local]'`).
         tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
             which says what other roots to trust, and how this client proves itself.
         token: The token of an account, for servers that serve accounts alone.
@@ -135,7 +136,7 @@ def connect(
         server_args: More arguments of `boardwire serve`, for a private server.
 
     Raises:
-        StartError: The private server was not found or did not start.
+        StartError: The private server was not found or did not start, or there is no engine for `local:`.
         OSError: A file of `tls` cannot be read.
         ValueError: The target is no address, arguments are given for a server that runs already, a file of
             `tls` has not what it should, or the token could be read on its way.

@@ -66,6 +66,7 @@ class BatchCore(Generic[_Part, _Search]):
         self.token = token
         self._connection = connection
         self._carrier = carrier
+        self._at_once = carrier.at_once
         self._whole = self._part_type(carrier, 0, self.environments)
         self._closed = False
 
@@ -88,10 +89,17 @@ class BatchCore(Generic[_Part, _Search]):
 
         Returns:
             The rows of all environments; those not reset are as they were, without rewards.
+
+        Raises:
+            ValueError: The mask or the seed cannot be.
+            InvalidField: There are not as many seeds as environments.
         """
+        key = None if seed is None else operator.index(seed)
+        if key is not None and not 0 <= key < 1 << 64:
+            raise ValueError(f"a seed is from 0 to 2**64 - 1, not {key}")
         sent = await self._carrier.reset(
             _rows.packed(mask, self.environments),
-            None if seed is None else operator.index(seed),
+            key,
             () if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
         )
         return await self._carrier.receive(sent, timeout)

@@ -97,6 +97,10 @@ class BatchStream:
         self._sequence = np.zeros(about.environments, dtype=np.uint64)
         self._resets = 0
 
+    @property
+    def at_once(self) -> None:
+        """There is no way around messages."""
+
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> Asked:
         """Sends an action for each of some environments.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ._batch_stream import BatchStream
 from ._channel import Connection
+from ._local import LocalCarrier, LocalConnection
 from ._spec import GameSpec
 from ._types import BatchStep
 from .v1 import batch_pb2
+
+#: What steps a whole batch.
+AtOnce: TypeAlias = Callable[[Any, float], BatchStep | None]
 
 #: What a carrier has sent, to be received by; each carrier has its own.
 Sent: TypeAlias = Any
@@ -27,6 +31,14 @@ class BatchCarrier(Protocol):
 
     about: batch_pb2.Batch
     spec: GameSpec
+
+    @property
+    def at_once(self) -> AtOnce | None:
+        """What steps a whole batch for whoever waits in the thread that calls.
+
+        It takes `uint8[environments]` and a timeout, and gives nothing for actions of another shape or type.
+        None where that would be no faster than to send and receive.
+        """
 
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> Sent:
         """Sends an action for each of some environments; what is wrong with them, `receive` tells."""
@@ -74,4 +86,6 @@ def carrier(
     timeout: float,
 ) -> BatchCarrier:
     """The carrier of a batch that was opened over a connection."""
+    if isinstance(connection, LocalConnection):
+        return LocalCarrier(connection, about, spec)
     return BatchStream(connection, token, about, spec, keep=keep, timeout=timeout)

@@ -18,6 +18,7 @@ from ._channel import MESSAGE_BYTES, Connection, check_target
 from ._info import Clock, Invitation, MatchInfo, MatchState
 from ._line_ups import against, seats_of
 from ._link import Link, pages
+from ._local import LOCAL, LocalConnection
 from ._match import MatchCore
 from ._replay import Frame, Replay, fetch_replay, watch
 from ._seat import MATCH_GOES_ON, WAIT_SECONDS, SeatCore, fetch_match
@@ -48,6 +49,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
 
     Several threads, or tasks, may use it. Use it in a `with` statement (`async with`), or `close` it.
 
+    With the target `local:` it has an engine in this process instead of a server, which has no matches.
+
     A private server that has ended by itself is started again by the next call that asks for nothing of what
     was lost with it: any but `join` and `seat`.
     """
@@ -64,11 +67,11 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         timeout: float = CALL_SECONDS,
         pems: Pems | None = None,
         account: Metadata = (),
-        server: PrivateServer | None = None,
+        server: PrivateServer | LocalConnection | None = None,
         channel: grpc.Channel | None = None,
     ) -> None:
         """Is called by `connect`; tests hand in a channel of their own."""
-        self._private = server
+        self._private = server if isinstance(server, PrivateServer) else None
         if server is None:
             target = target if channel is not None else check_target(target)
         super().__init__(
@@ -95,6 +98,10 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             return cls(server=server, timeout=timeout)
         if server_args:
             raise ValueError("server_args are for a private server: leave the target out")
+        if target == LOCAL:
+            if tls or token is not None:
+                raise ValueError(f"{LOCAL!r} is no server: it takes neither TLS nor a token")
+            return cls(server=LocalConnection(cls._WAY), timeout=timeout)
         if tls and target.startswith("unix:"):
             raise ValueError(f"{target} is a Unix socket, which takes no TLS")
         pems = await cls._WAY.aside(read, tls)

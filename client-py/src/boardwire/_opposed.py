@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,8 @@ class _Rows:
         """All of it as one step, whose last answer this is."""
         order = np.argsort(np.concatenate(self._ends["ended"]), kind="stable")
         columns: dict[str, Any] = {name: np.concatenate(parts)[order] for name, parts in self._ends.items()}
-        return replace(answer, reward=self._reward, flags=self.flags, **(columns | self._shown))
+        columns |= self._shown | {"reward": self._reward, "flags": self.flags}
+        return BatchStep(**{field.name: getattr(answer, field.name) for field in fields(BatchStep)} | columns)
 
 
 def chosen(policy: Policy, shown: BatchStep, at: NDArray[np.intp], who: str) -> NDArray[np.int64]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from ._batch import BatchCore
 from ._client import CALL_SECONDS, ClientCore
 from ._match import MatchCore
 from ._part import BatchPartCore
 from ._search import SearchCore
-from ._seat import SeatCore
+from ._seat import WAIT_SECONDS, SeatCore
 from ._tls import TLS
 from ._twins import Closing, blocking, blocking_each, run
+from ._types import BatchStep
 from ._ways import BLOCKING
 
 
@@ -65,7 +69,23 @@ class Batch(BatchCore[BatchPart, Search], Closing):
     _part_type, _search_type = BatchPart, Search
 
     reset = blocking(BatchCore[BatchPart, Search]._reset)
-    step = blocking(BatchCore[BatchPart, Search]._step)
+
+    def step(
+        self,
+        actions: ArrayLike,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> BatchStep:
+        # To go through coroutines would take longer than to step one environment.
+        at_once = self._at_once
+        if at_once is not None and mask is None and not self._whole._sent:
+            step = at_once(actions, timeout)
+            if step is not None:
+                return step
+        return run(self._step(actions, mask=mask, timeout=timeout))
+
+    step.__doc__ = BatchCore._step.__doc__
     send = blocking(BatchCore[BatchPart, Search]._send)
     recv = blocking(BatchCore[BatchPart, Search]._recv)
     save = blocking(BatchCore[BatchPart, Search]._save)
@@ -105,7 +125,8 @@ def connect(
 
     Args:
         target: `host:port` or `unix:/path`. Without it a server is started on a Unix socket of its own;
-            it ends with the client, and at the latest with this process.
+            it ends with the client, and at the latest with this process. `local:` is no server but an engine
+            in this process, which has batches and no matches (`pip install 'boardwire[local]'`).
         tls: Whether to speak TLS, with a server whose certificate leads to a root of this system; or a `TLS`,
             which says what other roots to trust, and how this client proves itself.
         token: The token of an account, for servers that serve accounts alone.
@@ -114,7 +135,7 @@ def connect(
         server_args: More arguments of `boardwire serve`, for a private server.
 
     Raises:
-        StartError: The private server was not found or did not start.
+        StartError: The private server was not found or did not start, or there is no engine for `local:`.
         OSError: A file of `tls` cannot be read.
         ValueError: The target is no address, arguments are given for a server that runs already, a file of
             `tls` has not what it should, or the token could be read on its way.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -153,7 +154,7 @@ def unpacked_mask(packed: NDArray[np.uint8], actions: int) -> NDArray[np.int8]:
     return np.unpackbits(packed, axis=-1, count=actions, bitorder="little").view(np.int8)
 
 
-class _Rows:
+class _Rows(metaclass=ABCMeta):
     """Rows with masks of actions, and with flags: whether an episode, or a world of a search, has ended."""
 
     __slots__ = ("_mask",)
@@ -267,6 +268,11 @@ class BatchStep(_Rows):
             if isinstance(column, np.ndarray)
         }
         return replace(self, first=self.first + first, **cut)
+
+    def legal(self, row: int) -> list[int]:
+        """The legal actions of a row, ascending."""
+        legal: list[int] = np.unpackbits(self.packed_mask[row], bitorder="little").nonzero()[0].tolist()
+        return legal
 
 
 @dataclass(frozen=True, slots=True, eq=False)

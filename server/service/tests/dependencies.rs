@@ -17,6 +17,7 @@ const MAY: &[(&str, &[&str])] = &[
         "boardwire-batch",
         &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
     ),
+    ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-games"]),
     (
         "boardwire-server",
         &[
@@ -147,4 +148,5 @@ fn batches_are_built_without_a_wire_or_a_runtime() {
         ["tokio/net", "tokio/rt", "tokio/time"].into_iter().filter(|part| batch.contains(*part)).collect();
     assert_eq!(runtime, [""; 0]);
     assert!(batch.contains("tokio/sync"), "this test looks for the wrong words: {batch:?}");
+    assert_eq!(of_the_wire(&features_needed_by("boardwire-local", "")), [""; 0]);
 }

@@ -1,0 +1,217 @@
+"""An engine in this process in the place of a server: the extension `boardwire_local`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from ._channel import REPEAT, Connection, Stubs, Unary, inherited
+from ._seat import WAIT_SECONDS
+from ._spec import GameSpec
+from ._status import error
+from ._types import BatchStep
+from ._ways import Way
+from .errors import StartError
+from .v1 import batch_pb2
+
+if TYPE_CHECKING:
+    import boardwire_local
+
+#: The target that stands for an engine in this process.
+LOCAL = "local:"
+
+_Req = TypeVar("_Req")
+_Res = TypeVar("_Res")
+
+
+class LocalConnection(Connection):
+    """An engine, and the calls of the protocol that it answers. A forked process has one of its own."""
+
+    def __init__(self, way: Way) -> None:
+        """Makes an engine.
+
+        Raises:
+            StartError: The extension is not installed, or of another version.
+        """
+        self._engine, self._pid = _engine(), os.getpid()
+        super().__init__(LOCAL, way, channel=cast(Any, _Channel(self)))
+
+    @property
+    def engine(self) -> boardwire_local.Engine:
+        """The engine of this process."""
+        if self._pid != os.getpid():
+            # Another thread may have worked on the parent's.
+            inherited.append(self._engine)
+            self._engine, self._pid = _engine(), os.getpid()
+        return self._engine
+
+    async def call(
+        self,
+        method: Callable[[Stubs], Unary[_Req, _Res]],
+        request: _Req,
+        *,
+        timeout: float,
+        token: str = "",
+        attempts: int = 1,
+        advice: str = REPEAT,
+    ) -> _Res:
+        """Makes one call, which nothing can get lost of.
+
+        Raises:
+            BoardwireError: The call failed.
+            NotServed: It needs a server.
+        """
+        return await self.way.aside(method(self.stubs), request, timeout, None)
+
+    async def close(self) -> None:
+        """Ends all batches and searches."""
+        self.engine.close()
+
+
+class LocalCarrier:
+    """The carrier of a batch in this process."""
+
+    def __init__(self, connection: LocalConnection, about: batch_pb2.Batch, spec: GameSpec) -> None:
+        """Takes over the batch, which ends with this carrier."""
+        self.about = about
+        self.spec = spec
+        self._way = connection.way
+        self._batch = connection.engine.batch(about.id)
+        self.at_once = self._batch.step
+        self._unanswered: list[_Sent] = []
+        self._resets = 0
+
+    async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
+        """Begins to step some environments."""
+        return self._sent(self._batch.send(rows.start, rows.stop - rows.start, actions, mask))
+
+    async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
+        """Begins to begin episodes."""
+        sent = self._sent(self._batch.reset(mask, seed, seeds))
+        self._resets += 1
+        return sent
+
+    async def receive(self, sent: _Sent, timeout: float) -> BatchStep:
+        """Waits for what comes of it.
+
+        Raises:
+            BoardwireError: It was refused.
+            CallTimeout: It takes longer: it may be received again.
+        """
+        sent.failed = True
+        try:
+            if sent.doing.done:
+                return sent.doing.receive(timeout)
+            return await self._way.aside(sent.doing.receive, timeout)
+        finally:
+            if sent.doing.done:
+                sent.failed = False
+                self._unanswered.remove(sent)
+
+    def may_answer(self, sent: _Sent) -> bool:
+        """Whether the answer is still to come."""
+        return not sent.doing.done
+
+    def is_dropped(self, sent: _Sent) -> bool:
+        """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
+        return sent.failed and sent.resets < self._resets
+
+    async def make_way(self) -> None:
+        """Sees to it that nothing is under way.
+
+        Raises:
+            RuntimeError: Something has been sent and is still to be received.
+        """
+        self._unanswered = [sent for sent in self._unanswered if not self.is_dropped(sent)]
+        if self._unanswered:
+            raise RuntimeError("receive what has been sent first: single calls do not wait for it")
+
+    async def save(self, mask: bytes) -> bytes:
+        """Saves environments."""
+        await self.make_way()
+        return await self._way.aside(self._batch.save, mask, WAIT_SECONDS)
+
+    async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
+        """Puts saved environments in the places of some."""
+        await self.make_way()
+        return await self._way.aside(self._batch.load, snapshot, mask, WAIT_SECONDS)
+
+    async def close(self) -> None:
+        """Ends the batch."""
+        self._batch.close()
+
+    def _sent(self, doing: boardwire_local.Sent) -> _Sent:
+        sent = _Sent(doing, self._resets)
+        self._unanswered.append(sent)
+        return sent
+
+
+class _Sent:
+    """What a batch was asked for.
+
+    Attributes:
+        doing: What comes of it.
+        resets: How many resets had been asked for before.
+        failed: Whether somebody has waited for it in vain.
+    """
+
+    __slots__ = ("doing", "failed", "resets")
+
+    def __init__(self, doing: boardwire_local.Sent, resets: int) -> None:
+        self.doing = doing
+        self.resets = resets
+        self.failed = False
+
+
+class _Channel:
+    """What generated stubs call methods by."""
+
+    def __init__(self, connection: LocalConnection) -> None:
+        self._connection = connection
+
+    def unary_unary(
+        self,
+        path: str,
+        request_serializer: Callable[[Any], bytes],
+        response_deserializer: Callable[[bytes], Any],
+        **_: Any,
+    ) -> Callable[[Any, float, Any], Any]:
+        def call(request: Any, timeout: float, metadata: Any) -> Any:
+            try:
+                answer = self._connection.engine.call(path, request_serializer(request), timeout)
+            except KeyError:
+                _needs_server(path)
+            return response_deserializer(answer)
+
+        return call
+
+    def unary_stream(self, path: str, *args: Any, **kwargs: Any) -> Callable[..., NoReturn]:
+        return lambda *args, **kwargs: _needs_server(path)
+
+    stream_stream = unary_stream
+
+
+def _needs_server(path: str) -> NoReturn:
+    method = path.rpartition("/")[2]
+    raise error(
+        "UNIMPLEMENTED",
+        "",
+        f"{method} needs a server, since one process has no secrets from itself: connect without "
+        f"{LOCAL!r} starts one",
+    ) from None
+
+
+def _engine() -> boardwire_local.Engine:
+    try:
+        import boardwire_local
+    except ModuleNotFoundError as missing:
+        raise StartError(f"{LOCAL!r} needs the engine: pip install 'boardwire[local]' ({missing})") from None
+    BatchStep.register(boardwire_local.Step)
+    own, its = version("boardwire"), boardwire_local.__version__
+    if own != its:
+        raise StartError(
+            f"boardwire {own} has an engine {its} beside it: pip install 'boardwire-local=={own}'"
+        )
+    return boardwire_local.Engine()

@@ -1,0 +1,27 @@
+"""Clients by each carrier: what is said of batches holds whichever way they are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from servers import client as served
+
+import boardwire
+
+__all__ = ["client", "local", "served"]
+
+
+@pytest.fixture(scope="session")
+def local() -> Iterator[boardwire.Client]:
+    """A client of an engine in this process."""
+    with boardwire.connect("local:") as client:
+        yield client
+
+
+@pytest.fixture(params=["stream", "local"])
+def client(request: pytest.FixtureRequest) -> boardwire.Client:
+    """A client by each carrier."""
+    name = {"stream": "served", "local": "local"}[request.param]
+    client: boardwire.Client = request.getfixturevalue(name)
+    return client

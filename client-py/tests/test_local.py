@@ -1,0 +1,439 @@
+"""An engine in this process: equal to a server bit by bit, and safe with threads, forks and signals."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import multiprocessing
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import boardwire_local
+import numpy as np
+import pytest
+from carriers import local, served
+from processes import by_batch, by_vector_env, in_child
+from tables import TABLES, lowest
+
+import boardwire
+from boardwire import aio
+from boardwire.errors import CallTimeout, ConnectionLost, InvalidSnapshot, NotServed, StartError, UnknownBatch
+
+__all__ = ["local", "served"]
+
+#: Python 3.12 and later warn of every fork beside threads, which grpcio always has.
+FORKS = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+COLUMNS = [field.name for field in fields(boardwire.BatchStep)]
+DERIVED = ["mask", "terminated", "truncated", "over", "substituted", "forfeited"]
+
+#: What batches are opened with beside game, seats and seed.
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "bots": {"opponents": {0: "greedy"}, "scores": True, "autoreset": "same_step", "reward": "margin"},
+    "everything": {
+        "scores": True,
+        "final_views": True,
+        "episodes": True,
+        "oracle": True,
+        "advice": "greedy:2",
+        "advice_shares": True,
+        "illegal_actions": "seeded_legal",
+        "skip_forced": True,
+    },
+    "forfeits": {"illegal_actions": "forfeit", "scores": True, "reward": "win", "final_views": True},
+    "searched": {"opponents": {1: "mc:4"}, "episodes": True},
+}
+
+
+def assert_same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> None:
+    """Makes sure that two steps are equal, in type, shape and content of every column."""
+    for name in (*COLUMNS, *DERIVED):
+        a, b = getattr(one, name), getattr(other, name)
+        assert type(a) is type(b), name
+        if isinstance(a, np.ndarray):
+            assert (a.dtype, a.shape, a.flags.writeable) == (b.dtype, b.shape, b.flags.writeable), name
+            np.testing.assert_array_equal(a, b, err_msg=name)
+        else:
+            assert a == b, name
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_columns_are_those_of_a_server(
+    served: boardwire.Client, local: boardwire.Client, game: str, seats: int, kind: str
+) -> None:
+    random = np.random.default_rng(seats)
+    settings: dict[str, Any] = dict(environments=9, seats=seats, seed=3, **KINDS[kind])
+    illegal = settings.get("illegal_actions") is not None
+    with served.open_batch(game, **settings) as one, local.open_batch(game, **settings) as other:
+        assert one.spec.digest == other.spec.digest
+        a, b = one.reset(), other.reset()
+        for turn in range(40 if kind == "searched" else 120):
+            assert_same(a, b)
+            actions = (random.random(a.mask.shape) * (a.mask + 1e-9)).argmax(axis=1)
+            if illegal and turn % 5 == 0:
+                actions[turn % 9] = random.integers(a.action_count)
+            if turn % 3 == 0:
+                actions = actions.astype(np.uint8)
+            mask = None if turn % 4 else random.random(9) < 0.7
+            if mask is not None and not mask.any():
+                mask = None
+            a, b = one.step(actions, mask=mask), other.step(actions, mask=mask)
+        assert_same(a.part(slice(2, 7)), b.part(slice(2, 7)))
+        for row in range(9):
+            assert a.legal(row) == b.legal(row) == np.flatnonzero(a.mask[row]).tolist()
+        assert_same(one.reset(mask=np.arange(9) < 4), other.reset(mask=np.arange(9) < 4))
+        assert_same(one.reset(seeds=range(9)), other.reset(seeds=range(9)))
+        saved = [batch.save(np.arange(9) % 2 == 0) for batch in (one, other)]
+        assert_same(one.reset(seed=5), other.reset(seed=5))
+        loads = [
+            batch.load(each, np.arange(9) % 2 == 0) for batch, each in zip((one, other), saved, strict=True)
+        ]
+        assert_same(*loads)
+
+
+@pytest.mark.parametrize("environments", [65, 600, 2100])
+def test_as_many_as_threads_step_are_those_of_a_server(
+    served: boardwire.Client, local: boardwire.Client, environments: int
+) -> None:
+    settings: dict[str, Any] = {"environments": environments, "seed": 8, "scores": True}
+    with served.open_batch("rauha", **settings) as one, local.open_batch("rauha", **settings) as other:
+        assert_same(a := one.reset(), other.reset())
+        masks = a.mask.copy()
+        for _ in range(40):
+            assert_same(a := one.step(lowest(masks)), other.step(lowest(masks)))
+            masks = a.mask.copy()
+            halves = list(zip(one.halves(), other.halves(), strict=True))
+            for pair in halves:
+                for half in pair:
+                    half.send(lowest(masks[half.rows]))
+            for half, twin in halves:
+                assert_same(a := half.recv(), twin.recv())
+                masks[half.rows] = a.mask
+
+
+def refusals(client: boardwire.Client) -> list[tuple[type[BaseException], str, Any, Any]]:
+    """What wrong requests are refused with, ids and tokens aside."""
+    batch = client.open_batch("faraway", environments=3, seed=1)
+    step = batch.reset()
+    legal = lowest(step.mask)
+    over = client.open_batch("faraway", environments=2, seed=1, autoreset="disabled", opponents={1: "random"})
+    ended = over.reset()
+    while not ended.over.any():
+        ended = over.step(lowest(ended.mask))
+    closed = client.open_batch("faraway", environments=1)
+    closed.close()
+    saved = client.open_batch("rauha", environments=3, seed=1).save()
+    search = batch.search(2)
+    calls: list[Callable[[], object]] = [
+        lambda: batch.step((step.mask == 0).argmax(axis=1)),
+        lambda: batch.step(np.full(3, 200, np.uint8)),
+        lambda: batch.step(np.full(3, 300)),
+        lambda: batch.step(np.zeros(2, np.uint8)),
+        lambda: batch.step(np.zeros((3, 1), np.uint8)),
+        lambda: batch.step([0.5, 1, 2]),
+        lambda: batch.step(legal, mask=np.zeros(3, np.bool_)),
+        lambda: batch.reset(mask=np.ones(2, np.bool_)),
+        lambda: batch.reset(seeds=[1, 2]),
+        lambda: batch.reset(seed=-1),
+        lambda: batch.recv(),
+        lambda: batch.parts(4),
+        lambda: batch.load(b""),
+        lambda: batch.load(b"x" * 500),
+        lambda: batch.load(saved),
+        lambda: over.step(lowest(ended.mask)),
+        lambda: over.search(),
+        lambda: closed.step(np.zeros(1, np.uint8)),
+        lambda: closed.save(),
+        lambda: search.advance([0], [200]),
+        lambda: search.advance([9], [0]),
+        lambda: search.advance([0, 0], [0, 0]),
+        lambda: search.rollout([0], playouts=1 << 20),
+        lambda: batch.search(1, places=1),
+        lambda: batch.search(0),
+        lambda: client.game("chess"),
+        lambda: client.game("faraway", seats=9),
+        lambda: client.game("faraway", options={"no": "such"}),
+        lambda: client.game("rauha", options={"side": "C"}),
+        lambda: client.open_batch("chess", environments=1),
+        lambda: client.open_batch("faraway", environments=0),
+        lambda: client.open_batch("faraway", environments=1 << 31),
+        lambda: client.open_batch("faraway", environments=1, opponents={1: "nobody"}),
+        lambda: client.open_batch("faraway", environments=1, opponents={0: "random", 1: "random"}),
+        lambda: client.open_batch("faraway", environments=1, advice="nobody"),
+        lambda: client.open_batch("faraway", environments=1, advice_shares=True),
+        lambda: client.open_batch("faraway", environments=1, line_ups=[["learner", "random"]] * 2000),
+    ]
+    said: list[tuple[type[BaseException], str, Any, Any]] = []
+    for at, call in enumerate(calls):
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            call()
+        error = caught.value
+        metadata = {**getattr(error, "metadata", {})}
+        names = [value for name, value in metadata.items() if name in ("batch", "search", "match")]
+        text = re.sub("|".join(map(re.escape, names)) or "$^", "ID", str(error))
+        kept = {name: value for name, value in metadata.items() if value not in names}
+        said.append((type(error), f"{at}: {text}", getattr(error, "code", None), kept))
+    for each in (batch, over):
+        each.close()
+    return said
+
+
+def test_refusals_are_those_of_a_server(served: boardwire.Client, local: boardwire.Client) -> None:
+    for one, other in zip(refusals(served), refusals(local), strict=True):
+        assert one == other
+
+
+def test_a_step_lies_in_the_memory_that_it_was_written_to(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", environments=4, scores=True) as batch:
+        step = batch.reset()
+        assert isinstance(step, boardwire.BatchStep)
+        base: Any = step.view.base
+        assert base is step
+        assert np.shares_memory(step.view, step.view)
+        with pytest.raises(ValueError, match="read-only"):
+            step.view[0, 0] = 1
+        copy = pickle.loads(pickle.dumps(step))
+        assert type(copy) is boardwire.BatchStep
+        for name in (*COLUMNS, *DERIVED):
+            np.testing.assert_array_equal(getattr(copy, name), getattr(step, name))
+        view, image = step.view, step.view.copy()
+        del step
+        for _ in range(20):
+            batch.reset()
+        np.testing.assert_array_equal(view, image)
+
+
+def test_what_needs_a_server_says_so(local: boardwire.Client) -> None:
+    for call in (
+        lambda: local.create_match("faraway", players=["remote", "remote"]),
+        lambda: list(local.matches()),
+        lambda: local.join("code"),
+        lambda: list(local.watch("match")),
+    ):
+        with pytest.raises(NotServed, match="needs a server"):
+            call()
+    for settings in ({"tls": True}, {"token": "word"}, {"server_args": ["--log-level=warn"]}):
+        with pytest.raises(ValueError, match=r"local:|private server"):
+            boardwire.connect("local:", **settings)
+
+
+def test_the_server_that_is_none(local: boardwire.Client) -> None:
+    info = local.server()
+    assert (info.version, info.protocols) == (boardwire.__version__, ("boardwire.v1",))
+    assert local.target == "local:"
+
+
+def test_another_version_or_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(boardwire_local, "__version__", "0.0.1")
+        with pytest.raises(StartError, match=r"0\.0\.1 beside it: pip install 'boardwire-local=="):
+            boardwire.connect("local:")
+    monkeypatch.setitem(sys.modules, "boardwire_local", None)
+    with pytest.raises(StartError, match=r"pip install 'boardwire\[local\]'"):
+        boardwire.connect("local:")
+
+
+def test_the_extra_asks_for_the_engine_of_this_version() -> None:
+    asked = importlib.metadata.requires("boardwire") or []
+    assert f"boardwire-local=={boardwire.__version__} ; extra == 'local'" in asked
+
+
+def test_snapshots_go_from_one_engine_to_another_and_not_to_a_server(
+    served: boardwire.Client, local: boardwire.Client
+) -> None:
+    with local.open_batch("faraway", environments=2, seed=1) as batch:
+        step = batch.step(lowest(batch.reset().mask))
+        saved = batch.save()
+    with boardwire.connect("local:") as other, other.open_batch("faraway", environments=2) as batch:
+        np.testing.assert_array_equal(batch.load(saved).view, step.view)
+    with served.open_batch("faraway", environments=2) as batch, pytest.raises(InvalidSnapshot):
+        batch.load(saved)
+
+
+def test_closing_the_client_ends_its_batches() -> None:
+    with boardwire.connect("local:") as client:
+        batch = client.open_batch("faraway", environments=1)
+        batch.reset()
+    with pytest.raises(UnknownBatch):
+        batch.reset()
+    batch.close()
+
+
+def test_what_takes_too_long_is_a_timeout_and_may_be_received_later(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", environments=64, opponents={1: "mc:200"}, seed=1) as batch:
+        step = batch.reset()
+        batch.send(lowest(step.mask))
+        with pytest.raises(CallTimeout):
+            batch.recv(timeout=0.01)
+        with pytest.raises(RuntimeError, match="receive what has been sent"):
+            batch.save()
+        assert (batch.recv().ply > 0).all()
+        batch.save()
+
+
+def test_an_event_loop_goes_on_while_bots_think() -> None:
+    async def play() -> int:
+        async with aio.connect("local:") as client:
+            batch = await client.open_batch("faraway", environments=16, opponents={1: "mc:100"}, seed=1)
+            async with batch:
+                step = await batch.reset()
+                ticks, stepping = 0, asyncio.ensure_future(batch.step(lowest(step.mask)))
+                while not stepping.done():
+                    await asyncio.sleep(0.001)
+                    ticks += 1
+                assert_same(await stepping, expected)
+                return ticks
+
+    with (
+        boardwire.connect("local:") as client,
+        client.open_batch("faraway", environments=16, opponents={1: "mc:100"}, seed=1) as batch,
+    ):
+        expected = batch.step(lowest(batch.reset().mask))
+    assert asyncio.run(play()) > 5
+
+
+def test_threads_step_batches_of_their_own_and_one_together(local: boardwire.Client) -> None:
+    def play(batch: boardwire.Batch, seen: list[bytes]) -> None:
+        step = batch.reset(seed=4)
+        for _ in range(300):
+            step = batch.step(lowest(step.mask))
+            seen.append(step.view.tobytes())
+
+    batches = [local.open_batch("faraway", environments=16) for _ in range(4)]
+    seen: list[list[bytes]] = [[] for _ in batches]
+    threads = [threading.Thread(target=play, args=each) for each in zip(batches, seen, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert seen[0] == seen[1] == seen[2] == seen[3] != []
+    for batch in batches:
+        batch.close()
+
+
+def run(program: str, **more: Any) -> subprocess.Popen[str]:
+    """Starts a program of Python."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
+    )
+
+
+def test_ctrl_c_is_heard_while_bots_think() -> None:
+    program = """
+import boardwire, numpy as np
+with boardwire.connect("local:") as client:
+    batch = client.open_batch("golden_compass", environments=8, opponents={1: "mc:1000"}, seed=1)
+    step = batch.reset()
+    print("ready", flush=True)
+    try:
+        batch.step(step.mask.argmax(axis=1))
+    except KeyboardInterrupt:
+        print("heard", flush=True)
+"""
+    with run(program) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "heard\n"
+        assert time.monotonic() - began < 5
+        assert child.wait(30) == 0
+
+
+def test_a_process_ends_while_its_threads_work() -> None:
+    program = """
+import boardwire, numpy as np
+client = boardwire.connect("local:")
+batch = client.open_batch("golden_compass", environments=64, opponents={1: "mc:1000"}, seed=1)
+actions = batch.reset().mask.argmax(axis=1)
+try:
+    batch.step(actions, timeout=0.2)
+except boardwire.errors.CallTimeout:
+    print("under way")
+"""
+    with run(program) as child:
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (0, "under way\n", "")
+
+
+def play(batch: boardwire.Batch, turns: int = 30) -> int:
+    """Plays on with lowest legal actions; gives a sum over all that is shown."""
+    step, seen = batch.reset(seed=6), 0
+    for _ in range(turns):
+        step = batch.step(lowest(step.mask))
+        seen += int(step.view.sum()) + int(step.ply.sum())
+    return seen
+
+
+@FORKS
+@pytest.mark.parametrize("environments", [1, 40, 700, 2500])
+def test_a_forked_child_goes_on_with_copies_of_batches_and_opens_its_own(
+    local: boardwire.Client, environments: int
+) -> None:
+    with local.open_batch("faraway", environments=environments) as batch:
+        expected = play(batch)
+
+        def child() -> list[int]:
+            with local.open_batch("faraway", environments=environments) as own:
+                return [play(batch), play(own)]
+
+        assert in_child(child) == repr([expected] * 2).encode()
+        assert play(batch) == expected
+
+
+@FORKS
+def test_what_is_under_way_at_a_fork_is_the_parents(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", environments=32, opponents={1: "mc:200"}, seed=2) as batch:
+        batch.send(lowest(batch.reset().mask))
+
+        def child() -> list[str]:
+            said = []
+            for call in (batch.recv, batch.save, batch.reset, batch.close):
+                try:
+                    call()
+                except (ConnectionLost, RuntimeError) as error:
+                    said.append(type(error).__name__)
+            with local.open_batch("faraway", environments=2, opponents={1: "mc:4"}) as own:
+                own.step(lowest(own.reset().mask))
+            return said
+
+        assert in_child(child) == b"['ConnectionLost', 'RuntimeError', 'ConnectionLost']"
+        assert (batch.recv().ply > 0).all()
+
+
+@FORKS
+def test_forks_beside_threads_that_step_hang_nobody(local: boardwire.Client) -> None:
+    stop = threading.Event()
+
+    def step() -> None:
+        with local.open_batch("faraway", environments=3000) as batch:
+            while not stop.is_set():
+                play(batch, 3)
+
+    stepping = threading.Thread(target=step)
+    stepping.start()
+    with local.open_batch("rauha", environments=2500) as batch:
+        expected = play(batch, 5)
+        for _ in range(20):
+            assert in_child(lambda: play(batch, 5)) == repr(expected).encode()
+    stop.set()
+    stepping.join(60)
+    assert not stepping.is_alive()
+
+
+def test_other_processes_play_the_same() -> None:
+    expected = by_batch("local:", 5)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.starmap(by_batch, [("local:", 5)] * 2) == [expected] * 2
+    assert by_vector_env("local:", 5) == by_vector_env("local:", 5)

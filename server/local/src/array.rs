@@ -1,0 +1,60 @@
+//! Arrays of numpy over memory that a step owns: nothing is copied.
+#![expect(unsafe_code, reason = "numpy takes pointers")]
+
+use std::ptr::null_mut;
+
+use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{Element, PyArray1, PyArrayDescrMethods as _, PyArrayMethods as _};
+use pyo3::prelude::*;
+
+/// A read-only array of this shape over `bytes`, which `owner` keeps where they are as long as it lives.
+///
+/// # Safety
+/// `bytes` belong to `owner`, and never change or move before it is gone.
+pub(crate) unsafe fn over<'py, T: Element>(
+    owner: &Bound<'py, PyAny>,
+    bytes: &[u8],
+    shape: &[usize],
+) -> Bound<'py, PyAny> {
+    let (py, size) = (owner.py(), size_of::<T>());
+    assert_eq!(
+        shape.iter().product::<usize>() * size,
+        bytes.len(),
+        "a column has the shape that is told of it"
+    );
+    let (mut dims, mut strides) = ([0; 3], [0; 3]);
+    let mut stride = size;
+    for (axis, &length) in shape.iter().enumerate().rev() {
+        (dims[axis], strides[axis]) = (whole(length), whole(stride));
+        stride *= length;
+    }
+    // SAFETY: the array covers `bytes` and no more. numpy sees by the address whether it is aligned, and, without the
+    // flag that allows it, writes nothing there. It holds `owner` as its base, which holds the bytes.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            get_type_object(py, NpyTypes::PyArray_Type),
+            T::get_dtype(py).into_dtype_ptr(),
+            i32::try_from(shape.len()).expect("three axes at most"),
+            dims.as_mut_ptr(),
+            strides.as_mut_ptr(),
+            bytes.as_ptr().cast_mut().cast(),
+            0,
+            null_mut(),
+        );
+        PY_ARRAY_API.PyArray_SetBaseObject(py, array.cast(), owner.clone().into_ptr());
+        Bound::from_owned_ptr(py, array)
+    }
+}
+
+/// A copy of what an array of bytes holds; none of anything else, and none of an array that is not in one piece.
+pub(crate) fn copied(array: &Bound<'_, PyAny>) -> Option<bytes::Bytes> {
+    let array = array.cast_exact::<PyArray1<u8>>().ok()?;
+    // SAFETY: the bytes are read at once, and Python's lock is held: nobody writes there meanwhile.
+    let bytes = unsafe { array.as_slice() }.ok()?;
+    Some(bytes::Bytes::copy_from_slice(bytes))
+}
+
+fn whole(number: usize) -> npy_intp {
+    npy_intp::try_from(number).expect("no memory is as large")
+}

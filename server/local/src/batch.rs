@@ -1,0 +1,120 @@
+//! A batch, as its carrier has it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::array;
+use crate::engine::{self, Core};
+use crate::fork::{Use, Uses};
+use crate::refuse;
+use crate::sent::{Sent, Stepped};
+use crate::step::{Shape, Step};
+use crate::wait::Doing;
+
+/// Many environments of one table. It ends with this object.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Batch {
+    inner: Arc<Inner>,
+    shape: Arc<Shape>,
+    core: Arc<Core>,
+    uses: Arc<Uses>,
+}
+
+impl Batch {
+    pub(crate) fn new(batch: Arc<Inner>, core: Arc<Core>) -> Self {
+        let (info, plan) = (batch.table().rules.info(), &batch.opening().plan);
+        let shape = Shape {
+            seats: info.seats.into(),
+            view_bytes: info.layout.bytes(),
+            actions: info.actions.count(),
+            mask_bytes: info.actions.mask_bytes(),
+            learners: plan.learners(),
+            columns: plan.columns,
+            advice: plan.adviser.is_some(),
+            advice_shares: plan.adviser.as_ref().is_some_and(|adviser| adviser.shares),
+        };
+        Self { shape: Arc::new(shape), inner: batch, core, uses: Uses::new() }
+    }
+
+    fn used(&self, py: Python<'_>) -> PyResult<Use> {
+        self.uses.begin().ok_or_else(|| refuse::torn(py))
+    }
+
+    /// Begins what gives a step, as far as needs no waiting.
+    fn begin(&self, py: Python<'_>, work: impl Future<Output = Stepped> + Send + 'static) -> PyResult<Sent> {
+        let used = self.used(py)?;
+        Ok(Sent::new(&self.shape, py.detach(|| Doing::begin(work)), used))
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// Steps all environments by `uint8[environments]`; nothing for actions of another shape or type.
+    fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>, timeout: f64) -> PyResult<Option<Step>> {
+        let Some(indices) = array::copied(actions) else { return Ok(None) };
+        if indices.len() != self.inner.opening().environments {
+            return Ok(None);
+        }
+        let used = self.used(py)?;
+        let stepped = py.detach(|| self.inner.step_at_once(0, 0, Actions::of_all(indices)));
+        drop(used);
+        match stepped {
+            Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, rows))),
+            Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
+            Err(actions) => {
+                let batch = Arc::clone(&self.inner);
+                let sent = self.begin(py, async move { batch.step(0, 0, actions, None).await })?;
+                sent.receive(py, timeout).map(Some)
+            }
+        }
+    }
+
+    /// Sends actions for `count` environments from `first` on.
+    fn send(&self, py: Python<'_>, first: u32, count: u32, actions: &[u8], mask: &[u8]) -> PyResult<Sent> {
+        let actions =
+            Actions { indices: Bytes::copy_from_slice(actions), mask: Bytes::copy_from_slice(mask) };
+        let batch = Arc::clone(&self.inner);
+        self.begin(py, async move { batch.step(first, count, actions, None).await })
+    }
+
+    /// Asks for episodes to be begun.
+    #[pyo3(signature = (mask, seed, seeds))]
+    fn reset(&self, py: Python<'_>, mask: &[u8], seed: Option<u64>, seeds: Vec<u64>) -> PyResult<Sent> {
+        let (batch, asked) =
+            (Arc::clone(&self.inner), Reset { mask: Bytes::copy_from_slice(mask), seed, seeds });
+        self.begin(py, async move { batch.reset(asked, None).await })
+    }
+
+    /// Saves environments.
+    fn save<'py>(&self, py: Python<'py>, mask: &[u8], timeout: f64) -> PyResult<Bound<'py, PyBytes>> {
+        let (_used, batch, mask) = (self.used(py)?, Arc::clone(&self.inner), mask.to_vec());
+        let saved = engine::wait_for(py, timeout, async move { batch.save(engine::key(), &mask).await })?;
+        Ok(PyBytes::new(py, &saved))
+    }
+
+    /// Puts saved environments in the places of some.
+    fn load(&self, py: Python<'_>, snapshot: &[u8], mask: &[u8], timeout: f64) -> PyResult<Step> {
+        let (_used, batch) = (self.used(py)?, Arc::clone(&self.inner));
+        let (snapshot, mask) = (Bytes::copy_from_slice(snapshot), mask.to_vec());
+        let load = async move { batch.load(engine::key(), snapshot, &mask).await };
+        Ok(Step::new(&self.shape, engine::wait_for(py, timeout, load)?))
+    }
+
+    /// Ends the batch: what is under way, or asked for later, is refused.
+    fn close(&self) {
+        if !self.uses.is_torn() {
+            self.core.close_batch(&self.inner);
+        }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,131 @@
+//! The calls of the protocol that need no server: the catalogue, batches but for their steps, and searches.
+
+use std::sync::Arc;
+
+use boardwire_api::v1;
+use boardwire_batch::batch::{Batch, Opening};
+use boardwire_batch::search::Search;
+use boardwire_batch::{Refused, messages};
+use boardwire_games::Registry;
+use bytes::Bytes;
+use prost::Message;
+
+use crate::engine::{Core, pool};
+
+/// The answer to a call, by the path of its method and its request; none of a method that is not known here.
+///
+/// # Errors
+/// What the method refuses.
+pub(crate) async fn answer(
+    core: Arc<Core>,
+    path: String,
+    request: Bytes,
+) -> Result<Option<Vec<u8>>, Refused> {
+    let core = &*core;
+    Ok(Some(match path.as_str() {
+        "/boardwire.v1.CatalogService/GetServer" => server().encode_to_vec(),
+        "/boardwire.v1.CatalogService/ListGames" => games(core)?.encode_to_vec(),
+        "/boardwire.v1.CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
+        "/boardwire.v1.BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
+        "/boardwire.v1.SearchService/Determinize" => {
+            determinize(core, &read(request)?).await?.encode_to_vec()
+        }
+        "/boardwire.v1.SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
+        "/boardwire.v1.SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
+        "/boardwire.v1.SearchService/Release" => {
+            core.release(&read::<v1::ReleaseRequest>(request)?.search_id)?;
+            v1::ReleaseResponse {}.encode_to_vec()
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn read<T: Message + Default>(request: Bytes) -> Result<T, Refused> {
+    let broken = |error: prost::DecodeError| Refused::Internal {
+        place: "a request".to_owned(),
+        what: error.to_string(),
+    };
+    T::decode(request).map_err(broken)
+}
+
+/// What this engine is, and what it does not have: a limit of 0 stands for none.
+fn server() -> v1::GetServerResponse {
+    let server = v1::Server {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocols: vec!["boardwire.v1".to_owned()],
+        features: Vec::new(),
+        limits: Some(v1::Limits::default()),
+    };
+    v1::GetServerResponse { server: Some(server) }
+}
+
+fn games(core: &Core) -> Result<v1::ListGamesResponse, Refused> {
+    let games = Registry::IDS.iter().map(|id| Ok(messages::game(&core.tables.served(id)?)));
+    Ok(v1::ListGamesResponse {
+        games: games.collect::<Result<_, Refused>>()?,
+        next_page_token: String::new(),
+    })
+}
+
+fn game(core: &Core, asked: &v1::GetGameRequest) -> Result<v1::GetGameResponse, Refused> {
+    Ok(v1::GetGameResponse { spec: Some(messages::game_spec(&core.tables, asked)?) })
+}
+
+async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatchResponse, Refused> {
+    let (table, plan) = messages::plan(&core.tables, asked)?;
+    let opening = Opening {
+        plan,
+        environments: asked.environments as usize,
+        first: asked.first_environment,
+        seed: asked.seed.unwrap_or_else(seed),
+        message_bytes: asked.max_message_bytes as usize,
+    };
+    opening.check(&table)?;
+    let batch = Batch::open(core.id(), table, opening, pool()).await?;
+    core.enter_batch(&batch);
+    Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
+}
+
+async fn determinize(
+    core: &Core,
+    asked: &v1::DeterminizeRequest,
+) -> Result<v1::DeterminizeResponse, Refused> {
+    let Some(v1::determinize_request::Of::BatchId(id)) = &asked.of else {
+        return Err(Refused::BadField {
+            field: "of",
+            value: "no batch".to_owned(),
+            expected: "a batch: matches need a server".to_owned(),
+        });
+    };
+    let batch = core.batch(id)?;
+    let insights = batch.insights(&asked.mask).await?;
+    let message_bytes = asked.max_message_bytes as usize;
+    let opening = messages::search_opening(asked, insights.len(), seed, message_bytes)?;
+    opening.check(batch.table().rules.info(), insights.len())?;
+    let table = Arc::clone(batch.table());
+    let (search, step) = Search::open(core.id(), table, opening, insights, pool()).await?;
+    core.enter_search(&search);
+    Ok(v1::DeterminizeResponse {
+        search: Some(messages::search(&search)),
+        step: Some(messages::world_step(step)),
+    })
+}
+
+async fn advance(core: &Core, asked: &v1::AdvanceRequest) -> Result<v1::AdvanceResponse, Refused> {
+    let search = core.search(&asked.search_id)?;
+    let step = search.advance(messages::moves(asked)?).await?;
+    Ok(v1::AdvanceResponse { step: Some(messages::world_step(step)) })
+}
+
+async fn roll_out(core: &Core, asked: &v1::RolloutRequest) -> Result<v1::RolloutResponse, Refused> {
+    let search = core.search(&asked.search_id)?;
+    let (worlds, playouts, rollout) = messages::playouts(asked)?;
+    let seed = asked.seed.unwrap_or_else(seed);
+    let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
+    Ok(v1::RolloutResponse { reward: messages::rewards(&rewards) })
+}
+
+/// A seed that nobody knows.
+fn seed() -> u64 {
+    getrandom::u64().expect("the system has random numbers")
+}

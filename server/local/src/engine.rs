@@ -1,0 +1,167 @@
+//! An engine: what a client has in the place of a server.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use boardwire_batch::Refused;
+use boardwire_batch::batch::{Batch as Inner, SnapshotKey};
+use boardwire_batch::pool::Pool;
+use boardwire_batch::search::Search;
+use boardwire_batch::tables::Tables;
+use boardwire_games::Registry;
+use bytes::Bytes;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::batch::Batch;
+use crate::sent::seconds;
+use crate::wait::Doing;
+use crate::{calls, fork, refuse};
+
+/// The threads of this process.
+static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::late(0));
+
+/// The key of all snapshots: who has them and this package can read and write them anyway.
+static KEY: LazyLock<SnapshotKey> = LazyLock::new(|| SnapshotKey::derive(b"local"));
+
+/// The threads that work.
+pub(crate) fn pool() -> &'static Pool {
+    &POOL
+}
+
+/// The key of snapshots.
+pub(crate) fn key() -> &'static SnapshotKey {
+    &KEY
+}
+
+/// Games, and the batches and searches of one client.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Engine(Arc<Core>);
+
+/// The same, for whoever works on it.
+pub(crate) struct Core {
+    pub(crate) tables: Tables,
+    held: Mutex<Held>,
+    /// The process that it belongs to.
+    forks: u64,
+}
+
+#[derive(Default)]
+struct Held {
+    batches: HashMap<String, Arc<Inner>>,
+    searches: HashMap<String, Arc<Search>>,
+    count: u64,
+}
+
+impl Core {
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An id that no other batch or search of this engine has.
+    pub(crate) fn id(&self) -> String {
+        let mut held = self.lock();
+        held.count += 1;
+        format!("local-{}", held.count)
+    }
+
+    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>) {
+        self.lock().batches.insert(batch.id().to_owned(), Arc::clone(batch));
+    }
+
+    /// # Errors
+    /// No such batch.
+    pub(crate) fn batch(&self, id: &str) -> Result<Arc<Inner>, Refused> {
+        self.lock().batches.get(id).cloned().ok_or_else(|| Refused::UnknownBatch { id: id.to_owned() })
+    }
+
+    pub(crate) fn close_batch(&self, batch: &Inner) {
+        // A fork may leave it locked for ever; the child has an engine of its own.
+        if self.forks == fork::forks() {
+            self.lock().batches.remove(batch.id());
+        }
+        batch.end(Refused::UnknownBatch { id: batch.id().to_owned() });
+    }
+
+    pub(crate) fn enter_search(&self, search: &Arc<Search>) {
+        self.lock().searches.insert(search.id().to_owned(), Arc::clone(search));
+    }
+
+    /// # Errors
+    /// No such search.
+    pub(crate) fn search(&self, id: &str) -> Result<Arc<Search>, Refused> {
+        self.lock().searches.get(id).cloned().ok_or_else(|| Refused::UnknownSearch { id: id.to_owned() })
+    }
+
+    /// # Errors
+    /// No such search.
+    pub(crate) fn release(&self, id: &str) -> Result<(), Refused> {
+        let gone = self.lock().searches.remove(id);
+        gone.map(|search| search.end()).ok_or_else(|| Refused::UnknownSearch { id: id.to_owned() })
+    }
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    fn new() -> PyResult<Self> {
+        let broken = |(game, error)| PyValueError::new_err(format!("the catalogue of {game}: {error}"));
+        let registry = Registry::load(|_| None).map_err(broken)?;
+        Ok(Self(Arc::new(Core {
+            tables: Tables::new(registry),
+            held: Mutex::default(),
+            forks: fork::forks(),
+        })))
+    }
+
+    /// Answers a call of the protocol: the path of its method, and its request.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        path: &str,
+        request: &[u8],
+        timeout: f64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let work = calls::answer(Arc::clone(&self.0), path.to_owned(), Bytes::copy_from_slice(request));
+        let answer = wait_for(py, timeout, work)?;
+        Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
+    }
+
+    /// The batch of this id.
+    fn batch(&self, py: Python<'_>, id: &str) -> PyResult<Batch> {
+        let batch = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
+        Ok(Batch::new(batch, Arc::clone(&self.0)))
+    }
+
+    /// Ends all batches and searches.
+    fn close(&self) {
+        let Held { batches, searches, .. } = std::mem::take(&mut *self.0.lock());
+        for batch in batches.values() {
+            self.0.close_batch(batch);
+        }
+        for search in searches.values() {
+            search.end();
+        }
+    }
+}
+
+/// What comes of some work, once it has; without Python's lock in the meantime.
+///
+/// # Errors
+/// What is refused, and what takes too long.
+pub(crate) fn wait_for<T: Send>(
+    py: Python<'_>,
+    timeout: f64,
+    work: impl Future<Output = Result<T, Refused>> + Send + 'static,
+) -> PyResult<T> {
+    let mut doing = py.detach(|| Doing::begin(work));
+    if !doing.wait(py, seconds(timeout))? {
+        return Err(refuse::too_late(py, timeout));
+    }
+    match doing {
+        Doing::Done(done) => done.map_err(|error| refuse::refused(py, &error)),
+        Doing::Waiting(..) => unreachable!("it is done"),
+    }
+}

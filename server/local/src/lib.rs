@@ -1,0 +1,28 @@
+//! Boardwire's engine in the process of whoever uses it: the Python extension `boardwire_local`.
+//!
+//! It plays what the server plays: the same batches and searches, refused in the same words. The client calls it
+//! by the messages of the protocol, but for steps, whose columns it is given as arrays over the memory that they were
+//! written to. Nothing is secret here: who holds the engine holds every card. So it has no matches.
+
+mod array;
+mod batch;
+mod calls;
+mod engine;
+mod fork;
+mod refuse;
+mod sent;
+mod step;
+mod wait;
+
+use pyo3::prelude::*;
+
+/// The engine, for `boardwire.connect("local:")`.
+#[pymodule]
+fn boardwire_local(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<engine::Engine>()?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<sent::Sent>()?;
+    module.add_class::<step::Step>()?;
+    fork::register(module)
+}

@@ -1,0 +1,39 @@
+//! What the engine refuses, as the exceptions that the client raises for a server's refusals.
+
+use boardwire_batch::{Refusal, Refused};
+use pyo3::types::{IntoPyDict as _, PyAnyMethods as _};
+use pyo3::{PyErr, PyResult, Python};
+
+/// The exception for a refusal.
+pub(crate) fn refused(py: Python<'_>, refused: &Refused) -> PyErr {
+    let Refusal { code, reason, mut message, metadata } = refused.refusal();
+    if let Refused::Internal { what, .. } = refused {
+        // Nobody else keeps a log.
+        message = format!("{message}: {what}");
+    }
+    raised(py, code.name(), reason, &message, metadata).unwrap_or_else(|error| error)
+}
+
+/// The exception for work that has taken too long.
+pub(crate) fn too_late(py: Python<'_>, seconds: f64) -> PyErr {
+    let message = format!("no answer within {seconds} s");
+    raised(py, "DEADLINE_EXCEEDED", "", &message, Vec::new()).unwrap_or_else(|error| error)
+}
+
+/// The exception for what was under way when this process was forked.
+pub(crate) fn torn(py: Python<'_>) -> PyErr {
+    let message = "it was under way when this process was forked, and is the parent's: open another batch";
+    raised(py, "UNAVAILABLE", "", message, Vec::new()).unwrap_or_else(|error| error)
+}
+
+fn raised(
+    py: Python<'_>,
+    code: &str,
+    reason: &str,
+    message: &str,
+    metadata: Vec<(&str, String)>,
+) -> PyResult<PyErr> {
+    let status = py.import("boardwire._status")?;
+    let error = status.call_method1("error", (code, reason, message, metadata.into_py_dict(py)?))?;
+    Ok(PyErr::from_value(error))
+}

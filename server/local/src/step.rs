@@ -1,0 +1,287 @@
+//! The rows of a step, as arrays over the memory that they were written to.
+
+use std::sync::Arc;
+
+use boardwire_batch::batch::{self, flag};
+use bytes::Bytes;
+use numpy::{Element, PyArray1, PyArrayMethods as _};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PySlice, PyTuple};
+
+use crate::array;
+
+/// How wide the columns of a batch are, and which of them it writes.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) seats: usize,
+    pub(crate) view_bytes: usize,
+    pub(crate) actions: usize,
+    pub(crate) mask_bytes: usize,
+    pub(crate) learners: usize,
+    pub(crate) columns: batch::Columns,
+    pub(crate) advice: bool,
+    pub(crate) advice_shares: bool,
+}
+
+/// `boardwire.BatchStep`, whose columns are made when they are asked for.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Step {
+    shape: Arc<Shape>,
+    /// Nothing here ever changes: arrays lie over it.
+    rows: batch::Step,
+    mask: PyOnceLock<Py<PyAny>>,
+}
+
+/// The names of the columns, in the order of `boardwire.BatchStep`, and those of them that have a row an end.
+const FIELDS: &[&str] = &[
+    "first",
+    "seat",
+    "view",
+    "packed_mask",
+    "action_count",
+    "reward",
+    "ply",
+    "flags",
+    "ended",
+    "episode",
+    "scores",
+    "ranks",
+    "final_view",
+    "oracle",
+    "advice",
+    "advice_shares",
+];
+
+type Column<'py> = Bound<'py, PyAny>;
+
+impl Step {
+    pub(crate) fn new(shape: &Arc<Shape>, rows: batch::Step) -> Self {
+        Self { shape: Arc::clone(shape), rows, mask: PyOnceLock::new() }
+    }
+
+    fn n(&self) -> usize {
+        self.rows.seat.len()
+    }
+
+    fn ends(&self) -> usize {
+        self.rows.ended.len() / size_of::<u32>()
+    }
+
+    /// Some bits of every row's flags, as `bool[n]`.
+    fn flagged<'py>(&self, py: Python<'py>, bits: u8) -> Column<'py> {
+        PyArray1::from_iter(py, self.rows.flags.iter().map(|flags| flags & bits > 0)).into_any()
+    }
+}
+
+/// A column as an array.
+#[expect(unsafe_code, reason = "a step owns its columns")]
+fn column<'py, T: Element>(
+    step: &Bound<'py, Step>,
+    bytes: impl Fn(&batch::Step) -> &Bytes,
+    shape: &[usize],
+) -> Column<'py> {
+    // SAFETY: a step is frozen, and its columns are `Bytes`, which nobody changes.
+    unsafe { array::over::<T>(step.as_any(), bytes(&step.get().rows), shape) }
+}
+
+#[pymethods]
+impl Step {
+    #[getter]
+    fn first(&self) -> u32 {
+        self.rows.first
+    }
+
+    #[getter]
+    fn seat<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<u8>(this, |rows| &rows.seat, &[this.get().n()])
+    }
+
+    #[getter]
+    fn view<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<u8>(this, |rows| &rows.view, &[this.get().n(), this.get().shape.view_bytes])
+    }
+
+    #[getter]
+    fn packed_mask<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<u8>(this, |rows| &rows.mask, &[this.get().n(), this.get().shape.mask_bytes])
+    }
+
+    #[getter]
+    fn action_count(&self) -> usize {
+        self.shape.actions
+    }
+
+    #[getter]
+    fn mask<'py>(&self, py: Python<'py>) -> PyResult<Column<'py>> {
+        let mask = self.mask.get_or_try_init(py, || {
+            let unpacked = unpacked(&self.rows.mask, self.shape.mask_bytes, self.shape.actions);
+            let shape = [self.n(), self.shape.actions];
+            Ok::<_, PyErr>(PyArray1::from_vec(py, unpacked).reshape(shape)?.into_any().unbind())
+        })?;
+        Ok(mask.bind(py).clone())
+    }
+
+    /// The legal actions of a row, ascending.
+    fn legal(&self, row: usize) -> PyResult<Vec<usize>> {
+        if row >= self.n() {
+            return Err(PyIndexError::new_err(format!("row {row} of {}", self.n())));
+        }
+        let bytes = self.shape.mask_bytes;
+        let mut legal = Vec::new();
+        for (at, &byte) in self.rows.mask[row * bytes..][..bytes].iter().enumerate() {
+            let mut left = byte;
+            while left > 0 {
+                legal.push(8 * at + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+        Ok(legal)
+    }
+
+    #[getter]
+    fn reward<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<f32>(this, |rows| &rows.reward, &[this.get().n(), this.get().shape.seats])
+    }
+
+    #[getter]
+    fn ply<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<u32>(this, |rows| &rows.ply, &[this.get().n()])
+    }
+
+    #[getter]
+    fn flags<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<u8>(this, |rows| &rows.flags, &[this.get().n()])
+    }
+
+    #[getter]
+    fn ended<'py>(this: &Bound<'py, Self>) -> Column<'py> {
+        column::<u32>(this, |rows| &rows.ended, &[this.get().ends()])
+    }
+
+    #[getter]
+    fn episode<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let wanted = this.get().shape.columns.episodes;
+        wanted.then(|| column::<u32>(this, |rows| &rows.episode, &[this.get().n()]))
+    }
+
+    #[getter]
+    fn scores<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let (step, wanted) = (this.get(), this.get().shape.columns.scores);
+        wanted.then(|| column::<i32>(this, |rows| &rows.scores, &[step.ends(), step.shape.seats]))
+    }
+
+    #[getter]
+    fn ranks<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let (step, wanted) = (this.get(), this.get().shape.columns.scores);
+        wanted.then(|| column::<u8>(this, |rows| &rows.ranks, &[step.ends(), step.shape.seats]))
+    }
+
+    #[getter]
+    fn final_view<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let (step, wanted) = (this.get(), this.get().shape.columns.final_views);
+        let shape = [step.ends(), step.shape.learners, step.shape.view_bytes];
+        wanted.then(|| column::<u8>(this, |rows| &rows.final_view, &shape))
+    }
+
+    #[getter]
+    fn oracle<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
+        let shape = [step.n(), step.shape.seats, step.shape.view_bytes];
+        wanted.then(|| column::<u8>(this, |rows| &rows.oracle, &shape))
+    }
+
+    #[getter]
+    fn advice<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let wanted = this.get().shape.advice;
+        wanted.then(|| column::<u8>(this, |rows| &rows.advice, &[this.get().n()]))
+    }
+
+    #[getter]
+    fn advice_shares<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let (step, wanted) = (this.get(), this.get().shape.advice_shares);
+        wanted.then(|| column::<f32>(this, |rows| &rows.advice_shares, &[step.n(), step.shape.actions]))
+    }
+
+    #[getter]
+    fn terminated<'py>(&self, py: Python<'py>) -> Column<'py> {
+        self.flagged(py, flag::TERMINATED)
+    }
+
+    #[getter]
+    fn truncated<'py>(&self, py: Python<'py>) -> Column<'py> {
+        self.flagged(py, flag::TRUNCATED)
+    }
+
+    #[getter]
+    fn over<'py>(&self, py: Python<'py>) -> Column<'py> {
+        self.flagged(py, flag::TERMINATED | flag::TRUNCATED)
+    }
+
+    #[getter]
+    fn substituted<'py>(&self, py: Python<'py>) -> Column<'py> {
+        self.flagged(py, flag::SUBSTITUTED)
+    }
+
+    #[getter]
+    fn forfeited<'py>(&self, py: Python<'py>) -> Column<'py> {
+        self.flagged(py, flag::FORFEITED)
+    }
+
+    /// Some neighbouring rows, with what has ended among them.
+    fn part<'py>(this: &Bound<'py, Self>, rows: &Bound<'py, PySlice>) -> PyResult<Bound<'py, PyAny>> {
+        as_batch_step(this)?.call_method1("part", (rows,))
+    }
+
+    /// As `boardwire.BatchStep`, with copies of the columns, whichever carrier they came by.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let columns: Vec<_> = FIELDS.iter().map(|name| this.getattr(*name)).collect::<PyResult<_>>()?;
+        Ok((kind(this.py())?, PyTuple::new(this.py(), columns)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<step of {} environments from {} on>", self.n(), self.rows.first)
+    }
+}
+
+fn kind(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("boardwire._types")?.getattr("BatchStep")
+}
+
+/// The same rows as the client's own class.
+fn as_batch_step<'py>(step: &Bound<'py, Step>) -> PyResult<Bound<'py, PyAny>> {
+    let columns = PyDict::new(step.py());
+    for name in FIELDS {
+        columns.set_item(name, step.getattr(*name)?)?;
+    }
+    kind(step.py())?.call((), Some(&columns))
+}
+
+/// The bits of every byte, low bit first.
+const BITS: [[i8; 8]; 256] = {
+    let mut bits = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            bits[byte][bit] = if byte >> bit & 1 == 1 { 1 } else { 0 };
+            bit += 1;
+        }
+        byte += 1;
+    }
+    bits
+};
+
+/// Masks of actions from their bits, row by row.
+fn unpacked(packed: &[u8], bytes: usize, actions: usize) -> Vec<i8> {
+    let mut mask = Vec::with_capacity(packed.len() / bytes.max(1) * actions);
+    for row in packed.chunks_exact(bytes.max(1)) {
+        let end = mask.len() + actions;
+        for &byte in row {
+            mask.extend_from_slice(&BITS[usize::from(byte)]);
+        }
+        mask.truncate(end);
+    }
+    mask
+}
