@@ -186,6 +186,10 @@ class BatchStream:
         )
         return answer.snapshot
 
+    async def text(self, environment: int, seat: int) -> str:
+        """There is none: training needs no text, and matches have it."""
+        raise NotImplementedError("a batch in a server shows no text")
+
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
         await self.make_way()

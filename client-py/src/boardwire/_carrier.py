@@ -69,6 +69,13 @@ class BatchCarrier(Protocol):
     async def save(self, mask: bytes) -> bytes:
         """Saves environments."""
 
+    async def text(self, environment: int, seat: int) -> str:
+        """The position as a seat may know it, for people.
+
+        Raises:
+            NotImplementedError: The server shows no text of batches.
+        """
+
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
 

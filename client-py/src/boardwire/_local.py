@@ -133,6 +133,10 @@ class LocalCarrier:
         await self.make_way()
         return await self._way.aside(self._batch.save, mask, WAIT_SECONDS)
 
+    async def text(self, environment: int, seat: int) -> str:
+        """The position as a seat may know it, for people."""
+        return await self._way.aside(self._batch.text, environment, seat, WAIT_SECONDS)
+
     async def load(self, snapshot: bytes, mask: bytes) -> BatchStep:
         """Puts saved environments in the places of some."""
         await self.make_way()

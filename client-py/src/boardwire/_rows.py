@@ -35,6 +35,7 @@ def batch_step(message: batch_pb2.BatchStep, spec: GameSpec, about: batch_pb2.Ba
         ranks=_wanted(columns.scores, message.ranks, "u1", k, seats),
         final_view=_wanted(columns.final_views, message.final_view, "u1", k, about.learners, view),
         oracle=_wanted(columns.oracle, message.oracle, "u1", n, seats, view),
+        oracle_mask=_wanted(columns.oracle, message.oracle_mask, "u1", n, seats, spec.mask_bytes),
         advice=_wanted(bool(columns.advice), message.advice, "u1", n),
         advice_shares=_wanted(columns.advice_shares, message.advice_shares, "<f4", n, len(spec.actions)),
     )

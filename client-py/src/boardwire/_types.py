@@ -219,6 +219,8 @@ class BatchStep(_Rows):
             where a line-up has fewer than another; on request.
         oracle: `uint8[n, seats, bytes]`, what every seat may know, from the deciding one on clockwise; 0 when
             over; on request. For critics in training: who acts on it plays with open hands.
+        oracle_mask: `uint8[n, seats, ceil(actions / 8)]`, what every seat may choose, packed, in the same
+            order; 0 for those who owe no decision, and when over; with `oracle`.
         advice: `uint8[n]`, the action that the bot asked for advice would choose, from what the deciding seat
             knows; 255 when over; on request.
         advice_shares: `float32[n, actions]`, what speaks for each action: its share of the playouts of `mc`,
@@ -239,6 +241,7 @@ class BatchStep(_Rows):
     ranks: NDArray[np.uint8] | None
     final_view: NDArray[np.uint8] | None
     oracle: NDArray[np.uint8] | None
+    oracle_mask: NDArray[np.uint8] | None
     advice: NDArray[np.uint8] | None
     advice_shares: NDArray[np.float32] | None
 

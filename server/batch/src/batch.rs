@@ -23,7 +23,7 @@ mod work;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use boardwire_kernel::Digest;
+use boardwire_kernel::{Digest, Seat};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
@@ -346,6 +346,21 @@ impl Batch {
         let chosen = self.chosen(mask)?;
         let taken = self.take(self.all()).await?;
         chosen.iter().map(|&at| taken.insight(at)).collect()
+    }
+
+    /// The position of an environment as a seat may know it, for people.
+    ///
+    /// # Errors
+    /// There is no such environment or seat.
+    pub async fn text(self: &Arc<Self>, environment: u32, seat: u8) -> Result<String, Refused> {
+        let range = self.run_of(environment, 1)?;
+        let seats = self.table.rules.info().seats;
+        if seat >= seats {
+            let (value, expected) = (seat.to_string(), format!("below {seats}"));
+            return Err(Refused::BadField { field: "seat", value, expected });
+        }
+        let taken = self.take(range.clone()).await?;
+        Ok(taken.text(range.start, Seat::new(seat)))
     }
 
     /// Puts saved environments in the places of all, or of those of `mask`.

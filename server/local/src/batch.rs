@@ -97,6 +97,12 @@ impl Batch {
         Ok(PyBytes::new(py, &saved))
     }
 
+    /// The position of an environment as a seat may know it, for people.
+    fn text(&self, py: Python<'_>, environment: u32, seat: u8, timeout: f64) -> PyResult<String> {
+        let (_used, batch) = (self.used(py)?, Arc::clone(&self.inner));
+        engine::wait_for(py, timeout, async move { batch.text(environment, seat).await })
+    }
+
     /// Puts saved environments in the places of some.
     fn load(&self, py: Python<'_>, snapshot: &[u8], mask: &[u8], timeout: f64) -> PyResult<Step> {
         let (_used, batch) = (self.used(py)?, Arc::clone(&self.inner));

@@ -50,6 +50,7 @@ const FIELDS: &[&str] = &[
     "ranks",
     "final_view",
     "oracle",
+    "oracle_mask",
     "advice",
     "advice_shares",
 ];
@@ -190,6 +191,13 @@ impl Step {
         let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
         let shape = [step.n(), step.shape.seats, step.shape.view_bytes];
         wanted.then(|| column::<u8>(this, |rows| &rows.oracle, &shape))
+    }
+
+    #[getter]
+    fn oracle_mask<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+        let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
+        let shape = [step.n(), step.shape.seats, step.shape.mask_bytes];
+        wanted.then(|| column::<u8>(this, |rows| &rows.oracle_mask, &shape))
     }
 
     #[getter]

@@ -204,7 +204,7 @@ class BatchColumns(google.protobuf.message.Message):
     episodes: builtins.bool
     """`episode` of every environment."""
     oracle: builtins.bool
-    """`oracle` of every environment: for critics in training, which may see more than the seats that act."""
+    """`oracle` and `oracle_mask` of every environment: for critics in training, which may see more than the seats that act."""
     advice: builtins.str
     """`advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty."""
     advice_shares: builtins.bool
@@ -247,6 +247,7 @@ class BatchStep(google.protobuf.message.Message):
     ORACLE_FIELD_NUMBER: builtins.int
     VIEW_FIELD_NUMBER: builtins.int
     ADVICE_SHARES_FIELD_NUMBER: builtins.int
+    ORACLE_MASK_FIELD_NUMBER: builtins.int
     first: builtins.int
     """The environment of the first row."""
     sequence: builtins.int
@@ -289,6 +290,10 @@ class BatchStep(google.protobuf.message.Message):
     """float32[n, actions]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
     a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
     """
+    oracle_mask: builtins.bytes
+    """uint8[n, seats, mask_bytes]: what every seat may choose, from the row's seat on clockwise, each as `mask`; all zero for
+    seats that owe no decision, and when over; on request, with `oracle`.
+    """
     def __init__(
         self,
         *,
@@ -308,7 +313,8 @@ class BatchStep(google.protobuf.message.Message):
         oracle: builtins.bytes = ...,
         view: builtins.bytes = ...,
         advice_shares: builtins.bytes = ...,
+        oracle_mask: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "oracle", b"oracle", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["advice", b"advice", "advice_shares", b"advice_shares", "ended", b"ended", "episode", b"episode", "final_view", b"final_view", "first", b"first", "flags", b"flags", "mask", b"mask", "oracle", b"oracle", "oracle_mask", b"oracle_mask", "ply", b"ply", "ranks", b"ranks", "reward", b"reward", "scores", b"scores", "seat", b"seat", "sequence", b"sequence", "view", b"view"]) -> None: ...
 
 global___BatchStep = BatchStep

@@ -476,7 +476,7 @@ pub struct BatchColumns {
     /// `episode` of every environment.
     #[prost(bool, tag = "3")]
     pub episodes: bool,
-    /// `oracle` of every environment: for critics in training, which may see more than the seats that act.
+    /// `oracle` and `oracle_mask` of every environment: for critics in training, which may see more than the seats that act.
     #[prost(bool, tag = "4")]
     pub oracle: bool,
     /// `advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty.
@@ -543,6 +543,10 @@ pub struct BatchStep {
     /// a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
     #[prost(bytes = "bytes", tag = "16")]
     pub advice_shares: ::prost::bytes::Bytes,
+    /// uint8\[n, seats, mask_bytes\]: what every seat may choose, from the row's seat on clockwise, each as `mask`; all zero for
+    /// seats that owe no decision, and when over; on request, with `oracle`.
+    #[prost(bytes = "bytes", tag = "17")]
+    pub oracle_mask: ::prost::bytes::Bytes,
 }
 /// What becomes of an environment whose episode has ended, as in Gymnasium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -70,7 +70,7 @@ message BatchColumns {
   bool final_views = 2;
   // `episode` of every environment.
   bool episodes = 3;
-  // `oracle` of every environment: for critics in training, which may see more than the seats that act.
+  // `oracle` and `oracle_mask` of every environment: for critics in training, which may see more than the seats that act.
   bool oracle = 4;
   // `advice` of this bot, named as in line-ups, such as `greedy`, `mc:160` or `policy:NAME`; nobody's when empty.
   string advice = 5;
@@ -118,6 +118,9 @@ message BatchStep {
   // float32[n, actions]: what speaks for each action, summing to 1: the share of the playouts that `mc` gave it, how likely
   // a policy is to choose it; with other bots 1 for the one in `advice`. All zero when over; on request.
   bytes advice_shares = 16;
+  // uint8[n, seats, mask_bytes]: what every seat may choose, from the row's seat on clockwise, each as `mask`; all zero for
+  // seats that owe no decision, and when over; on request, with `oracle`.
+  bytes oracle_mask = 17;
 }
 
 // What becomes of an environment whose episode has ended, as in Gymnasium.

@@ -34,6 +34,9 @@ pub trait Block: Send {
     /// What the seat knows whose decision an environment shows; none if it is over.
     fn insight(&self, at: usize) -> Option<Box<dyn Insight>>;
 
+    /// What an environment shows of itself to a seat, for people to read.
+    fn text(&self, at: usize, seat: Seat) -> String;
+
     /// One environment as a value.
     fn save(&self, at: usize) -> Saved;
 
@@ -122,16 +125,25 @@ impl<G: Estimate> Environments<G> {
             advice.show(row, rows);
         }
         if self.plan.columns.oracle {
-            self.show_all(at, rows.cell(Column::Oracle, row));
+            self.show_all(at, row, rows);
         }
     }
 
-    /// Writes the views of all seats, from the one that decides on; zeros if none does.
-    fn show_all(&self, at: usize, oracle: &mut [u8]) {
-        let info = self.game.info();
-        let Some(first) = self.dues[at].seat else { return oracle.fill(0) };
-        for (seat, view) in first.round(info.seats).zip(oracle.chunks_exact_mut(info.layout.bytes())) {
-            self.all[at].view(seat, view);
+    /// Writes what all seats see and may choose, from the one that decides on; zeros if none does.
+    fn show_all(&self, at: usize, row: usize, rows: &mut Rows) {
+        let (info, environment) = (self.game.info(), &self.all[at]);
+        let Some(first) = self.dues[at].seat else {
+            rows.cell(Column::Oracle, row).fill(0);
+            return rows.cell(Column::OracleMask, row).fill(0);
+        };
+        let seats = || first.round(info.seats);
+        for (seat, view) in seats().zip(rows.cell(Column::Oracle, row).chunks_exact_mut(info.layout.bytes()))
+        {
+            environment.view(seat, view);
+        }
+        let masks = rows.cell(Column::OracleMask, row);
+        for (seat, mask) in seats().zip(masks.chunks_exact_mut(info.actions.mask_bytes())) {
+            environment.legal(seat).write_bits(mask);
         }
     }
 
@@ -326,6 +338,10 @@ impl<G: Estimate> Block for Environments<G> {
 
     fn insight(&self, at: usize) -> Option<Box<dyn Insight>> {
         Some(Box::new(self.all[at].knowledge(self.dues[at].seat?)))
+    }
+
+    fn text(&self, at: usize, seat: Seat) -> String {
+        self.all[at].text(seat)
     }
 
     fn save(&self, at: usize) -> Saved {

@@ -24,6 +24,7 @@ pub(super) enum Column {
     Flags,
     Mask,
     Advice,
+    OracleMask,
     Oracle,
     View,
 }
@@ -51,6 +52,7 @@ impl Widths {
             (Column::Episode, wanted(plan.columns.episodes, 4)),
             (Column::Advice, wanted(plan.adviser.is_some(), 1)),
             (Column::Shares, wanted(has_shares, 4 * info.actions.count())),
+            (Column::OracleMask, wanted(plan.columns.oracle, seats * info.actions.mask_bytes())),
             (Column::Oracle, wanted(plan.columns.oracle, seats * view)),
             (Column::View, view),
         ] {
@@ -206,6 +208,7 @@ pub struct Step {
     pub advice: Bytes,
     pub advice_shares: Bytes,
     pub oracle: Bytes,
+    pub oracle_mask: Bytes,
     pub view: Bytes,
 }
 
@@ -263,6 +266,7 @@ impl Buffers {
             advice: take(Column::Advice),
             advice_shares: take(Column::Shares),
             oracle: take(Column::Oracle),
+            oracle_mask: take(Column::OracleMask),
             view: take(Column::View),
         }
     }

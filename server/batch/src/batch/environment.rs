@@ -234,6 +234,23 @@ impl<G: Estimate> Environment<G> {
         self.episode.game().view(self.episode.state(), seat.into(), out);
     }
 
+    /// What a seat may choose; nothing if it owes no decision.
+    pub(super) fn legal(&self, seat: Seat) -> ActionSet {
+        if self.pending().contains(seat) {
+            self.episode.game().legal(self.episode.state(), seat)
+        } else {
+            ActionSet::EMPTY
+        }
+    }
+
+    /// The position as a seat may know it, for people.
+    pub(super) fn text(&self, seat: Seat) -> String {
+        let mut text = String::new();
+        let written = self.episode.game().text(self.episode.state(), seat.into(), &mut text);
+        written.expect("writing to a string does not fail");
+        text
+    }
+
     pub(super) fn knowledge(&self, seat: Seat) -> Knowledge<G> {
         self.episode.knowledge(seat)
     }

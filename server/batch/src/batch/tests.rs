@@ -97,12 +97,17 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
     (0..step.seat.len()).map(choose).collect()
 }
 
+/// The columns that have a row an environment.
+fn columns(step: &Step) -> [&Bytes; 11] {
+    let Step { seat, flags, ply, reward, mask, episode, advice, advice_shares, .. } = step;
+    let Step { oracle, oracle_mask, view, .. } = step;
+    [seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, oracle_mask, view]
+}
+
 /// All that a row says but for where it stands in the batch.
 fn row_digest(step: &Step, at: usize) -> Digest {
     let n = step.seat.len();
-    let Step { seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view, .. } = step;
-    let columns = [seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view];
-    let row: Vec<&[u8]> = columns.iter().map(|column| row(column, at, column.len() / n)).collect();
+    let row: Vec<&[u8]> = columns(step).into_iter().map(|column| row(column, at, column.len() / n)).collect();
     Digest::of(&row)
 }
 

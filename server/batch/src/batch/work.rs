@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use boardwire_bots::BotFault;
+use boardwire_kernel::Seat;
 use tokio::sync::oneshot;
 
 use super::block::Block;
@@ -187,6 +188,12 @@ impl Taken {
     pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Refused> {
         let piece = &self.pieces[at / self.batch.per_block];
         piece.block.insight(at - piece.first).ok_or(Refused::EnvironmentOver { environment: at })
+    }
+
+    /// The position of an environment as a seat may know it; its block has been taken.
+    pub(super) fn text(&self, at: usize, seat: Seat) -> String {
+        let piece = self.pieces.iter().rfind(|piece| piece.first <= at).expect("its block has been taken");
+        piece.block.text(at - piece.first, seat)
     }
 
     /// Saves an environment; all blocks have been taken.

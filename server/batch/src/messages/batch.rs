@@ -149,6 +149,7 @@ pub fn step(step: Step) -> v1::BatchStep {
         advice: step.advice,
         advice_shares: step.advice_shares,
         oracle: step.oracle,
+        oracle_mask: step.oracle_mask,
         view: step.view,
     }
 }

@@ -228,6 +228,7 @@ mod tests {
             advice: column(1),
             advice_shares: Bytes::new(),
             oracle: column(248),
+            oracle_mask: Bytes::new(),
             view: column(124),
         }
     }
@@ -270,7 +271,13 @@ mod tests {
     #[tokio::test]
     async fn columns_with_higher_numbers_than_the_views_are_sent_before_them() {
         for rows in [1, 5_000] {
-            let step = || Step { advice_shares: Bytes::from(vec![7; 400 * rows]), ..step(rows) };
+            let (advice_shares, oracle_mask) =
+                (Bytes::from(vec![7; 400 * rows]), Bytes::from(vec![8; 30 * rows]));
+            let step = || Step {
+                advice_shares: advice_shares.clone(),
+                oracle_mask: oracle_mask.clone(),
+                ..step(rows)
+            };
             let (messages, _) = sent(vec![Ok(Answer::Step(step(), None, None))]).await;
             let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
             assert_eq!(message.step, Some(messages::step(step())));

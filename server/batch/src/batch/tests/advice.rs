@@ -189,12 +189,9 @@ fn rows_take_as_many_bytes_as_are_counted() {
         let (table, plan) = (table(game, 3), plan(&["learner", "random", "learner"]));
         let plan = Plan { columns: Columns { oracle: true, ..plan.columns }, ..advised(plan, "random") };
         let shown = reset(&open(&table, &plan, 5, 0, 1));
-        let Step { seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view, .. } =
-            &shown;
-        let columns = [seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, view];
-        let bytes: usize = columns.iter().map(|column| column.len()).sum();
+        let bytes: usize = columns(&shown).iter().map(|column| column.len()).sum();
         // An end: its environment, scores and ranks of three seats, views of two learners.
-        let end = 4 + 3 * 5 + 2 * view.len() / 5;
+        let end = 4 + 3 * 5 + 2 * shown.view.len() / 5;
         assert_eq!(bytes, 5 * (row_bytes(table.rules.info(), &plan) - end), "{game}");
     }
 }

@@ -26,6 +26,16 @@ fn views(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
     views
 }
 
+/// What the seats may choose, from `first` on.
+fn masks(table: &Table, play: &dyn Play, first: Seat) -> Vec<u8> {
+    let (info, bytes) = (table.rules.info(), table.rules.info().actions.mask_bytes());
+    let mut masks = vec![0; usize::from(info.seats) * bytes];
+    for (seat, mask) in first.round(info.seats).zip(masks.chunks_mut(bytes)) {
+        play.legal(seat).write_bits(mask);
+    }
+    masks
+}
+
 /// The episode that environment `number` plays first.
 fn dealt(table: &Table, number: u64) -> Box<dyn Play> {
     Arc::clone(&table.rules).deal(RngStream::new(7, number).seed().into())
@@ -52,6 +62,9 @@ fn a_row_has_the_views_of_all_seats_from_the_deciding_one_on() {
                     expected,
                     "{game}, {seats} seats, environment {at}"
                 );
+                let of_masks = shown.oracle_mask.len() / 5;
+                let expected = seat.map_or(vec![0; of_masks], |first| masks(&table, &**play, first));
+                assert_eq!(row(&shown.oracle_mask, at, of_masks), expected, "{game}, {seats} seats");
                 match seat {
                     Some(seat) => play.apply(seat, actions[at].into()).expect("it is legal"),
                     None => ended[at] = true,
@@ -74,7 +87,8 @@ fn who_does_not_ask_for_it_gets_what_others_get_but_for_it() {
         let (mut with, mut without) = (reset(&seeing), reset(&blind));
         for salt in 0..60 {
             assert!(with.oracle.len() == 20 * usize::from(seats) * table.rules.info().layout.bytes());
-            assert_eq!(without, Step { oracle: Bytes::new(), ..with.clone() }, "{game}, {seats} seats");
+            let rest = Step { oracle: Bytes::new(), oracle_mask: Bytes::new(), ..with.clone() };
+            assert_eq!(without, rest, "{game}, {seats} seats");
             let actions = choices(&with, 0, salt);
             with = step(&seeing, actions.clone()).expect("legal");
             without = step(&blind, actions).expect("legal");
@@ -94,7 +108,8 @@ fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
             let told = shown(&batch);
             wait(batch.put_back(truth));
             differed += u32::from(told.oracle != expected.oracle);
-            let told = Step { oracle: expected.oracle.clone(), sequence: expected.sequence, ..told };
+            let Step { oracle, oracle_mask, sequence, .. } = expected.clone();
+            let told = Step { oracle, oracle_mask, sequence, ..told };
             assert_eq!(told, expected, "{game}, {seats} seats");
             now = step(&batch, choices(&now, 0, salt)).expect("legal");
         }
