@@ -8,8 +8,9 @@ import pytest
 from servers import client as served
 
 import boardwire
+from boardwire.envs import _shared
 
-__all__ = ["client", "local", "served"]
+__all__ = ["client", "engine", "local", "served"]
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +26,10 @@ def client(request: pytest.FixtureRequest) -> boardwire.Client:
     name = {"stream": "served", "local": "local"}[request.param]
     client: boardwire.Client = request.getfixturevalue(name)
     return client
+
+
+@pytest.fixture(params=["server", "local"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets environments without an address play in a private server, or in this process."""
+    if request.param == "local":
+        monkeypatch.setitem(_shared._clients, (None, ()), request.getfixturevalue("local"))

@@ -13,12 +13,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from carriers import engine, local
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from tables import GAMES, IDS, MASKLESS, TABLES
 
 import boardwire
 import boardwire.envs
+
+__all__ = ["engine", "local"]
 
 KINDS = [*product(["ids", "features"], ["info", "observation"])]
 
@@ -79,6 +82,7 @@ def test_ids_are_spelled_as_gymnasium_spells_them(game: str, word: str) -> None:
 
 
 @MASKLESS
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
 def test_check_env_passes(game: str, seats: int, observation: str, mask: str) -> None:

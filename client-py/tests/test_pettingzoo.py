@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from carriers import engine, local
 from pettingzoo.test import (
     api_test,
     max_cycles_test,
@@ -26,6 +27,8 @@ from tables import MASKLESS, TABLES
 
 import boardwire
 from boardwire.pettingzoo import aec_env, parallel_env
+
+__all__ = ["engine", "local"]
 
 KINDS = [*product(["ids", "features"], ["info", "observation"])]
 
@@ -43,6 +46,7 @@ def lowest(mask: Any) -> int:
     return int(mask.argmax())
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
 def test_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> None:
@@ -52,6 +56,7 @@ def test_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> 
 
 
 @MASKLESS
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 @pytest.mark.parametrize(("observation", "mask"), KINDS)
 def test_parallel_api_test_passes(game: str, seats: int, observation: Any, mask: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from carriers import engine, local
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import iterate
@@ -17,6 +18,10 @@ from tables import IDS, TABLES
 
 import boardwire
 import boardwire.envs
+
+__all__ = ["engine", "local"]
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 KINDS = [*product(["ids", "features"], ["info", "observation"])]
 MODES = list(AutoresetMode)

@@ -1,4 +1,4 @@
-"""The agent's seat of one table at a time: of a match, or of a batch of one where policies are opponents."""
+"""The agent's seat of one table at a time: of a match, or of a batch of one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import gymnasium
 from .._opposed import Opposed
 from .._spec import GameSpec
 from .._sync import Client, Match, Seat
-from .._twins import GONE
+from .._twins import GONE, run
 from .._types import BatchStep, IllegalActions, Observation, Outcome, Reward
 from ..errors import BoardwireError
 from ._players import Players
@@ -115,7 +115,7 @@ class MatchSeat:
 
 
 class BatchSeat:
-    """The seat of the one environment of a batch, where policies of this process are among the opponents."""
+    """The seat of the one environment of a batch."""
 
     def __init__(self, client: Client, settings: Settings) -> None:
         """Describes the batch; the first deal opens it."""
@@ -162,8 +162,10 @@ class BatchSeat:
         return self._show(self._table.step([operator.index(action)]), self._seen)
 
     def text(self) -> str:
-        """There is none."""
-        raise NotImplementedError("a batch shows no text")
+        """The position as the seat may know it; a server shows none of batches."""
+        if self._table is None:
+            raise gymnasium.error.ResetNeeded("reset the environment first")
+        return run(self._table.batch._carrier.text(0, self._settings.agent_seat))
 
     def close(self) -> None:
         """Closes the batch. Another may be dealt."""
@@ -174,18 +176,8 @@ class BatchSeat:
         self._table = self._seen = None
 
     def _show(self, step: BatchStep, last: Observation | None) -> Observation:
-        truncated, forfeited = bool(step.truncated[0]), bool(step.forfeited[0])
-        outcome = None
+        outcome = outcome_of(step)
         assert step.episode is not None
-        if step.ended.size:
-            assert step.scores is not None
-            assert step.ranks is not None
-            outcome = Outcome(
-                scores=() if truncated or forfeited else tuple(step.scores[0].tolist()),
-                ranks=() if truncated else tuple(step.ranks[0].tolist()),
-                forfeits=(),
-                explanations=(),
-            )
         self._seen = Observation(
             episode=int(step.episode[0]),
             ply=int(step.ply[0]),
@@ -195,10 +187,25 @@ class BatchSeat:
             pending=(self._settings.agent_seat,) if outcome is None else (),
             reward=float(step.reward[0, self._settings.agent_seat]),
             terminated=bool(step.terminated[0]),
-            truncated=truncated,
+            truncated=bool(step.truncated[0]),
             substituted=bool(step.substituted[0]),
             outcome=outcome,
             text="",
             actions=(),
         )
         return self._seen
+
+
+def outcome_of(step: BatchStep) -> Outcome | None:
+    """How the episode of a batch's one environment has ended, if it has."""
+    if not step.ended.size:
+        return None
+    assert step.scores is not None
+    assert step.ranks is not None
+    truncated, forfeited = bool(step.truncated[0]), bool(step.forfeited[0])
+    return Outcome(
+        scores=() if truncated or forfeited else tuple(step.scores[0].tolist()),
+        ranks=() if truncated else tuple(step.ranks[0].tolist()),
+        forfeits=(),
+        explanations=(),
+    )

@@ -1,27 +1,25 @@
-"""A match whose seats are all held by this process, for environments of several agents."""
+"""A table whose seats are all held by this process, for environments of several agents."""
 
 from __future__ import annotations
 
-import contextlib
 import operator
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from .._account import Server
-from .._sync import Match, Seat
 from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
-from ..errors import BoardwireError
-from ._recovery import advised, check_table, unspent
+from ._over import Over, is_local, over_batch
+from ._recovery import advised, unspent
 from ._seeding import draw
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
+from ._table_seats import BatchSeats, MatchSeats, TableSeats, TableSettings
 from ._warnings import IllegalActionNotice
 
 RenderMode = Literal["human", "ansi"]
@@ -29,7 +27,7 @@ RENDER_MODES: tuple[RenderMode, ...] = ("human", "ansi")
 
 
 class Table:
-    """All seats of a match, each on a stream of its own, and what they have seen last.
+    """All seats of a table, and what they have seen last.
 
     Attributes:
         agents: The name of each seat's agent, in seat order: `seat_0` and so on.
@@ -48,6 +46,7 @@ class Table:
         illegal_actions: IllegalActions,
         render_mode: str | None,
         address: str | Server | None,
+        over: Over | None,
         all_choose: bool = False,
     ) -> None:
         """Describes the match; it is created by the first deal.
@@ -76,12 +75,12 @@ class Table:
             "render_fps": 1,
             "is_parallelizable": True,
         }
-        self._reward: Reward = reward
-        self._illegal_actions: IllegalActions = illegal_actions
         self._notice = IllegalActionNotice(self.spec, illegal_actions)
         self._random: np.random.Generator | None = None
-        self._match: Match | None = None
-        self._seats: dict[str, Seat] = {}
+        seats_type = BatchSeats if over_batch(self._client, over) else MatchSeats
+        if seats_type is BatchSeats and render_mode is not None and not is_local(self._client):
+            raise ValueError(f"render_mode={render_mode!r} is for matches: a batch in a server shows no text")
+        self._seats: TableSeats = seats_type(self._client, TableSettings(self.spec, reward, illegal_actions))
         self._seen: dict[str, Observation] = {}
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -104,38 +103,12 @@ class Table:
 
     def _deal(self, seed: int) -> None:
         self._seen = {}
-        if self._match is not None:
-            try:
-                self._match.reset(seed)
-                return self._look()
-            except GONE:
-                self.close()
-        try:
-            self._match = self._client.create_match(
-                self.spec.game.id,
-                players=["remote"] * self.spec.seats,
-                options=self.spec.options,
-                seed=seed,
-                reward=self._reward,
-                illegal_actions=self._illegal_actions,
-            )
-            check_table(self.spec, self._match.spec)
-            for seat, agent in enumerate(self.agents):
-                self._seats[agent] = self._match.join(seat).stream()
-            return self._look()
-        except BaseException:
-            self.close()
-            raise
-
-    def _look(self) -> None:
-        # A decision names its episode, so every seat has to have seen this one.
-        self._seen = {agent: self._seats[agent].observe() for agent in self.agents}
+        self._seats.deal(seed)
 
     def act(self, agent: str, action: Any) -> Observation:
         """Makes the decision of an agent's seat; what the others have seen is out of date then."""
-        seat = self._seat(agent)
         try:
-            seen = seat.act(action, wait=False)
+            seen = self._seats.act(self.agents.index(agent), action)
         except GONE as failure:
             raise advised(failure) from None
         self._seen = {agent: seen}
@@ -146,17 +119,11 @@ class Table:
     def seen(self, agent: str) -> Observation:
         """What the agent's seat may know now."""
         if agent not in self._seen:
-            seat = self._seat(agent)
             try:
-                self._seen[agent] = seat.observe()
+                self._seen[agent] = self._seats.seen(self.agents.index(agent))
             except GONE as failure:
                 raise advised(failure) from None
         return self._seen[agent]
-
-    def _seat(self, agent: str) -> Seat:
-        if not self._seats:
-            raise gymnasium.error.ResetNeeded("the last reset failed: reset the environment")
-        return self._seats[agent]
 
     def observation(self, agent: str) -> Any:
         """The same, in the agent's space; its own from call to call."""
@@ -196,7 +163,7 @@ class Table:
         if self.render_mode is None:
             return None
         try:
-            texts = [f"{agent}:\n{self._seat(agent).observe(text=True).text}" for agent in agents]
+            texts = [f"{agent}:\n{self._seats.text(self.agents.index(agent))}" for agent in agents]
         except GONE as failure:
             raise advised(failure) from None
         text = "\n\n".join(texts)
@@ -207,10 +174,5 @@ class Table:
 
     def close(self) -> None:
         """Closes the match. Another may be dealt."""
-        # What cannot be reached needs no closing.
-        with contextlib.suppress(BoardwireError):
-            for seat in self._seats.values():
-                seat.close()
-            if self._match is not None:
-                self._match.close()
-        self._match, self._seats, self._seen = None, {}, {}
+        self._seats.close()
+        self._seen = {}

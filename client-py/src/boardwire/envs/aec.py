@@ -11,6 +11,7 @@ from pettingzoo import AECEnv
 
 from .._account import Server
 from .._types import IllegalActions, Observation, Reward
+from ._over import Over
 from ._spaces import MaskPlace, ObservationKind
 from ._table import Table
 
@@ -42,6 +43,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         max_cycles: int | None = None,
         render_mode: str | None = None,
         address: str | Server | None = None,
+        over: Over | None = None,
     ) -> None:
         """Describes the match; it is created by the first reset.
 
@@ -58,7 +60,9 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             max_cycles: An agent is truncated after so many decisions of its own.
             render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out.
+                shared by the environments of this process, when left out; `local:` for an engine in it.
+            over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
+                with `local:`, which has no matches, and else a match.
 
         Raises:
             ValueError: A mode cannot be.
@@ -75,6 +79,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             illegal_actions=illegal_actions,
             render_mode=render_mode,
             address=address,
+            over=over,
         )
         self.game_spec = self._table.spec
         self.metadata = self._table.metadata
@@ -144,12 +149,12 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         self._select(seen)
 
     def _play_for_those_who_left(self, seen: Observation, playing: list[str]) -> Observation:
-        """Plays until one of those who are playing owes a decision, or the episode is over."""
+        """Plays until the lowest who owes a decision is one of those playing, or the episode is over."""
         while playing and not seen.over:
-            due = self._table.pending(seen)
-            if any(agent in playing for agent in due):
+            lowest = self._table.pending(seen)[0]
+            if lowest in playing:
                 break
-            seen = self._table.act(due[0], int(self._table.seen(due[0]).mask.argmax()))
+            seen = self._table.act(lowest, int(self._table.seen(lowest).mask.argmax()))
         return seen
 
     def _end(self) -> None:

@@ -11,6 +11,7 @@ from pettingzoo import ParallelEnv
 
 from .._account import Server
 from .._types import IllegalActions, Reward
+from ._over import Over
 from ._spaces import MaskPlace, ObservationKind
 from ._table import Table
 
@@ -41,6 +42,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         max_cycles: int | None = None,
         render_mode: str | None = None,
         address: str | Server | None = None,
+        over: Over | None = None,
     ) -> None:
         """Describes the match; it is created by the first reset.
 
@@ -57,7 +59,9 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             max_cycles: After so many steps the episode is truncated.
             render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out.
+                shared by the environments of this process, when left out; `local:` for an engine in it.
+            over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
+                with `local:`, which has no matches, and else a match.
 
         Raises:
             ValueError: A mode cannot be.
@@ -73,6 +77,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
             illegal_actions=illegal_actions,
             render_mode=render_mode,
             address=address,
+            over=over,
             all_choose=True,
         )
         self.game_spec = self._table.spec
@@ -134,7 +139,9 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         if missing := [agent for agent in due if agent not in actions]:
             raise ValueError(f"{', '.join(missing)} owes a decision and has no action")
         for agent in due:
-            table.act(agent, actions[agent])
+            # An illegal action may end the episode before the others have chosen.
+            if table.act(agent, actions[agent]).over:
+                break
         self._cycles += 1
         seen = {agent: table.seen(agent) for agent in self.agents}
         rewards = {agent: seen[agent].reward for agent in self.agents}

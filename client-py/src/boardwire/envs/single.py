@@ -14,6 +14,7 @@ from .._account import Server
 from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
 from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings
+from ._over import Over, is_local, over_batch
 from ._players import Opponents, players
 from ._recovery import advised, unspent
 from ._seeding import draw
@@ -53,6 +54,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         skip_forced: bool = False,
         render_mode: str | None = None,
         address: str | Server | None = None,
+        over: Over | None = None,
     ) -> None:
         """Describes the match; it is created by the first reset.
 
@@ -72,7 +74,9 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             skip_forced: Whether decisions with a single legal action are skipped.
             render_mode: `ansi` to have `render` give the position as text.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
-                shared by the environments of this process, when left out.
+                shared by the environments of this process, when left out; `local:` for an engine in it.
+            over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
+                with `local:` or where policies are opponents, and else a match.
 
         Raises:
             ValueError: The opponents, the agent's seat or a mode cannot be.
@@ -81,13 +85,17 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode={render_mode!r} is neither None nor 'ansi'")
         self.render_mode = render_mode
-        self.game_spec = shared_client(address).game(game, seats=seats, options=options)
+        client = shared_client(address)
+        self.game_spec = client.game(game, seats=seats, options=options)
         others = players(self.game_spec.seats, agent_seat, opponents)
-        if others.policies and render_mode is not None:
-            raise ValueError(f"render_mode={render_mode!r} is for bots as opponents, not for policies")
+        seat_type = BatchSeat if over_batch(client, over) or others.policies else MatchSeat
+        if seat_type is BatchSeat and render_mode is not None and not is_local(client):
+            raise ValueError(
+                f"render_mode={render_mode!r} is for matches, with bots as opponents: a batch in a server "
+                "shows no text"
+            )
         settings = Settings(self.game_spec, agent_seat, others, reward, illegal_actions, skip_forced)
-        seat_type = BatchSeat if others.policies else MatchSeat
-        self._seat: AgentSeat = seat_type(shared_client(address), settings)
+        self._seat: AgentSeat = seat_type(client, settings)
         self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
         self._lens = Lens(self.game_spec, observation, mask)
         self.action_space = self._lens.action_space
