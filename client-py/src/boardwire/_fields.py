@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -58,6 +58,9 @@ class ViewField:
         table: The table whose rows the values name, for kind `id`.
         names: The name of each value, for kind `category`.
         description: One sentence for people.
+        shape: The sizes of its axes, slowest first; empty for a single value.
+        width: Bytes of a value: 2, low byte first, where the largest exceeds 255; otherwise 1.
+        size: The number of values.
     """
 
     name: str
@@ -70,21 +73,16 @@ class ViewField:
     table: str
     names: tuple[str, ...]
     description: str
+    shape: tuple[int, ...] = field(init=False)
+    width: int = field(init=False)
+    size: int = field(init=False)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of its axes, slowest first; empty for a single value."""
-        return tuple(axis.size for axis in self.axes)
-
-    @property
-    def width(self) -> int:
-        """Bytes of a value: 2, low byte first, where the largest exceeds 255; otherwise 1."""
-        return 2 if self.max > 255 else 1
-
-    @property
-    def size(self) -> int:
-        """The number of values."""
-        return math.prod(self.shape)
+    def __post_init__(self) -> None:
+        """Counts once what every view is cut by."""
+        shape = tuple(axis.size for axis in self.axes)
+        counted = {"shape": shape, "width": 2 if self.max > 255 else 1, "size": math.prod(shape)}
+        for name, value in counted.items():
+            object.__setattr__(self, name, value)
 
     @property
     def bytes(self) -> NDArray[np.intp]:

@@ -31,6 +31,9 @@ Forfeit = Literal["illegal_action", "time", "resigned", "host"]
 #: The seat of a row whose episode is over.
 NOBODY = 255
 
+# The bits of a row's flags.
+TERMINATED, TRUNCATED, SUBSTITUTED, FORFEITED = 1, 2, 4, 8
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
@@ -181,17 +184,17 @@ class _Rows(metaclass=ABCMeta):
     @property
     def terminated(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether it has ended by the rules, or an episode by a forfeit."""
-        return (self.flags & 1).astype(np.bool_)
+        return (self.flags & TERMINATED).astype(np.bool_)
 
     @property
     def truncated(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether it was cut at its greatest length."""
-        return (self.flags & 2).astype(np.bool_)
+        return (self.flags & TRUNCATED).astype(np.bool_)
 
     @property
     def over(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether it has ended, one way or the other."""
-        return (self.flags & 3).astype(np.bool_)
+        return (self.flags & (TERMINATED | TRUNCATED)).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,12 +251,12 @@ class BatchStep(_Rows):
     @property
     def substituted(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether the action was illegal and another was played for it."""
-        return (self.flags & 4).astype(np.bool_)
+        return (self.flags & SUBSTITUTED).astype(np.bool_)
 
     @property
     def forfeited(self) -> NDArray[np.bool_]:
         """`bool[n]`: whether the action was illegal and lost the episode."""
-        return (self.flags & 8).astype(np.bool_)
+        return (self.flags & FORFEITED).astype(np.bool_)
 
     def part(self, rows: slice) -> BatchStep:
         """Some neighbouring rows, with what has ended among them.

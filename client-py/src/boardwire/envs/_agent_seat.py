@@ -8,12 +8,24 @@ from dataclasses import dataclass
 from typing import Protocol, SupportsIndex
 
 import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike
 
 from .._opposed import Opposed
 from .._spec import GameSpec
 from .._sync import Client, Match, Seat
 from .._twins import GONE, run
-from .._types import BatchStep, IllegalActions, Observation, Outcome, Reward
+from .._types import (
+    FORFEITED,
+    SUBSTITUTED,
+    TERMINATED,
+    TRUNCATED,
+    BatchStep,
+    IllegalActions,
+    Observation,
+    Outcome,
+    Reward,
+)
 from ..errors import BoardwireError
 from ._players import Players
 from ._recovery import check_table
@@ -159,7 +171,7 @@ class BatchSeat:
         """Makes the agent's decision, and those of the others up to its next one."""
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
-        return self._show(self._table.step([operator.index(action)]), self._seen)
+        return self._show(self._table.step(one_action(action)), self._seen)
 
     def text(self) -> str:
         """The position as the seat may know it; a server shows none of batches."""
@@ -176,7 +188,7 @@ class BatchSeat:
         self._table = self._seen = None
 
     def _show(self, step: BatchStep, last: Observation | None) -> Observation:
-        outcome = outcome_of(step)
+        outcome, flags = outcome_of(step), int(step.flags[0])
         assert step.episode is not None
         self._seen = Observation(
             episode=int(step.episode[0]),
@@ -186,14 +198,24 @@ class BatchSeat:
             mask=step.mask[0],
             pending=(self._settings.agent_seat,) if outcome is None else (),
             reward=float(step.reward[0, self._settings.agent_seat]),
-            terminated=bool(step.terminated[0]),
-            truncated=bool(step.truncated[0]),
-            substituted=bool(step.substituted[0]),
+            terminated=flags & TERMINATED > 0,
+            truncated=flags & TRUNCATED > 0,
+            substituted=flags & SUBSTITUTED > 0,
             outcome=outcome,
             text="",
             actions=(),
         )
         return self._seen
+
+
+# Rows of one action each, since to make an array takes longer than to play it.
+_ACTIONS = np.arange(256, dtype=np.uint8)[:, None]
+
+
+def one_action(action: SupportsIndex) -> ArrayLike:
+    """An action for the one environment of a batch."""
+    index = operator.index(action)
+    return _ACTIONS[index] if 0 <= index < len(_ACTIONS) else [index]
 
 
 def outcome_of(step: BatchStep) -> Outcome | None:
@@ -202,7 +224,8 @@ def outcome_of(step: BatchStep) -> Outcome | None:
         return None
     assert step.scores is not None
     assert step.ranks is not None
-    truncated, forfeited = bool(step.truncated[0]), bool(step.forfeited[0])
+    flags = int(step.flags[0])
+    truncated, forfeited = flags & TRUNCATED > 0, flags & FORFEITED > 0
     return Outcome(
         scores=() if truncated or forfeited else tuple(step.scores[0].tolist()),
         ranks=() if truncated else tuple(step.ranks[0].tolist()),

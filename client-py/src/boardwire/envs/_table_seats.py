@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,9 +13,19 @@ from numpy.typing import NDArray
 from .._spec import GameSpec
 from .._sync import Batch, Client, Match, Seat
 from .._twins import GONE, run
-from .._types import NOBODY, BatchStep, IllegalActions, Observation, Reward, unpacked_mask
+from .._types import (
+    NOBODY,
+    SUBSTITUTED,
+    TERMINATED,
+    TRUNCATED,
+    BatchStep,
+    IllegalActions,
+    Observation,
+    Reward,
+    unpacked_mask,
+)
 from ..errors import BoardwireError
-from ._agent_seat import outcome_of
+from ._agent_seat import one_action, outcome_of
 from ._recovery import check_table
 
 _NO_DEAL = "the last reset failed: reset the environment"
@@ -172,15 +181,15 @@ class BatchSeats:
         """Makes the decision of the lowest seat that owes one."""
         batch, step = self._there()
         assert step.seat[0] == seat, "decisions are made in the order of seats"
-        self._step = batch.step([operator.index(action)])
+        self._step = batch.step(one_action(action))
         self._decisions[seat] += 1
-        self._substituted[seat] = bool(self._step.substituted[0])
+        self._substituted[seat] = bool(self._step.flags[0] & SUBSTITUTED)
         return self.seen(seat)
 
     def seen(self, seat: int) -> Observation:
         """What a seat may know."""
         _, step = self._there()
-        spec, first = self._settings.spec, int(step.seat[0])
+        spec, first, flags = self._settings.spec, int(step.seat[0]), int(step.flags[0])
         assert step.episode is not None
         assert step.oracle is not None
         assert step.oracle_mask is not None
@@ -198,8 +207,8 @@ class BatchSeats:
             mask=unpacked_mask(masks[seat], step.action_count),
             pending=_any(masks),
             reward=float(step.reward[0, seat]),
-            terminated=bool(step.terminated[0]),
-            truncated=bool(step.truncated[0]),
+            terminated=flags & TERMINATED > 0,
+            truncated=flags & TRUNCATED > 0,
             substituted=self._substituted[seat],
             outcome=outcome_of(step),
             text="",
