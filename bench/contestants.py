@@ -16,6 +16,8 @@ import numpy as np
 from policy import RandomLegal
 
 ROWS = 1024
+#: Up to so many rows one choice after the other is faster than all by arrays.
+FEW = 24
 
 
 def packed(masks):
@@ -279,6 +281,105 @@ def boardwire_single(address):
     return {"library": "boardwire", "game": "faraway", "rows": 1, "way": "stream"}, episode
 
 
+def boardwire_local(rows, policy, game="faraway"):
+    """Boardwire's client with the engine in this process: what users call, `Batch.step`."""
+    import boardwire
+
+    batch = boardwire.connect("local:").open_batch(game, environments=rows, autoreset="same_step", seed=7)
+    shown = batch.reset()
+    # An array of one action takes longer to make than to play.
+    single = np.arange(256, dtype=np.uint8)[:, None]
+
+    def one():
+        nonlocal shown
+        for _ in range(16):
+            shown = batch.step(single[policy.one(shown.view[0], shown.legal(0))])
+        return 16
+
+    def few():
+        nonlocal shown
+        actions = [policy.one(view, shown.legal(row)) for row, view in enumerate(shown.view)]
+        shown = batch.step(np.array(actions, np.uint8))
+        return rows
+
+    def many():
+        nonlocal shown
+        shown = batch.step(policy.many(shown.view, shown.packed_mask))
+        return rows
+
+    step = one if rows == 1 else few if rows <= FEW else many
+    return {"library": "boardwire", "game": game, "rows": rows, "way": "local"}, step
+
+
+def boardwire_gymnasium(address, policy):
+    """Boardwire's Gymnasium environment against a random bot."""
+    import gymnasium
+
+    import boardwire  # noqa: F401
+
+    env = gymnasium.make(
+        "boardwire/Faraway-v0",
+        opponents="random",
+        observation="features",
+        address=None if address == "private" else address,
+    ).unwrapped
+
+    def episode():
+        seen, info = env.reset()
+        decisions, over = 0, False
+        while not over:
+            seen, _, terminated, truncated, info = env.step(policy.one(seen, info["action_mask"]))
+            decisions, over = decisions + 1, terminated or truncated
+        return decisions
+
+    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": f"gymnasium {address}"}, episode
+
+
+def boardwire_vector(address, rows, policy):
+    """Boardwire's vector environment against random bots."""
+    import gymnasium
+
+    import boardwire  # noqa: F401
+
+    envs = gymnasium.make_vec(
+        "boardwire/Faraway-v0",
+        num_envs=rows,
+        opponents="random",
+        observation="features",
+        autoreset_mode="SameStep",
+        address=None if address == "private" else address,
+    )
+    seen, infos = envs.reset(seed=7)
+
+    def step():
+        nonlocal seen, infos
+        seen, _, _, _, infos = envs.step(policy.many(seen, packed(infos["action_mask"])))
+        return rows
+
+    return {"library": "boardwire", "game": "faraway", "rows": rows, "way": f"make_vec {address}"}, step
+
+
+def boardwire_aec(address, policy):
+    """Boardwire's AEC environment."""
+    from boardwire.pettingzoo import aec_env
+
+    env = aec_env("faraway", observation="features", address=None if address == "private" else address)
+
+    def episode():
+        env.reset()
+        decisions = 0
+        while env.agents:
+            seen, _, terminated, truncated, _ = env.last()
+            if terminated or truncated:
+                env.step(None)
+                continue
+            env.step(policy.one(seen["observation"], seen["action_mask"]))
+            decisions += 1
+        return decisions
+
+    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": f"pettingzoo {address}"}, episode
+
+
 MAKERS = {
     "open_spiel": open_spiel,
     "pettingzoo": pettingzoo,
@@ -301,6 +402,14 @@ def make(words):
         return boardwire(way, address, int(rows), game)
     if words[0] == "boardwire-single":
         return boardwire_single(words[1])
+    if words[0] == "boardwire-local":
+        return boardwire_local(int(words[1]), RandomLegal())
+    if words[0] == "boardwire-gymnasium":
+        return boardwire_gymnasium(words[1], RandomLegal())
+    if words[0] == "boardwire-vector":
+        return boardwire_vector(words[1], int(words[2]), RandomLegal())
+    if words[0] == "boardwire-pettingzoo":
+        return boardwire_aec(words[1], RandomLegal())
     return MAKERS[words[0]](words[1], RandomLegal())
 
 

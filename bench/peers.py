@@ -43,6 +43,26 @@ PEERS = {
     "pgx sparrow_mahjong x1024, policy compiled": ["pgx-compiled", "sparrow_mahjong"],
 }
 BEST, SINGLE = "boardwire faraway x1024, halves", "boardwire faraway x1, stream"
+LOCAL_BEST, LOCAL_SINGLE = "boardwire faraway x1024, local", "boardwire faraway x1, local"
+LOCAL_GYM = "boardwire faraway gymnasium, local"
+#: What users call, without a server and with one.
+LOCAL = {
+    LOCAL_SINGLE: ["boardwire-local", "1"],
+    "boardwire faraway x16, local": ["boardwire-local", "16"],
+    "boardwire faraway x64, local": ["boardwire-local", "64"],
+    LOCAL_BEST: ["boardwire-local", "1024"],
+}
+USERS = {
+    "gymnasium": ["boardwire-gymnasium"],
+    "pettingzoo aec": ["boardwire-pettingzoo"],
+    "make_vec x16": ["boardwire-vector", "16"],
+    "make_vec x1024": ["boardwire-vector", "1024"],
+}
+LOCAL |= {
+    f"boardwire faraway {what}, {way}": [words[0], address, *words[1:]]
+    for what, words in USERS.items()
+    for way, address in (("local", "local:"), ("private server", "private"))
+}
 
 
 class Failed(Exception):
@@ -146,6 +166,7 @@ def main(wire):
         "boardwire faraway x1024, stream": ["boardwire", "stream", "1024", "faraway", address],
         "boardwire faraway x1024, unary": ["boardwire", "unary", "1024", "faraway", address],
         SINGLE: ["boardwire-single", address],
+        **LOCAL,
         **PEERS,
         "dm-env-rpc catch, its own server": ["dm-env-rpc", catch.stdout.readline().strip() or "127.0.0.1:1"],
     }
@@ -160,7 +181,7 @@ def main(wire):
             print(json.dumps(failed), flush=True)
         else:
             say(name, contestant.rates, "decisions/s", **contestant.about)
-    for ours in (BEST, SINGLE):
+    for ours in (BEST, SINGLE, LOCAL_BEST, LOCAL_SINGLE, LOCAL_GYM):
         for name, contestant in by_name.items():
             if contestant.about.get("library") != "boardwire" and not (
                 contestant.failed or by_name[ours].failed
