@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._account import Server
 from .._opposed import Opposed
 from .._twins import GONE
-from .._types import Autoreset, BatchStep, IllegalActions, Reward
+from .._types import Autoreset, BatchStep, IllegalActions, Reward, unpacked_mask
 from ..errors import BoardwireError
 from ._players import Opponents, players
 from ._recovery import advised, check_table, unspent
@@ -228,7 +228,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         """The legal actions now: `int8[num_envs, actions]`, 0 or 1; all 0 where an episode is over."""
         if self._step is None:
             raise gymnasium.error.ResetNeeded("reset the environments first")
-        return np.array(self._step.mask)
+        return unpacked_mask(self._step.packed_mask, self._step.action_count)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the batch."""
@@ -265,7 +265,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
     def _infos(self, step: BatchStep) -> dict[str, Any]:
         infos: dict[str, Any] = {
-            "action_mask": step.mask.copy(),
+            # The step's own, which nothing else reads.
+            "action_mask": step.mask,
             "ply": step.ply.astype(np.int64),
             "substituted": step.substituted,
         }
@@ -285,7 +286,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             return infos | results
         assert step.final_view is not None
         final = self._lens.observation(
-            step.final_view[:, 0], np.zeros((len(step.ended), step.mask.shape[1]), np.int8)
+            step.final_view[:, 0], np.zeros((len(step.ended), step.action_count), np.int8)
         )
         # An object for each episode that ended, as Gymnasium's wrappers expect.
         last = np.full(self.num_envs, None, dtype=object)
