@@ -437,3 +437,138 @@ def test_other_processes_play_the_same() -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.starmap(by_batch, [("local:", 5)] * 2) == [expected] * 2
     assert by_vector_env("local:", 5) == by_vector_env("local:", 5)
+
+
+THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:60"}, "seed": 3}
+
+
+def sent_ahead(client: boardwire.Client) -> list[bytes]:
+    """What comes of requests that are sent while bots think about earlier ones."""
+    with client.open_batch("faraway", **THINKING, illegal_actions="first_legal") as batch:
+        batch.reset()
+        actions, seen = np.zeros(16, np.uint8), []
+        batch.send(actions)
+        batch.send(actions + 1)
+        time.sleep(0.3)
+        batch.send(actions + 2)
+        seen += [batch.recv() for _ in range(3)]
+        batch.send(actions)
+        batch.send(actions)
+        seen.append(batch.reset(seed=9))
+        seen += [batch.recv() for _ in range(2)]
+        seen.append(batch.step(actions))
+        return [pickle.dumps((each.view, each.ply, each.flags)) for each in seen]
+
+
+def test_what_is_sent_ahead_is_done_in_its_order(served: boardwire.Client, local: boardwire.Client) -> None:
+    assert sent_ahead(local) == sent_ahead(served)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_a_step_that_takes_too_long_can_be_received(local: boardwire.Client, dtype: Any) -> None:
+    with local.open_batch("faraway", **THINKING) as batch, local.open_batch("faraway", **THINKING) as other:
+        actions = lowest(batch.reset().mask).astype(dtype)
+        other.reset()
+        with pytest.raises(CallTimeout):
+            batch.step(actions, timeout=0.001)
+        assert_same(batch.recv(), other.step(actions))
+
+
+def test_who_is_cancelled_loses_no_answer() -> None:
+    async def play() -> boardwire.BatchStep:
+        async with (
+            aio.connect("local:") as client,
+            await client.open_batch("faraway", **THINKING) as batch,
+        ):
+            actions = lowest((await batch.reset()).mask)
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(batch.step(actions), 0.001)
+            return await batch.recv()
+
+    with boardwire.connect("local:") as client, client.open_batch("faraway", **THINKING) as batch:
+        expected = batch.step(lowest(batch.reset().mask))
+    assert_same(asyncio.run(play()), expected)
+
+
+def test_ids_are_never_given_twice() -> None:
+    with boardwire.connect("local:") as client:
+        first = client.open_batch("faraway", environments=1)
+        client.close()
+        second = client.open_batch("faraway", environments=1)
+        assert first.id != second.id
+        del first
+        second.reset()
+        assert second.search(2).worlds == 2
+
+
+@FORKS
+def test_a_forked_child_searches_the_batch_that_it_says(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", environments=2, seed=1) as batch:
+        shown = batch.reset()
+
+        def child() -> bool:
+            with local.open_batch("rauha", environments=2, seed=2) as own:
+                own.reset()
+                return bool((batch.search(1).shown.view == shown.view).all() and own.search(1).worlds)
+
+        assert in_child(child) == b"True"
+
+
+@FORKS
+def test_a_fork_after_a_call_that_nobody_waits_for_any_more_hangs_nobody(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", **THINKING) as batch:
+        with pytest.raises(CallTimeout):
+            batch.step(lowest(batch.reset().mask), timeout=0.001)
+
+        def child() -> str:
+            try:
+                batch.recv()
+            except ConnectionLost:
+                return "lost"
+            return "received"
+
+        assert in_child(child) == b"'lost'"
+        batch.recv()
+
+
+@FORKS
+def test_threads_of_a_forked_child_share_its_engine(local: boardwire.Client) -> None:
+    def child() -> list[bool]:
+        opened: list[bool] = []
+
+        def work() -> None:
+            with local.open_batch("faraway", environments=1) as batch:
+                opened.append(bool((batch.reset().ply == 0).all()))
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        return opened
+
+    for _ in range(5):
+        assert in_child(child) == repr([True] * 6).encode()
+
+
+@FORKS
+def test_a_module_that_is_imported_anew_survives_forks() -> None:
+    program = """
+import os, sys, gc
+import boardwire
+os.register_at_fork(before=gc.collect)
+client = boardwire.connect("local:")
+client.open_batch("faraway", environments=1).search(1)
+del client
+del sys.modules["boardwire_local"]
+with boardwire.connect("local:") as client, client.open_batch("faraway", environments=3000) as batch:
+    batch.reset()
+    child = os.fork()
+    if child == 0:
+        batch.reset()
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+"""
+    with run(program) as child:
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (0, "0\n", "")

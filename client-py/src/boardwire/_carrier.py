@@ -13,7 +13,7 @@ from ._types import BatchStep
 from .v1 import batch_pb2
 
 #: What steps a whole batch.
-AtOnce: TypeAlias = Callable[[Any, float], BatchStep | None]
+AtOnce: TypeAlias = Callable[[Any], BatchStep | None]
 
 #: What a carrier has sent, to be received by; each carrier has its own.
 Sent: TypeAlias = Any
@@ -36,8 +36,8 @@ class BatchCarrier(Protocol):
     def at_once(self) -> AtOnce | None:
         """What steps a whole batch for whoever waits in the thread that calls.
 
-        It takes `uint8[environments]` and a timeout, and gives nothing for actions of another shape or type.
-        None where that would be no faster than to send and receive.
+        It takes `uint8[environments]`. Where that takes waiting, or actions are of another shape or type, it
+        does nothing and gives nothing. None where it would be no faster than to send and receive.
         """
 
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> Sent:

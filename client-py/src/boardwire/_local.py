@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
+
+# One thread of a forked process makes its engine.
+_making = threading.Lock()
 
 _Req = TypeVar("_Req")
 _Res = TypeVar("_Res")
@@ -42,9 +48,11 @@ class LocalConnection(Connection):
     def engine(self) -> boardwire_local.Engine:
         """The engine of this process."""
         if self._pid != os.getpid():
-            # Another thread may have worked on the parent's.
-            inherited.append(self._engine)
-            self._engine, self._pid = _engine(), os.getpid()
+            with _making:
+                if self._pid != os.getpid():
+                    # Another thread may have worked on the parent's.
+                    inherited.append(self._engine)
+                    self._engine, self._pid = _engine(), os.getpid()
         return self._engine
 
     async def call(
@@ -71,25 +79,36 @@ class LocalConnection(Connection):
 
 
 class LocalCarrier:
-    """The carrier of a batch in this process."""
+    """The carrier of a batch in this process.
+
+    What is asked for is done in the order in which it is sent, as on a stream: nothing begins before what was
+    sent earlier is done. What comes first goes on in the engine's threads; what waits behind it begins when
+    this process sends, or waits for, something of the batch.
+    """
 
     def __init__(self, connection: LocalConnection, about: batch_pb2.Batch, spec: GameSpec) -> None:
         """Takes over the batch, which ends with this carrier."""
         self.about = about
         self.spec = spec
-        self._way = connection.way
-        self._batch = connection.engine.batch(about.id)
-        self.at_once = self._batch.step
-        self._unanswered: list[_Sent] = []
+        self._connection = connection
+        self._engine = connection.engine
+        self._batch = self._engine.batch(about.id)
+        self._unfinished: deque[_Sent] = deque()
+        self._unanswered: deque[_Sent] = deque()
         self._resets = 0
 
+    def at_once(self, actions: Any) -> BatchStep | None:
+        """Steps all environments, if that takes no waiting."""
+        return None if self._unfinished else self._batch.step(actions)
+
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
-        """Begins to step some environments."""
-        return self._sent(self._batch.send(rows.start, rows.stop - rows.start, actions, mask))
+        """Sends actions for some environments."""
+        first, count = rows.start, rows.stop - rows.start
+        return self._send(lambda: self._batch.send(first, count, actions, mask))
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
-        """Begins to begin episodes."""
-        sent = self._sent(self._batch.reset(mask, seed, seeds))
+        """Asks for episodes to be begun."""
+        sent = self._send(lambda: self._batch.reset(mask, seed, seeds))
         self._resets += 1
         return sent
 
@@ -100,19 +119,25 @@ class LocalCarrier:
             BoardwireError: It was refused.
             CallTimeout: It takes longer: it may be received again.
         """
+        due = time.monotonic() + timeout
         sent.failed = True
-        try:
-            if sent.doing.done:
-                return sent.doing.receive(timeout)
-            return await self._way.aside(sent.doing.receive, timeout)
-        finally:
-            if sent.doing.done:
-                sent.failed = False
-                self._unanswered.remove(sent)
+        while not sent.done:
+            first = self._unfinished[0]
+            assert first.doing is not None, "the first one has begun"
+            # Only to wait: whoever is cancelled meanwhile loses no answer.
+            if not await self._way.aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
+                raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
+            self._go_on()
+        sent.failed = False
+        # As on a stream, the answers before it have come, too.
+        while sent in self._unanswered:
+            self._unanswered.popleft()
+        assert sent.doing is not None
+        return sent.doing.take()
 
     def may_answer(self, sent: _Sent) -> bool:
         """Whether the answer is still to come."""
-        return not sent.doing.done
+        return not sent.done
 
     def is_dropped(self, sent: _Sent) -> bool:
         """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
@@ -124,9 +149,11 @@ class LocalCarrier:
         Raises:
             RuntimeError: Something has been sent and is still to be received.
         """
-        self._unanswered = [sent for sent in self._unanswered if not self.is_dropped(sent)]
         if self._unanswered:
             raise RuntimeError("receive what has been sent first: single calls do not wait for it")
+        if self._engine is not self._connection.engine:
+            self._engine = self._connection.engine
+            self._engine.adopt(self._batch)
 
     async def save(self, mask: bytes) -> bytes:
         """Saves environments."""
@@ -146,27 +173,50 @@ class LocalCarrier:
         """Ends the batch."""
         self._batch.close()
 
-    def _sent(self, doing: boardwire_local.Sent) -> _Sent:
-        sent = _Sent(doing, self._resets)
+    @property
+    def _way(self) -> Way:
+        return self._connection.way
+
+    def _send(self, begin: Callable[[], boardwire_local.Sent]) -> _Sent:
+        sent = _Sent(begin, self._resets)
+        self._unfinished.append(sent)
         self._unanswered.append(sent)
+        self._go_on()
         return sent
+
+    def _go_on(self) -> None:
+        """Begins what comes next, as long as it is done at once."""
+        while self._unfinished:
+            first = self._unfinished[0]
+            if first.doing is None:
+                first.doing = first.begin()
+            if not first.doing.done:
+                return
+            self._unfinished.popleft()
 
 
 class _Sent:
     """What a batch was asked for.
 
     Attributes:
-        doing: What comes of it.
+        begin: Begins to do it.
+        doing: What comes of it, once it has begun.
         resets: How many resets had been asked for before.
         failed: Whether somebody has waited for it in vain.
     """
 
-    __slots__ = ("doing", "failed", "resets")
+    __slots__ = ("begin", "doing", "failed", "resets")
 
-    def __init__(self, doing: boardwire_local.Sent, resets: int) -> None:
-        self.doing = doing
+    def __init__(self, begin: Callable[[], boardwire_local.Sent], resets: int) -> None:
+        self.begin = begin
+        self.doing: boardwire_local.Sent | None = None
         self.resets = resets
         self.failed = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the answer is there, or has been received."""
+        return self.doing is not None and self.doing.done
 
 
 class _Channel:
@@ -219,3 +269,13 @@ def _engine() -> boardwire_local.Engine:
             f"boardwire {own} has an engine {its} beside it: pip install 'boardwire-local=={own}'"
         )
     return boardwire_local.Engine()
+
+
+def _after_fork() -> None:
+    global _making
+    # Another thread may have held it at the fork.
+    _making = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -80,7 +80,7 @@ class Batch(BatchCore[BatchPart, Search], Closing):
         # To go through coroutines would take longer than to step one environment.
         at_once = self._at_once
         if at_once is not None and mask is None and not self._whole._sent:
-            step = at_once(actions, timeout)
+            step = at_once(actions)
             if step is not None:
                 return step
         return run(self._step(actions, mask=mask, timeout=timeout))

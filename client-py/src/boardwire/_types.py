@@ -202,7 +202,7 @@ class BatchStep(_Rows):
     """The decisions that a run of environments shows: a row an environment.
 
     No array is used again by a later step. All but `mask` are read-only, since they lie in what was received:
-    copy what you want to change.
+    copy what you want to change. Without a server each keeps the memory of the whole step.
 
     Attributes:
         first: The environment of the first row.

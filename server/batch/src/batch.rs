@@ -69,7 +69,7 @@ pub struct Batch {
     /// What a snapshot must be of.
     kind: Digest,
     /// On whose behalf the pool works.
-    owner: Owner,
+    owner: Mutex<Arc<Owner>>,
     /// How many threads it has.
     threads: usize,
     buffers: Buffers,
@@ -120,7 +120,7 @@ impl Batch {
             plan,
             widths,
             per_block,
-            owner: pool.owner(),
+            owner: Mutex::new(Arc::new(pool.owner())),
             threads: pool.threads(),
             buffers: Buffers::default(),
             ledger: Mutex::new(Ledger::new(opening.environments)),
@@ -172,6 +172,18 @@ impl Batch {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn owner(&self) -> Arc<Owner> {
+        Arc::clone(&self.owner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets another pool do the work from now on: in a forked process, which has none of the threads of the last one.
+    /// Nothing may have been under way when it was forked.
+    pub fn adopt(&self, pool: &Pool) {
+        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        // The last pool's lock may be held for ever.
+        std::mem::forget(std::mem::replace(&mut *owner, Arc::new(pool.owner())));
+    }
+
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,7 +191,7 @@ impl Batch {
     /// Ends the batch: calls that are under way, wait or come later are refused with `reason`.
     pub fn end(&self, reason: Refused) {
         self.lock().ended.get_or_insert(reason);
-        self.owner.cancel();
+        self.owner().cancel();
         self.freed.notify_waiters();
     }
 

@@ -8,7 +8,6 @@
 
 mod each;
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -110,11 +109,6 @@ struct State {
     stopped: bool,
 }
 
-thread_local! {
-    /// The pool that is kept while this thread forks.
-    static HELD: Cell<Option<MutexGuard<'static, State>>> = const { Cell::new(None) };
-}
-
 /// As many as are asked for, or one a core.
 fn as_many(threads: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -164,33 +158,15 @@ impl Pool {
     /// When they cannot be started.
     pub fn new(threads: usize) -> std::io::Result<Self> {
         let pool = Self { shared: Arc::default(), threads: as_many(threads) };
-        pool.shared.start(pool.threads)?;
+        pool.shared.start(pool.threads).map_err(|(_, error)| error)?;
         Ok(pool)
     }
 
-    /// Starts `threads` threads, 0 for one a core, once there is work for them: for processes that may fork, whose
-    /// children have none of the threads of their parent.
+    /// Starts `threads` threads, 0 for one a core, once there is work for them.
     #[must_use]
     pub fn late(threads: usize) -> Self {
         let threads = as_many(threads);
         Self { shared: Arc::new(Shared { late: threads, ..Shared::default() }), threads }
-    }
-
-    /// Keeps the pool from changing while this process forks; its threads go on with what they do.
-    pub fn before_fork(&'static self) {
-        HELD.set(Some(self.shared.lock()));
-    }
-
-    /// Lets the pool go on after a fork. In the child it has no threads, and no work: what waits has been left to the
-    /// parent.
-    pub fn after_fork(&'static self, in_child: bool) {
-        let Some(mut state) = HELD.take() else { return };
-        if in_child {
-            state.started = false;
-            state.turns.clear();
-            // To drop it might take locks that nobody gives back here.
-            std::mem::forget(std::mem::take(&mut state.waiting));
-        }
     }
 
     /// How many threads there are.
@@ -292,11 +268,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts threads.
-    fn start(self: &Arc<Self>, threads: usize) -> std::io::Result<()> {
+    /// Starts threads; how many could be started, if not all.
+    fn start(self: &Arc<Self>, threads: usize) -> Result<(), (usize, std::io::Error)> {
         for number in 0..threads {
             let shared = Arc::clone(self);
-            std::thread::Builder::new().name(format!("pool-{number}")).spawn(move || shared.serve())?;
+            let builder = std::thread::Builder::new().name(format!("pool-{number}"));
+            builder.spawn(move || shared.serve()).map_err(|error| (number, error))?;
         }
         Ok(())
     }
@@ -319,10 +296,13 @@ impl Shared {
         state.turns.insert(turn);
         let starts = !std::mem::replace(&mut state.started, true);
         drop(state);
-        if starts && let Err(error) = self.start(self.late) {
-            // Those that could be started do the work; without any, whoever asks for it does.
-            tracing::error!(%error, "not all threads of the pool could be started");
-            self.exhaust();
+        if starts && let Err((started, error)) = self.start(self.late) {
+            tracing::error!(%error, started, "not all threads of the pool could be started");
+            if started == 0 {
+                // Whoever asks does the work; the next one tries again.
+                self.lock().started = false;
+                self.exhaust();
+            }
         }
         self.called.notify_one();
     }

@@ -15,7 +15,7 @@ pub(crate) unsafe fn over<'py, T: Element>(
     owner: &Bound<'py, PyAny>,
     bytes: &[u8],
     shape: &[usize],
-) -> Bound<'py, PyAny> {
+) -> PyResult<Bound<'py, PyAny>> {
     let (py, size) = (owner.py(), size_of::<T>());
     assert_eq!(
         shape.iter().product::<usize>() * size,
@@ -42,15 +42,17 @@ pub(crate) unsafe fn over<'py, T: Element>(
             0,
             null_mut(),
         );
-        PY_ARRAY_API.PyArray_SetBaseObject(py, array.cast(), owner.clone().into_ptr());
-        Bound::from_owned_ptr(py, array)
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), owner.clone().into_ptr());
+        Ok(array)
     }
 }
 
 /// A copy of what an array of bytes holds; none of anything else, and none of an array that is not in one piece.
 pub(crate) fn copied(array: &Bound<'_, PyAny>) -> Option<bytes::Bytes> {
     let array = array.cast_exact::<PyArray1<u8>>().ok()?;
-    // SAFETY: the bytes are read at once, and Python's lock is held: nobody writes there meanwhile.
+    // SAFETY: the array keeps its memory while it is borrowed. Whoever writes there at the same time, without Python's
+    // lock, sends actions that nobody chose; each is checked after it has been copied.
     let bytes = unsafe { array.as_slice() }.ok()?;
     Some(bytes::Bytes::copy_from_slice(bytes))
 }

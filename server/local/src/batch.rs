@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use boardwire_batch::Refused;
 use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
 use bytes::Bytes;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::array;
 use crate::engine::{self, Core};
-use crate::fork::{Use, Uses};
+use crate::fork::{Use, Uses, pool};
 use crate::refuse;
 use crate::sent::{Sent, Stepped};
 use crate::step::{Shape, Step};
@@ -41,8 +42,12 @@ impl Batch {
         Self { shape: Arc::new(shape), inner: batch, core, uses: Uses::new() }
     }
 
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     fn used(&self, py: Python<'_>) -> PyResult<Use> {
-        self.uses.begin().ok_or_else(|| refuse::torn(py))
+        self.uses.begin(|| self.inner.adopt(pool())).ok_or_else(|| refuse::torn(py))
     }
 
     /// Begins what gives a step, as far as needs no waiting.
@@ -50,12 +55,28 @@ impl Batch {
         let used = self.used(py)?;
         Ok(Sent::new(&self.shape, py.detach(|| Doing::begin(work)), used))
     }
+
+    /// Does what gives no step. If nobody waits for its end, threads may go on with it.
+    fn wait_for<T: Send>(
+        &self,
+        py: Python<'_>,
+        timeout: f64,
+        work: impl Future<Output = Result<T, Refused>> + Send + 'static,
+    ) -> PyResult<T> {
+        let used = self.used(py)?;
+        let done = engine::wait_for(py, timeout, work);
+        if done.is_err() {
+            used.leave();
+        }
+        done
+    }
 }
 
 #[pymethods]
 impl Batch {
-    /// Steps all environments by `uint8[environments]`; nothing for actions of another shape or type.
-    fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>, timeout: f64) -> PyResult<Option<Step>> {
+    /// Steps all environments by `uint8[environments]`, if that takes no waiting; nothing otherwise, nor for actions of
+    /// another shape or type.
+    fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         let Some(indices) = array::copied(actions) else { return Ok(None) };
         if indices.len() != self.inner.opening().environments {
             return Ok(None);
@@ -66,11 +87,7 @@ impl Batch {
         match stepped {
             Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, rows))),
             Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
-            Err(actions) => {
-                let batch = Arc::clone(&self.inner);
-                let sent = self.begin(py, async move { batch.step(0, 0, actions, None).await })?;
-                sent.receive(py, timeout).map(Some)
-            }
+            Err(_) => Ok(None),
         }
     }
 
@@ -92,35 +109,41 @@ impl Batch {
 
     /// Saves environments.
     fn save<'py>(&self, py: Python<'py>, mask: &[u8], timeout: f64) -> PyResult<Bound<'py, PyBytes>> {
-        let (_used, batch, mask) = (self.used(py)?, Arc::clone(&self.inner), mask.to_vec());
-        let saved = engine::wait_for(py, timeout, async move { batch.save(engine::key(), &mask).await })?;
+        let (batch, mask) = (Arc::clone(&self.inner), mask.to_vec());
+        let saved = self.wait_for(py, timeout, async move { batch.save(engine::key(), &mask).await })?;
         Ok(PyBytes::new(py, &saved))
     }
 
     /// The position of an environment as a seat may know it, for people.
     fn text(&self, py: Python<'_>, environment: u32, seat: u8, timeout: f64) -> PyResult<String> {
-        let (_used, batch) = (self.used(py)?, Arc::clone(&self.inner));
-        engine::wait_for(py, timeout, async move { batch.text(environment, seat).await })
+        let batch = Arc::clone(&self.inner);
+        self.wait_for(py, timeout, async move { batch.text(environment, seat).await })
     }
 
     /// Puts saved environments in the places of some.
     fn load(&self, py: Python<'_>, snapshot: &[u8], mask: &[u8], timeout: f64) -> PyResult<Step> {
-        let (_used, batch) = (self.used(py)?, Arc::clone(&self.inner));
+        let batch = Arc::clone(&self.inner);
         let (snapshot, mask) = (Bytes::copy_from_slice(snapshot), mask.to_vec());
         let load = async move { batch.load(engine::key(), snapshot, &mask).await };
-        Ok(Step::new(&self.shape, engine::wait_for(py, timeout, load)?))
+        Ok(Step::new(&self.shape, self.wait_for(py, timeout, load)?))
     }
 
     /// Ends the batch: what is under way, or asked for later, is refused.
-    fn close(&self) {
-        if !self.uses.is_torn() {
-            self.core.close_batch(&self.inner);
+    fn close(&self, py: Python<'_>) {
+        if let Ok(_used) = self.used(py) {
+            py.detach(|| self.core.close_batch(&self.inner));
         }
     }
 }
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        self.close();
+        if self.uses.is_inherited() {
+            // Its pool's lock may be held for ever: the parent ends it.
+            std::mem::forget(Arc::clone(&self.inner));
+            return;
+        }
+        // Not with Python's lock: threads of the pool may wait for it no more than this one for them.
+        Python::attach(|py| py.detach(|| self.core.close_batch(&self.inner)));
     }
 }

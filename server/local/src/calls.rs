@@ -10,7 +10,8 @@ use boardwire_games::Registry;
 use bytes::Bytes;
 use prost::Message;
 
-use crate::engine::{Core, pool};
+use crate::engine::{self, Core};
+use crate::fork::pool;
 
 /// The answer to a call, by the path of its method and its request; none of a method that is not known here.
 ///
@@ -81,7 +82,7 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
         message_bytes: asked.max_message_bytes as usize,
     };
     opening.check(&table)?;
-    let batch = Batch::open(core.id(), table, opening, pool()).await?;
+    let batch = Batch::open(engine::id(), table, opening, pool()).await?;
     core.enter_batch(&batch);
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
@@ -103,7 +104,7 @@ async fn determinize(
     let opening = messages::search_opening(asked, insights.len(), seed, message_bytes)?;
     opening.check(batch.table().rules.info(), insights.len())?;
     let table = Arc::clone(batch.table());
-    let (search, step) = Search::open(core.id(), table, opening, insights, pool()).await?;
+    let (search, step) = Search::open(engine::id(), table, opening, insights, pool()).await?;
     core.enter_search(&search);
     Ok(v1::DeterminizeResponse {
         search: Some(messages::search(&search)),

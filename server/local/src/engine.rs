@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use boardwire_batch::Refused;
 use boardwire_batch::batch::{Batch as Inner, SnapshotKey};
-use boardwire_batch::pool::Pool;
 use boardwire_batch::search::Search;
 use boardwire_batch::tables::Tables;
 use boardwire_games::Registry;
@@ -20,20 +20,20 @@ use crate::sent::seconds;
 use crate::wait::Doing;
 use crate::{calls, fork, refuse};
 
-/// The threads of this process.
-static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::late(0));
-
 /// The key of all snapshots: who has them and this package can read and write them anyway.
 static KEY: LazyLock<SnapshotKey> = LazyLock::new(|| SnapshotKey::derive(b"local"));
 
-/// The threads that work.
-pub(crate) fn pool() -> &'static Pool {
-    &POOL
-}
+/// How many batches and searches this process and those that it was forked from have begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// The key of snapshots.
 pub(crate) fn key() -> &'static SnapshotKey {
     &KEY
+}
+
+/// An id that no other batch or search of this process has, nor one that it has inherited.
+pub(crate) fn id() -> String {
+    format!("local-{}", BEGUN.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 /// Games, and the batches and searches of one client.
@@ -52,19 +52,11 @@ pub(crate) struct Core {
 struct Held {
     batches: HashMap<String, Arc<Inner>>,
     searches: HashMap<String, Arc<Search>>,
-    count: u64,
 }
 
 impl Core {
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// An id that no other batch or search of this engine has.
-    pub(crate) fn id(&self) -> String {
-        let mut held = self.lock();
-        held.count += 1;
-        format!("local-{}", held.count)
     }
 
     pub(crate) fn enter_batch(&self, batch: &Arc<Inner>) {
@@ -77,7 +69,7 @@ impl Core {
         self.lock().batches.get(id).cloned().ok_or_else(|| Refused::UnknownBatch { id: id.to_owned() })
     }
 
-    pub(crate) fn close_batch(&self, batch: &Inner) {
+    pub(crate) fn close_batch(&self, batch: &Arc<Inner>) {
         // A fork may leave it locked for ever; the child has an engine of its own.
         if self.forks == fork::forks() {
             self.lock().batches.remove(batch.id());
@@ -135,15 +127,22 @@ impl Engine {
         Ok(Batch::new(batch, Arc::clone(&self.0)))
     }
 
+    /// Takes in a batch that was opened before this process was forked, so that it can be searched.
+    fn adopt(&self, batch: &Bound<'_, Batch>) {
+        self.0.enter_batch(batch.get().inner());
+    }
+
     /// Ends all batches and searches.
-    fn close(&self) {
-        let Held { batches, searches, .. } = std::mem::take(&mut *self.0.lock());
-        for batch in batches.values() {
-            self.0.close_batch(batch);
-        }
-        for search in searches.values() {
-            search.end();
-        }
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            let Held { batches, searches } = std::mem::take(&mut *self.0.lock());
+            for batch in batches.values() {
+                self.0.close_batch(batch);
+            }
+            for search in searches.values() {
+                search.end();
+            }
+        });
     }
 }
 

@@ -1,15 +1,21 @@
 //! Forks: a child has copies of all batches, and none of the threads that work on them.
 //!
-//! What no thread worked on goes on in the child as in the parent. What was under way is torn: blocks are gone with the
-//! threads that held them, and locks may be held for ever. So it is the parent's alone, and nothing here touches it.
+//! What no thread worked on goes on in the child, in a pool of its own. What was under way is torn: blocks are gone with the
+//! threads that held them, and locks may be held for ever. So it is the parent's alone, and nothing here touches it, not
+//! even to drop it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once, OnceLock};
 
+use boardwire_batch::pool::Pool;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::engine::pool;
+/// Forks that may lie between two processes: the pool of a process is that of its depth.
+const DEPTH: usize = 64;
+
+/// The threads of each process. A child never looks at those of its parent.
+static POOLS: [OnceLock<Pool>; DEPTH] = [const { OnceLock::new() }; DEPTH];
 
 /// How many forks lie between this process and the first one that has loaded this module.
 static FORKS: AtomicU64 = AtomicU64::new(0);
@@ -19,31 +25,28 @@ pub(crate) fn forks() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }
 
-#[pyfunction]
-fn before_fork() {
-    pool().before_fork();
-}
-
-#[pyfunction]
-fn after_fork_in_parent() {
-    pool().after_fork(false);
+/// The threads of this process, which start with the first work that is worth them.
+pub(crate) fn pool() -> &'static Pool {
+    let depth = usize::try_from(forks()).map_or(DEPTH - 1, |forks| forks.min(DEPTH - 1));
+    POOLS[depth].get_or_init(|| Pool::late(0))
 }
 
 #[pyfunction]
 fn after_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
-    pool().after_fork(true);
 }
 
 /// Sees to it that this module hears of forks, where there are any.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    static REGISTERED: Once = Once::new();
     let py = module.py();
     let Ok(register) = py.import("os")?.getattr("register_at_fork") else { return Ok(()) };
     let hooks = PyDict::new(py);
-    hooks.set_item("before", wrap_pyfunction!(before_fork, module)?)?;
-    hooks.set_item("after_in_parent", wrap_pyfunction!(after_fork_in_parent, module)?)?;
     hooks.set_item("after_in_child", wrap_pyfunction!(after_fork_in_child, module)?)?;
-    register.call((), Some(&hooks)).map(drop)
+    let mut registered = Ok(());
+    // A module that is imported anew is the same library.
+    REGISTERED.call_once(|| registered = register.call((), Some(&hooks)).map(drop));
+    registered
 }
 
 /// How many calls of a batch are under way. It changes while Python's lock is held, as forks do.
@@ -67,21 +70,34 @@ impl Uses {
 
     /// Whether a fork has torn it.
     pub(crate) fn is_torn(&self) -> bool {
-        self.forks.load(Ordering::Relaxed) != forks() && self.under_way.load(Ordering::Relaxed) > 0
+        self.is_inherited() && self.under_way.load(Ordering::Relaxed) > 0
     }
 
-    /// Begins a call; none if it is torn.
-    pub(crate) fn begin(self: &Arc<Self>) -> Option<Use> {
-        if self.is_torn() {
-            return None;
+    /// Whether it was opened in another process than this one, and has not been used here yet.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.forks.load(Ordering::Relaxed) != forks()
+    }
+
+    /// Begins a call; none if it is torn. In a child the first one is to `adopt` what the parent had.
+    pub(crate) fn begin(self: &Arc<Self>, adopt: impl FnOnce()) -> Option<Use> {
+        if self.is_inherited() {
+            if self.is_torn() {
+                return None;
+            }
+            adopt();
+            self.forks.store(forks(), Ordering::Relaxed);
         }
-        self.forks.store(forks(), Ordering::Relaxed);
         self.under_way.fetch_add(1, Ordering::Relaxed);
         Some(Use { uses: Arc::clone(self), forks: forks() })
     }
 }
 
 impl Use {
+    /// Leaves it under way for good: threads may still work on what nobody waits for any more.
+    pub(crate) fn leave(self) {
+        std::mem::forget(self);
+    }
+
     /// Whether it was begun in another process.
     pub(crate) fn is_torn(&self) -> bool {
         self.forks != forks()

@@ -17,8 +17,10 @@ mod wait;
 use pyo3::prelude::*;
 
 /// The engine, for `boardwire.connect("local:")`.
-#[pymodule]
+#[pymodule(gil_used = true)]
 fn boardwire_local(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Not in the midst of a fork.
+    engine::key();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<batch::Batch>()?;

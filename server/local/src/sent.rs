@@ -1,7 +1,7 @@
 //! What has been sent to the engine, and its answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use boardwire_batch::{Refused, batch};
 use pyo3::exceptions::PyRuntimeError;
@@ -32,11 +32,11 @@ impl Sent {
 impl Drop for Sent {
     fn drop(&mut self) {
         let held = self.doing.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, used)) = held
-            && used.is_torn()
-        {
+        match held.take() {
             // To drop it would take locks that nobody gives back here.
-            std::mem::forget(held.take());
+            Some(torn) if torn.1.is_torn() => std::mem::forget(torn),
+            Some((Doing::Waiting(..), used)) => used.leave(),
+            Some((Doing::Done(_), _)) | None => {}
         }
     }
 }
@@ -46,30 +46,56 @@ impl Sent {
     /// Whether the answer can be had without waiting, or has been had.
     #[getter]
     fn done(&self) -> bool {
-        // Whoever holds it waits for the answer.
-        self.doing.try_lock().is_ok_and(|doing| !matches!(*doing, Some((Doing::Waiting(..), _))))
+        match self.doing.try_lock() {
+            Ok(doing) => !matches!(*doing, Some((Doing::Waiting(..), _))),
+            // Whoever holds it waits for the answer; it is there if that has failed.
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Poisoned(_)) => true,
+        }
     }
 
-    /// Waits for the answer, at most so many seconds, and gives it once.
-    pub(crate) fn receive(&self, py: Python<'_>, timeout: f64) -> PyResult<Step> {
-        let Ok(mut held) = self.doing.try_lock() else {
-            return Err(PyRuntimeError::new_err("another thread waits for this answer"));
-        };
-        let Some((doing, used)) = &mut *held else {
-            return Err(PyRuntimeError::new_err("the answer has been received"));
-        };
-        if used.is_torn() {
-            return Err(refuse::torn(py));
+    /// Waits for the answer, at most so many seconds; whether it is there.
+    fn wait(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+        let due = Instant::now().checked_add(seconds(timeout));
+        loop {
+            let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(Instant::now()));
+            match self.doing.try_lock() {
+                Ok(mut held) => {
+                    let Some((doing, used)) = &mut *held else { return Ok(true) };
+                    if used.is_torn() {
+                        return Err(refuse::torn(py));
+                    }
+                    return doing.wait(py, left);
+                }
+                Err(TryLockError::Poisoned(_)) => return Err(failed()),
+                // Another thread waits for it: one whose caller has given up, it may be.
+                Err(TryLockError::WouldBlock) if left.is_zero() => return Ok(false),
+                Err(TryLockError::WouldBlock) => {
+                    py.detach(|| std::thread::sleep(left.min(Duration::from_millis(5))));
+                    py.check_signals()?;
+                }
+            }
         }
-        if !doing.wait(py, seconds(timeout))? {
-            return Err(refuse::too_late(py, timeout));
-        }
+    }
+
+    /// Gives the answer, once, after it has been waited for.
+    fn take(&self, py: Python<'_>) -> PyResult<Step> {
+        let mut held = self.doing.try_lock().map_err(|_| failed())?;
         match held.take() {
             Some((Doing::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, rows)),
             Some((Doing::Done(Err(refused)), _)) => Err(refuse::refused(py, &refused)),
-            Some((Doing::Waiting(..), _)) | None => unreachable!("it is done"),
+            waiting @ Some((Doing::Waiting(..), _)) => {
+                *held = waiting;
+                Err(PyRuntimeError::new_err("the answer is still to come"))
+            }
+            None => Err(PyRuntimeError::new_err("the answer has been received")),
         }
     }
+}
+
+/// What is said where the engine itself has failed.
+fn failed() -> PyErr {
+    PyRuntimeError::new_err("the engine has failed: open another batch")
 }
 
 /// A time that Python states; what is none is no time at all.

@@ -55,7 +55,7 @@ const FIELDS: &[&str] = &[
     "advice_shares",
 ];
 
-type Column<'py> = Bound<'py, PyAny>;
+type Column<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Step {
     pub(crate) fn new(shape: &Arc<Shape>, rows: batch::Step) -> Self {
@@ -71,7 +71,7 @@ impl Step {
     }
 
     /// Some bits of every row's flags, as `bool[n]`.
-    fn flagged<'py>(&self, py: Python<'py>, bits: u8) -> Column<'py> {
+    fn flagged<'py>(&self, py: Python<'py>, bits: u8) -> Bound<'py, PyAny> {
         PyArray1::from_iter(py, self.rows.flags.iter().map(|flags| flags & bits > 0)).into_any()
     }
 }
@@ -115,7 +115,7 @@ impl Step {
     }
 
     #[getter]
-    fn mask<'py>(&self, py: Python<'py>) -> PyResult<Column<'py>> {
+    fn mask<'py>(&self, py: Python<'py>) -> Column<'py> {
         let mask = self.mask.get_or_try_init(py, || {
             let unpacked = unpacked(&self.rows.mask, self.shape.mask_bytes, self.shape.actions);
             let shape = [self.n(), self.shape.actions];
@@ -125,10 +125,11 @@ impl Step {
     }
 
     /// The legal actions of a row, ascending.
-    fn legal(&self, row: usize) -> PyResult<Vec<usize>> {
-        if row >= self.n() {
-            return Err(PyIndexError::new_err(format!("row {row} of {}", self.n())));
-        }
+    fn legal(&self, row: isize) -> PyResult<Vec<usize>> {
+        let from_end = if row < 0 { self.n() } else { 0 };
+        let row = row.checked_add_unsigned(from_end).and_then(|row| usize::try_from(row).ok());
+        let row = row.filter(|&row| row < self.n());
+        let row = row.ok_or_else(|| PyIndexError::new_err(format!("there are {} rows", self.n())))?;
         let bytes = self.shape.mask_bytes;
         let mut legal = Vec::new();
         for (at, &byte) in self.rows.mask[row * bytes..][..bytes].iter().enumerate() {
@@ -162,78 +163,80 @@ impl Step {
     }
 
     #[getter]
-    fn episode<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn episode<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let wanted = this.get().shape.columns.episodes;
-        wanted.then(|| column::<u32>(this, |rows| &rows.episode, &[this.get().n()]))
+        wanted.then(|| column::<u32>(this, |rows| &rows.episode, &[this.get().n()])).transpose()
     }
 
     #[getter]
-    fn scores<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn scores<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.scores);
-        wanted.then(|| column::<i32>(this, |rows| &rows.scores, &[step.ends(), step.shape.seats]))
+        wanted.then(|| column::<i32>(this, |rows| &rows.scores, &[step.ends(), step.shape.seats])).transpose()
     }
 
     #[getter]
-    fn ranks<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn ranks<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.scores);
-        wanted.then(|| column::<u8>(this, |rows| &rows.ranks, &[step.ends(), step.shape.seats]))
+        wanted.then(|| column::<u8>(this, |rows| &rows.ranks, &[step.ends(), step.shape.seats])).transpose()
     }
 
     #[getter]
-    fn final_view<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn final_view<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.final_views);
         let shape = [step.ends(), step.shape.learners, step.shape.view_bytes];
-        wanted.then(|| column::<u8>(this, |rows| &rows.final_view, &shape))
+        wanted.then(|| column::<u8>(this, |rows| &rows.final_view, &shape)).transpose()
     }
 
     #[getter]
-    fn oracle<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn oracle<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
         let shape = [step.n(), step.shape.seats, step.shape.view_bytes];
-        wanted.then(|| column::<u8>(this, |rows| &rows.oracle, &shape))
+        wanted.then(|| column::<u8>(this, |rows| &rows.oracle, &shape)).transpose()
     }
 
     #[getter]
-    fn oracle_mask<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn oracle_mask<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
         let shape = [step.n(), step.shape.seats, step.shape.mask_bytes];
-        wanted.then(|| column::<u8>(this, |rows| &rows.oracle_mask, &shape))
+        wanted.then(|| column::<u8>(this, |rows| &rows.oracle_mask, &shape)).transpose()
     }
 
     #[getter]
-    fn advice<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn advice<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let wanted = this.get().shape.advice;
-        wanted.then(|| column::<u8>(this, |rows| &rows.advice, &[this.get().n()]))
+        wanted.then(|| column::<u8>(this, |rows| &rows.advice, &[this.get().n()])).transpose()
     }
 
     #[getter]
-    fn advice_shares<'py>(this: &Bound<'py, Self>) -> Option<Column<'py>> {
+    fn advice_shares<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.advice_shares);
-        wanted.then(|| column::<f32>(this, |rows| &rows.advice_shares, &[step.n(), step.shape.actions]))
+        wanted
+            .then(|| column::<f32>(this, |rows| &rows.advice_shares, &[step.n(), step.shape.actions]))
+            .transpose()
     }
 
     #[getter]
-    fn terminated<'py>(&self, py: Python<'py>) -> Column<'py> {
+    fn terminated<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.flagged(py, flag::TERMINATED)
     }
 
     #[getter]
-    fn truncated<'py>(&self, py: Python<'py>) -> Column<'py> {
+    fn truncated<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.flagged(py, flag::TRUNCATED)
     }
 
     #[getter]
-    fn over<'py>(&self, py: Python<'py>) -> Column<'py> {
+    fn over<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.flagged(py, flag::TERMINATED | flag::TRUNCATED)
     }
 
     #[getter]
-    fn substituted<'py>(&self, py: Python<'py>) -> Column<'py> {
+    fn substituted<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.flagged(py, flag::SUBSTITUTED)
     }
 
     #[getter]
-    fn forfeited<'py>(&self, py: Python<'py>) -> Column<'py> {
+    fn forfeited<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.flagged(py, flag::FORFEITED)
     }
 

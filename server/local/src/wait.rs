@@ -76,6 +76,7 @@ impl<T: Send> Doing<T> {
     /// What a handler of a signal has raised: it goes on, and may be waited for again.
     pub(crate) fn wait(&mut self, py: Python<'_>, time: Duration) -> PyResult<bool> {
         let due = Instant::now().checked_add(time);
+        py.detach(|| self.go_on());
         loop {
             let Self::Waiting(_, alarm) = self else { return Ok(true) };
             let left = due.map_or(PATIENCE, |due| due.saturating_duration_since(Instant::now()));

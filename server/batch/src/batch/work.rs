@@ -158,7 +158,9 @@ impl Taken {
             Effort::Together => batch.threads - 1,
             Effort::Apart => batch.threads,
         };
-        (0..helpers).for_each(|_| batch.owner.spawn(Helper(Arc::clone(&run.0))));
+        let owner = batch.owner();
+        (0..helpers).for_each(|_| owner.spawn(Helper(Arc::clone(&run.0))));
+        drop(owner);
         if effort != Effort::Apart {
             run.0.help(&Slice::ENDLESS);
         }
@@ -177,7 +179,7 @@ impl Taken {
         task: impl FnOnce(&mut Self) -> T + Send + 'static,
     ) -> Result<(Self, T), Refused> {
         let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
-        batch.owner.spawn(Once::new(move || {
+        batch.owner().spawn(Once::new(move || {
             let answer = task(&mut self);
             let _ = done.send((self, answer));
         }));
@@ -335,7 +337,7 @@ impl Run {
         batch.give_back(pieces);
         if !past.is_empty() {
             // Giving back its memory takes a while.
-            batch.owner.spawn(Once::new(move || drop(past)));
+            batch.owner().spawn(Once::new(move || drop(past)));
         }
         // The caller may have gone.
         let _ = finished.send(Ok(step));

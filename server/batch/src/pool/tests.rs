@@ -191,22 +191,11 @@ fn a_pool_that_ends_drops_what_waits() {
 }
 
 #[tokio::test]
-async fn late_threads_start_with_the_first_work_and_again_in_a_forked_process() {
-    static POOL: std::sync::LazyLock<Pool> = std::sync::LazyLock::new(|| Pool::late(2));
-    let pool: &'static Pool = &POOL;
+async fn late_threads_start_with_the_first_work() {
+    let pool = Pool::late(2);
     let started = || pool.shared.lock().started;
     let owner = pool.owner();
     assert!(!started());
     assert_eq!(owner.each(2, 5, |number| number).await, Some(vec![0, 1, 2, 3, 4]));
     assert!(started());
-    pool.before_fork();
-    assert!(pool.shared.state.try_lock().is_err(), "nothing changes while a process forks");
-    pool.after_fork(false);
-    assert!(started());
-    // As if this were the child: others work for it from now on.
-    pool.before_fork();
-    pool.after_fork(true);
-    assert!(!started());
-    assert_eq!(pool.queued(), 0);
-    assert_eq!(pool.owner().each(2, 5, |number| number).await, Some(vec![0, 1, 2, 3, 4]));
 }

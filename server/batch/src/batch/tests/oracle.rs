@@ -109,7 +109,7 @@ fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
             wait(batch.put_back(truth));
             differed += u32::from(told.oracle != expected.oracle);
             let Step { oracle, oracle_mask, sequence, .. } = expected.clone();
-            let told = Step { oracle, oracle_mask, sequence, ..told };
+            let told = Step { sequence, oracle, oracle_mask, ..told };
             assert_eq!(told, expected, "{game}, {seats} seats");
             now = step(&batch, choices(&now, 0, salt)).expect("legal");
         }
