@@ -560,7 +560,8 @@ os.register_at_fork(before=gc.collect)
 client = boardwire.connect("local:")
 client.open_batch("faraway", environments=1).search(1)
 del client
-del sys.modules["boardwire_local"]
+for name in [name for name in sys.modules if name.startswith("boardwire_local")]:
+    del sys.modules[name]
 with boardwire.connect("local:") as client, client.open_batch("faraway", environments=3000) as batch:
     batch.reset()
     child = os.fork()

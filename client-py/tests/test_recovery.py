@@ -192,7 +192,7 @@ def test_what_was_closed_or_forgotten_by_a_server_that_runs_is_opened_anew(addre
         env._table.batch.close()
         lost = boardwire.errors.UnknownBatch
     else:
-        env._table._match.close()
+        env._table._seats._match.close()
         lost = boardwire.errors.MatchClosed
     with pytest.raises(lost, match="reset the environment"):
         kind.step(env)
