@@ -15,6 +15,7 @@ mod opening;
 mod plan;
 mod select;
 mod snapshot;
+mod taken;
 #[cfg(feature = "testkit")]
 mod testkit;
 mod todo;
@@ -42,8 +43,8 @@ use crate::tables::Table;
 use columns::{Buffers, Widths, row_bytes};
 use ledger::{Asked, Ledger, Numbered};
 use snapshot::Saved;
+use taken::{Effort, Piece};
 use todo::Todo;
-use work::{Effort, Piece, Taken};
 
 /// What a message has beside its columns, at most.
 pub(crate) const MESSAGE_HEAD: usize = 1024;
@@ -286,20 +287,6 @@ impl Batch {
         })
     }
 
-    /// The run that actions are for.
-    fn run_for(&self, first: u32, count: u32, actions: &Actions) -> Result<Range<usize>, Refused> {
-        let range = self.run_of(first, count)?;
-        if actions.indices.len() != range.len() {
-            return Err(Refused::BadField {
-                field: "actions",
-                value: format!("{} bytes", actions.indices.len()),
-                expected: format!("one byte for each of {} environments", range.len()),
-            });
-        }
-        select::check_mask(&actions.mask, range.len())?;
-        Ok(range)
-    }
-
     /// Begins episodes in all environments, or in those of a mask. A repeated request with the `sequence` number of the
     /// last answer is given that answer again.
     ///
@@ -404,49 +391,6 @@ impl Batch {
         let places = places.map_err(|problem| Refused::SnapshotInvalid { problem })?;
         taken.effort = Effort::Apart;
         taken.work(Todo::Load(places), None).await
-    }
-
-    /// How much a step of these environments has to do.
-    fn effort(&self, range: &Range<usize>) -> Effort {
-        if !self.plan.is_quick() || range.len() > TOGETHER {
-            Effort::Apart
-        } else if range.len() > ALONE {
-            Effort::Together
-        } else {
-            Effort::Alone
-        }
-    }
-
-    /// Takes the blocks of these environments, if no other call has any of them.
-    fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Refused> {
-        let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
-        let mut idle = self.lock();
-        if let Some(reason) = &idle.ended {
-            return Err(reason.clone());
-        }
-        let wanted = &mut idle.blocks[blocks];
-        if wanted.iter().any(Option::is_none) {
-            return Ok(None);
-        }
-        let pieces = wanted.iter_mut().filter_map(Option::take).collect();
-        let effort = self.effort(range);
-        Ok(Some(Taken { batch: Arc::clone(self), pieces, range: range.clone(), effort }))
-    }
-
-    /// Takes the blocks of these environments, once no other call has any of them.
-    async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Refused> {
-        loop {
-            if let Some(taken) = self.take_now(&range)? {
-                return Ok(taken);
-            }
-            let mut freed = std::pin::pin!(self.freed.notified());
-            freed.as_mut().enable();
-            // They may have been given back before it was listened for.
-            if let Some(taken) = self.take_now(&range)? {
-                return Ok(taken);
-            }
-            freed.await;
-        }
     }
 }
 

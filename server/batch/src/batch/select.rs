@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Batch;
 use super::plan::bit;
+use super::{Actions, Batch};
 use crate::refused::Refused;
 
 impl Batch {
@@ -27,6 +27,20 @@ impl Batch {
                 expected: format!("at most {left} from environment {first}"),
             }),
         }
+    }
+
+    /// The run that actions are for.
+    pub(super) fn run_for(&self, first: u32, count: u32, actions: &Actions) -> Result<Range<usize>, Refused> {
+        let range = self.run_of(first, count)?;
+        if actions.indices.len() != range.len() {
+            return Err(Refused::BadField {
+                field: "actions",
+                value: format!("{} bytes", actions.indices.len()),
+                expected: format!("one byte for each of {} environments", range.len()),
+            });
+        }
+        check_mask(&actions.mask, range.len())?;
+        Ok(range)
     }
 
     /// The environments of a mask, ascending; all of an empty one.

@@ -5,45 +5,16 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use boardwire_bots::BotFault;
-use boardwire_kernel::Seat;
 use tokio::sync::oneshot;
 
+use super::Batch;
 use super::block::Block;
 use super::columns::{Ends, Rows, Step};
 use super::ledger::Numbered;
-use super::snapshot::Saved;
+use super::taken::{Effort, Piece, Taken};
 use super::todo::{Output, Span, Todo};
-use super::{Actions, Autoreset, Batch};
-use crate::play::Insight;
-use crate::players::IllegalActions;
 use crate::pool::{Flow, Once, Slice, Work};
 use crate::refused::Refused;
-
-/// A block at its place in the batch.
-pub(super) struct Piece {
-    pub(super) block: Box<dyn Block>,
-    /// The environment at its first place.
-    pub(super) first: usize,
-}
-
-/// Blocks that a call has taken out of its batch; they go back when it is dropped.
-pub(super) struct Taken {
-    pub(super) batch: Arc<Batch>,
-    pub(super) pieces: Vec<Piece>,
-    pub(super) range: Range<usize>,
-    pub(super) effort: Effort,
-}
-
-/// How much a call has to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effort {
-    /// Less than asking for help costs: the thread that has read the call does it.
-    Alone,
-    /// That thread does it together with the pool, and does not wait for it.
-    Together,
-    /// So much, or such that bots think: the pool does it.
-    Apart,
-}
 
 /// What a call does to one block.
 struct Job {
@@ -78,50 +49,6 @@ struct Jobs {
 }
 
 impl Taken {
-    /// The answer to a request that has been carried out already.
-    pub(super) fn answered(&self, request: Option<&Numbered>) -> Result<Option<Step>, Refused> {
-        request.map_or(Ok(None), |request| self.batch.ledger().answered(&self.range, request))
-    }
-
-    /// Refuses actions that may not be chosen, naming the first environment.
-    pub(super) fn check(&self, actions: &Actions) -> Result<(), Refused> {
-        let (batch, plan) = (&*self.batch, &*self.batch.plan);
-        let space = &batch.table.rules.info().actions;
-        for piece in &self.pieces {
-            let within = self.within(piece);
-            for (due, environment) in
-                piece.block.dues()[within.clone()].iter().zip(piece.first + within.start..)
-            {
-                let Some(action) = actions.at(environment - self.range.start) else { continue };
-                match due.seat {
-                    None if plan.autoreset == Autoreset::Disabled => {
-                        return Err(Refused::EnvironmentOver { environment });
-                    }
-                    None => {}
-                    Some(_) if due.legal.contains(action) => {}
-                    Some(seat) => match space.label(action) {
-                        None => {
-                            let (action, actions) = (action, space.count());
-                            return Err(Refused::BatchActionOutOfRange { environment, action, actions });
-                        }
-                        Some(label) if plan.illegal_actions == IllegalActions::Reject => {
-                            let label = label.to_owned();
-                            return Err(Refused::BatchActionIllegal { environment, seat, action, label });
-                        }
-                        Some(_) => {}
-                    },
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The places of a piece that the call is about.
-    fn within(&self, piece: &Piece) -> Range<usize> {
-        let end = self.range.end.min(piece.first + piece.block.dues().len());
-        self.range.start.max(piece.first) - piece.first..end - piece.first
-    }
-
     /// Does a call's work in the thread that asks for it, which is soon done; gives the rows of its environments.
     pub(super) fn work_alone(mut self, todo: &Todo, request: Option<Numbered>) -> Result<Step, Refused> {
         let batch = Arc::clone(&self.batch);
@@ -172,43 +99,6 @@ impl Taken {
             reason = batch.ended() => Err(reason),
         }
     }
-
-    /// Does something else with the blocks, in the pool; gives them back with what came of it.
-    pub(super) async fn apart<T: Send + 'static>(
-        mut self,
-        task: impl FnOnce(&mut Self) -> T + Send + 'static,
-    ) -> Result<(Self, T), Refused> {
-        let (batch, (done, answer)) = (Arc::clone(&self.batch), oneshot::channel());
-        batch.owner().spawn(Once::new(move || {
-            let answer = task(&mut self);
-            let _ = done.send((self, answer));
-        }));
-        answer.await.map_err(|_| batch.reason())
-    }
-
-    /// What the seat knows whose decision an environment shows; all blocks have been taken.
-    pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Refused> {
-        let piece = &self.pieces[at / self.batch.per_block];
-        piece.block.insight(at - piece.first).ok_or(Refused::EnvironmentOver { environment: at })
-    }
-
-    /// The position of an environment as a seat may know it; its block has been taken.
-    pub(super) fn text(&self, at: usize, seat: Seat) -> String {
-        let piece = self.pieces.iter().rfind(|piece| piece.first <= at).expect("its block has been taken");
-        piece.block.text(at - piece.first, seat)
-    }
-
-    /// Saves an environment; all blocks have been taken.
-    pub(super) fn save(&self, at: usize) -> Saved {
-        let piece = &self.pieces[at / self.batch.per_block];
-        piece.block.save(at - piece.first)
-    }
-
-    /// Looks whether a saved environment can take the place of one; all blocks have been taken.
-    pub(super) fn check_saved(&self, at: usize, saved: &Saved) -> Result<(), String> {
-        let piece = &self.pieces[at / self.batch.per_block];
-        piece.block.check(at - piece.first, saved)
-    }
 }
 
 impl Batch {
@@ -235,15 +125,6 @@ impl Batch {
     fn refused(&self, BotFault { seat, what }: BotFault) -> Refused {
         tracing::error!(batch_id = self.id(), seat = seat.number(), what, "a bot failed");
         Refused::BotFailed { id: self.id().to_owned(), seat, problem: what }
-    }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.batch.fail();
-        }
-        self.batch.give_back(self.pieces.drain(..));
     }
 }
 

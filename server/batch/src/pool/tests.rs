@@ -199,3 +199,18 @@ async fn late_threads_start_with_the_first_work() {
     assert_eq!(owner.each(2, 5, |number| number).await, Some(vec![0, 1, 2, 3, 4]));
     assert!(started());
 }
+
+#[test]
+fn who_asks_does_the_work_where_no_thread_starts() {
+    let pool = Pool::late(1);
+    // As if one had been started: nothing does the work but what is called here.
+    pool.shared.lock().started = true;
+    let (notes, heard) = mpsc::channel();
+    let (one, two) = (pool.owner(), pool.owner());
+    one.spawn(noting("one", 3, &notes));
+    two.spawn(noting("two", 2, &notes));
+    pool.shared.exhaust();
+    drop(notes);
+    assert_eq!(heard.iter().count(), 5);
+    assert_eq!(pool.queued(), 0);
+}
