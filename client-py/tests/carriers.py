@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from servers import client as served
@@ -10,7 +11,10 @@ from servers import client as served
 import boardwire
 from boardwire.envs import _shared
 
-__all__ = ["client", "engine", "local", "served"]
+#: What batches are opened with whose bot takes its time.
+THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:60"}, "seed": 3}
+
+__all__ = ["THINKING", "client", "engine", "local", "served"]
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,7 @@ impl Batch {
         Ok(Sent::new(&self.shape, py.detach(|| Doing::begin(work)), used))
     }
 
-    /// Does what gives no step. If nobody waits for its end, threads may go on with it.
+    /// Does what gives no step. It stays under way if nobody waits for its end any more.
     fn wait_for<T: Send>(
         &self,
         py: Python<'_>,
@@ -64,11 +64,13 @@ impl Batch {
         work: impl Future<Output = Result<T, Refused>> + Send + 'static,
     ) -> PyResult<T> {
         let used = self.used(py)?;
-        let done = engine::wait_for(py, timeout, work);
-        if done.is_err() {
-            used.leave();
+        match engine::wait_for(py, timeout, work) {
+            Ok(done) => done.map_err(|error| refuse::refused(py, &error)),
+            Err(error) => {
+                used.leave();
+                Err(error)
+            }
         }
-        done
     }
 }
 

@@ -117,7 +117,7 @@ impl Engine {
         timeout: f64,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let work = calls::answer(Arc::clone(&self.0), path.to_owned(), Bytes::copy_from_slice(request));
-        let answer = wait_for(py, timeout, work)?;
+        let answer = wait_for(py, timeout, work)?.map_err(|error| refuse::refused(py, &error))?;
         Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
     }
 
@@ -146,21 +146,21 @@ impl Engine {
     }
 }
 
-/// What comes of some work, once it has; without Python's lock in the meantime.
+/// What comes of some work, once it has, a refusal included; without Python's lock in the meantime.
 ///
 /// # Errors
-/// What is refused, and what takes too long.
+/// It takes too long, or a signal's handler has raised: threads may go on with it.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     timeout: f64,
-    work: impl Future<Output = Result<T, Refused>> + Send + 'static,
+    work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
     let mut doing = py.detach(|| Doing::begin(work));
     if !doing.wait(py, seconds(timeout))? {
         return Err(refuse::too_late(py, timeout));
     }
     match doing {
-        Doing::Done(done) => done.map_err(|error| refuse::refused(py, &error)),
+        Doing::Done(done) => Ok(done),
         Doing::Waiting(..) => unreachable!("it is done"),
     }
 }

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Tells the thread that waits that there is something to go on with.
 #[derive(Default)]
-struct Bell {
+pub(crate) struct Bell {
     rung: Mutex<bool>,
     heard: Condvar,
 }
@@ -40,31 +40,24 @@ impl Wake for Bell {
 /// Something that the engine does, as far as it has come.
 pub(crate) enum Doing<T> {
     /// It goes on in other threads, or waits for them.
-    Waiting(Pin<Box<dyn Future<Output = T> + Send>>, Arc<Alarm>),
+    Waiting(Pin<Box<dyn Future<Output = T> + Send>>, Arc<Bell>),
     /// It is done.
     Done(T),
-}
-
-/// A bell, and what rings it.
-pub(crate) struct Alarm {
-    bell: Arc<Bell>,
-    waker: Waker,
 }
 
 impl<T: Send> Doing<T> {
     /// Does as much as needs no waiting.
     pub(crate) fn begin(work: impl Future<Output = T> + Send + 'static) -> Self {
-        let bell = Arc::<Bell>::default();
-        let alarm = Alarm { waker: Waker::from(Arc::clone(&bell)), bell };
-        let mut doing = Self::Waiting(Box::pin(work), Arc::new(alarm));
+        let mut doing = Self::Waiting(Box::pin(work), Arc::default());
         doing.go_on();
         doing
     }
 
     /// Does as much as needs no waiting now.
     fn go_on(&mut self) {
-        if let Self::Waiting(work, alarm) = self
-            && let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(&alarm.waker))
+        if let Self::Waiting(work, bell) = self
+            && let waker = Waker::from(Arc::clone(bell))
+            && let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(&waker))
         {
             *self = Self::Done(done);
         }
@@ -78,14 +71,14 @@ impl<T: Send> Doing<T> {
         let due = Instant::now().checked_add(time);
         py.detach(|| self.go_on());
         loop {
-            let Self::Waiting(_, alarm) = self else { return Ok(true) };
+            let Self::Waiting(_, bell) = self else { return Ok(true) };
             let left = due.map_or(PATIENCE, |due| due.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(false);
             }
-            let alarm = Arc::clone(alarm);
+            let bell = Arc::clone(bell);
             py.detach(|| {
-                alarm.bell.wait(left.min(PATIENCE));
+                bell.wait(left.min(PATIENCE));
                 self.go_on();
             });
             py.check_signals()?;
