@@ -13,16 +13,10 @@ from importlib.metadata import version
 
 import numpy as np
 
-from policy import RandomLegal
+import users
+from policy import RandomLegal, packed
 
 ROWS = 1024
-#: Up to so many rows one choice after the other is faster than all by arrays.
-FEW = 24
-
-
-def packed(masks):
-    """Rows of booleans as the policy reads them."""
-    return np.packbits(np.asarray(masks, np.bool_), axis=1, bitorder="little")
 
 
 def drawn(state, nature):
@@ -112,21 +106,7 @@ def pettingzoo(name, policy):
     from importlib import import_module
 
     env = import_module(f"pettingzoo.classic.{name}").raw_env()
-
-    def episode():
-        env.reset()
-        decisions = 0
-        while env.agents:
-            seen, _, terminated, truncated, info = env.last()
-            if terminated or truncated:
-                env.step(None)
-                continue
-            mask = seen["action_mask"] if "action_mask" in seen else info["action_mask"]
-            env.step(int(policy.one(seen["observation"].reshape(-1), mask)))
-            decisions += 1
-        return decisions
-
-    return {"library": "pettingzoo", "game": name, "rows": 1}, episode
+    return {"library": "pettingzoo", "game": name, "rows": 1}, users.in_turns(env, policy)
 
 
 def rlcard(name, policy):
@@ -256,130 +236,6 @@ def dm_env_rpc(address, policy):
     return {"library": "dm-env-rpc", "game": "catch", "rows": 1}, step
 
 
-def boardwire(way, address, rows, game):
-    """Boardwire over the wire."""
-    from batches import Batch
-
-    batch = Batch(address, rows, way, game)
-    return {"library": "boardwire", "game": game, "rows": rows, "way": way}, batch.step
-
-
-def boardwire_single(address):
-    """Boardwire, one decision at a time on a stream, against a random bot."""
-    from act import Agent, pb
-
-    agent = Agent(address, stream=True)
-
-    def episode():
-        decisions = 0
-        while not (agent.seen.terminated or agent.seen.truncated):
-            agent.act()
-            decisions += 1
-        agent.seen = agent.ask("reset", pb.ResetRequest(match_id=agent.match_id, wait=True))
-        return decisions
-
-    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": "stream"}, episode
-
-
-def boardwire_local(rows, policy, game="faraway"):
-    """Boardwire's client with the engine in this process: what users call, `Batch.step`."""
-    import boardwire
-
-    batch = boardwire.connect("local:").open_batch(game, environments=rows, autoreset="same_step", seed=7)
-    shown = batch.reset()
-    # An array of one action takes longer to make than to play.
-    single = np.arange(256, dtype=np.uint8)[:, None]
-
-    def one():
-        nonlocal shown
-        for _ in range(16):
-            shown = batch.step(single[policy.one(shown.view[0], shown.legal(0))])
-        return 16
-
-    def few():
-        nonlocal shown
-        actions = [policy.one(view, shown.legal(row)) for row, view in enumerate(shown.view)]
-        shown = batch.step(np.array(actions, np.uint8))
-        return rows
-
-    def many():
-        nonlocal shown
-        shown = batch.step(policy.many(shown.view, shown.packed_mask))
-        return rows
-
-    step = one if rows == 1 else few if rows <= FEW else many
-    return {"library": "boardwire", "game": game, "rows": rows, "way": "local"}, step
-
-
-def boardwire_gymnasium(address, policy):
-    """Boardwire's Gymnasium environment against a random bot."""
-    import gymnasium
-
-    import boardwire  # noqa: F401
-
-    env = gymnasium.make(
-        "boardwire/Faraway-v0",
-        opponents="random",
-        observation="features",
-        address=None if address == "private" else address,
-    ).unwrapped
-
-    def episode():
-        seen, info = env.reset()
-        decisions, over = 0, False
-        while not over:
-            seen, _, terminated, truncated, info = env.step(policy.one(seen, info["action_mask"]))
-            decisions, over = decisions + 1, terminated or truncated
-        return decisions
-
-    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": f"gymnasium {address}"}, episode
-
-
-def boardwire_vector(address, rows, policy):
-    """Boardwire's vector environment against random bots."""
-    import gymnasium
-
-    import boardwire  # noqa: F401
-
-    envs = gymnasium.make_vec(
-        "boardwire/Faraway-v0",
-        num_envs=rows,
-        opponents="random",
-        observation="features",
-        autoreset_mode="SameStep",
-        address=None if address == "private" else address,
-    )
-    seen, infos = envs.reset(seed=7)
-
-    def step():
-        nonlocal seen, infos
-        seen, _, _, _, infos = envs.step(policy.many(seen, packed(infos["action_mask"])))
-        return rows
-
-    return {"library": "boardwire", "game": "faraway", "rows": rows, "way": f"make_vec {address}"}, step
-
-
-def boardwire_aec(address, policy):
-    """Boardwire's AEC environment."""
-    from boardwire.pettingzoo import aec_env
-
-    env = aec_env("faraway", observation="features", address=None if address == "private" else address)
-
-    def episode():
-        env.reset()
-        decisions = 0
-        while env.agents:
-            seen, _, terminated, truncated, _ = env.last()
-            if terminated or truncated:
-                env.step(None)
-                continue
-            env.step(policy.one(seen["observation"], seen["action_mask"]))
-            decisions += 1
-        return decisions
-
-    return {"library": "boardwire", "game": "faraway", "rows": 1, "way": f"pettingzoo {address}"}, episode
-
-
 MAKERS = {
     "open_spiel": open_spiel,
     "pettingzoo": pettingzoo,
@@ -392,31 +248,19 @@ MAKERS |= {
     "open_spiel-tensor": open_spiel_tensor,
     "pgx-compiled": pgx_compiled,
     "dm-env-rpc": dm_env_rpc,
+    "boardwire": users.by_messages,
+    "boardwire-single": users.by_match,
+    "boardwire-local": users.by_batch,
+    "boardwire-gymnasium": users.by_gymnasium,
+    "boardwire-vector": users.by_vector,
+    "boardwire-pettingzoo": users.by_pettingzoo,
 }
-
-
-def make(words):
-    """The contestant that the words name."""
-    if words[0] == "boardwire":
-        _, way, rows, game, address = words
-        return boardwire(way, address, int(rows), game)
-    if words[0] == "boardwire-single":
-        return boardwire_single(words[1])
-    if words[0] == "boardwire-local":
-        return boardwire_local(int(words[1]), RandomLegal())
-    if words[0] == "boardwire-gymnasium":
-        return boardwire_gymnasium(words[1], RandomLegal())
-    if words[0] == "boardwire-vector":
-        return boardwire_vector(words[1], int(words[2]), RandomLegal())
-    if words[0] == "boardwire-pettingzoo":
-        return boardwire_aec(words[1], RandomLegal())
-    return MAKERS[words[0]](words[1], RandomLegal())
 
 
 def main(words):
     """Plays when told to."""
     try:
-        about, step = make(words)
+        about, step = MAKERS[words[0]](*words[1:], RandomLegal())
         about["version"] = version(about["library"])
         # The first steps compile, allocate, and fill caches.
         step()

@@ -13,6 +13,11 @@ for _byte in range(256):
     SELECT[_byte, : len(_bits)] = _bits
 
 
+def packed(masks):
+    """Rows of booleans as the policy reads them."""
+    return np.packbits(np.asarray(masks, np.bool_), axis=1, bitorder="little")
+
+
 class RandomLegal:
     """Chooses at random; `seen` depends on every observation, so that none goes unread."""
 
