@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .._opposed import Opposed
 from .._spec import GameSpec
 from .._sync import Client, Match, Seat
-from .._twins import GONE, run
+from .._twins import run
 from .._types import (
     FORFEITED,
     SUBSTITUTED,
@@ -28,7 +28,7 @@ from .._types import (
 )
 from ..errors import BoardwireError
 from ._players import Players
-from ._recovery import check_table
+from ._recovery import check_table, dealt
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,11 @@ class MatchSeat:
 
     def deal(self, seed: int) -> Observation:
         """Begins an episode, in another match when the last one is gone."""
-        if self._seat is not None:
-            try:
-                return self._seat.reset(seed)
-            except GONE:
-                self.close()
-        try:
-            self._seat = self._begin(seed)
-            return self._seat.observe(wait=True)
-        except BaseException:
-            self.close()
-            raise
+        seat = self._seat
+        again = None if seat is None else lambda: seat.reset(seed)
+        return dealt(again, lambda: self._begin(seed), self.close)
 
-    def _begin(self, seed: int) -> Seat:
+    def _begin(self, seed: int) -> Observation:
         settings = self._settings
         bots = settings.players.bots
         self._match = self._client.create_match(
@@ -100,7 +92,8 @@ class MatchSeat:
             illegal_actions=settings.illegal_actions,
         )
         check_table(settings.spec, self._match.spec)
-        return self._match.join(settings.agent_seat).stream()
+        self._seat = self._match.join(settings.agent_seat).stream()
+        return self._seat.observe(wait=True)
 
     def act(self, action: SupportsIndex) -> Observation:
         """Makes the agent's decision, and those of the others up to its next one."""
@@ -138,11 +131,11 @@ class BatchSeat:
 
     def deal(self, seed: int) -> Observation:
         """Begins an episode, in another batch when the last one is gone."""
-        if self._table is not None:
-            try:
-                return self._show(self._table.reset(seeds=[seed]), None)
-            except GONE:
-                self.close()
+        table = self._table
+        again = None if table is None else lambda: self._show(table.reset(seeds=[seed]), None)
+        return dealt(again, lambda: self._begin(seed), self.close)
+
+    def _begin(self, seed: int) -> Observation:
         settings = self._settings
         batch = self._client.open_batch(
             settings.spec.game.id,
@@ -160,12 +153,8 @@ class BatchSeat:
             episodes=True,
         )
         self._table = Opposed(batch, settings.agent_seat, settings.players.policies)
-        try:
-            check_table(settings.spec, batch.spec)
-            return self._show(self._table.reset(seeds=[seed]), None)
-        except BaseException:
-            self.close()
-            raise
+        check_table(settings.spec, batch.spec)
+        return self._show(self._table.reset(seeds=[seed]), None)
 
     def act(self, action: SupportsIndex) -> Observation:
         """Makes the agent's decision, and those of the others up to its next one."""

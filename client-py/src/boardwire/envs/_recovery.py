@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from .._spec import GameSpec
+from .._twins import GONE
 from ..errors import BoardwireError
+
+_T = TypeVar("_T")
 
 
 def advised(
@@ -21,6 +25,23 @@ def advised(
         reason=failure.reason,
         metadata=failure.metadata,
     )
+
+
+def dealt(again: Callable[[], _T] | None, anew: Callable[[], _T], close: Callable[[], None]) -> _T:
+    """Begins an episode: again at the table there is, or anew, when that one is gone or there is none.
+
+    A table at which none begins is closed.
+    """
+    if again is not None:
+        try:
+            return again()
+        except GONE:
+            close()
+    try:
+        return anew()
+    except BaseException:
+        close()
+        raise
 
 
 def check_table(known: GameSpec, now: GameSpec) -> None:

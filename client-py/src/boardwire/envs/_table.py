@@ -103,7 +103,7 @@ class Table:
 
     def _deal(self, seed: int) -> None:
         self._seen = {}
-        self._seats.deal(seed)
+        self._seen = dict(zip(self.agents, self._seats.deal(seed), strict=False))
 
     def act(self, agent: str, action: Any) -> Observation:
         """Makes the decision of an agent's seat; what the others have seen is out of date then."""

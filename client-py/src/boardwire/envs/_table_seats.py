@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._spec import GameSpec
 from .._sync import Batch, Client, Match, Seat
-from .._twins import GONE, run
+from .._twins import run
 from .._types import (
     NOBODY,
     SUBSTITUTED,
@@ -26,7 +26,7 @@ from .._types import (
 )
 from ..errors import BoardwireError
 from ._agent_seat import one_action, outcome_of
-from ._recovery import check_table
+from ._recovery import check_table, dealt
 
 _NO_DEAL = "the last reset failed: reset the environment"
 
@@ -46,8 +46,12 @@ class TableSeats(Protocol):
     Every call but the close raises what the server refuses, and those of `GONE` when the table is gone.
     """
 
-    def deal(self, seed: int) -> None:
-        """Begins an episode, at another table when the last one is gone."""
+    def deal(self, seed: int) -> list[Observation]:
+        """Begins an episode, at another table when the last one is gone.
+
+        Returns:
+            What the seats see, in their order, where all of them had to be asked; else nothing.
+        """
 
     def act(self, seat: int, action: Any) -> Observation:
         """Makes the decision of a seat, the lowest that owes one."""
@@ -72,35 +76,33 @@ class MatchSeats:
         self._match: Match | None = None
         self._seats: list[Seat] = []
 
-    def deal(self, seed: int) -> None:
+    def deal(self, seed: int) -> list[Observation]:
         """Begins an episode, in another match when the last one is gone."""
-        if self._match is not None:
-            try:
-                self._match.reset(seed)
-                return self._look()
-            except GONE:
-                self.close()
-        spec = self._settings.spec
-        try:
-            self._match = self._client.create_match(
-                spec.game.id,
-                players=["remote"] * spec.seats,
-                options=spec.options,
-                seed=seed,
-                reward=self._settings.reward,
-                illegal_actions=self._settings.illegal_actions,
-            )
-            check_table(spec, self._match.spec)
-            self._seats = [self._match.join(seat).stream() for seat in range(spec.seats)]
-            return self._look()
-        except BaseException:
-            self.close()
-            raise
+        match = self._match
+        again = None if match is None else lambda: self._begin(match, seed)
+        return dealt(again, lambda: self._look(self._created(seed)), self.close)
 
-    def _look(self) -> None:
+    def _begin(self, match: Match, seed: int) -> list[Observation]:
+        match.reset(seed)
+        return self._look(self._seats)
+
+    def _created(self, seed: int) -> list[Seat]:
+        spec = self._settings.spec
+        self._match = self._client.create_match(
+            spec.game.id,
+            players=["remote"] * spec.seats,
+            options=spec.options,
+            seed=seed,
+            reward=self._settings.reward,
+            illegal_actions=self._settings.illegal_actions,
+        )
+        check_table(spec, self._match.spec)
+        self._seats = [self._match.join(seat).stream() for seat in range(spec.seats)]
+        return self._seats
+
+    def _look(self, seats: list[Seat]) -> list[Observation]:
         # A decision names its episode, so every seat has to have seen this one.
-        for seat in self._seats:
-            seat.observe()
+        return [seat.observe() for seat in seats]
 
     def act(self, seat: int, action: Any) -> Observation:
         """Makes the decision of a seat."""
@@ -142,14 +144,14 @@ class BatchSeats:
         self._decisions = [0] * settings.spec.seats
         self._substituted = [False] * settings.spec.seats
 
-    def deal(self, seed: int) -> None:
+    def deal(self, seed: int) -> list[Observation]:
         """Begins an episode, in another batch when the last one is gone."""
-        self._step = None
-        if self._batch is not None:
-            try:
-                return self._begin(self._batch, seed)
-            except GONE:
-                self.close()
+        self._step, batch = None, self._batch
+        again = None if batch is None else lambda: self._begin(batch, seed)
+        dealt(again, lambda: self._begin(self._opened(seed), seed), self.close)
+        return []
+
+    def _opened(self, seed: int) -> Batch:
         spec = self._settings.spec
         self._batch = self._client.open_batch(
             spec.game.id,
@@ -165,12 +167,8 @@ class BatchSeats:
             episodes=True,
             oracle=True,
         )
-        try:
-            check_table(spec, self._batch.spec)
-            return self._begin(self._batch, seed)
-        except BaseException:
-            self.close()
-            raise
+        check_table(spec, self._batch.spec)
+        return self._batch
 
     def _begin(self, batch: Batch, seed: int) -> None:
         self._step = batch.reset(seeds=[seed])
