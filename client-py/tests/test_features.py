@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tables import TABLES
 
 import boardwire
-from boardwire import GameSpec, _convert
+from boardwire import FeatureLayout, GameSpec, _convert
 from boardwire.v1 import catalog_pb2 as pb
 
 ID, COUNT = pb.VALUE_KIND_ID, pb.VALUE_KIND_COUNT
@@ -116,6 +117,17 @@ TOLD = {
     "where[cards 3].away": 1,
     "where[cards 4].away": 1,
 }
+
+
+@pytest.fixture(autouse=True, params=["extension", "numpy"])
+def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Features are written by the extension, or without it, as where it is not installed."""
+    if request.param == "numpy":
+        # A property goes before what layouts have of their own.
+        nothing = property(lambda _: None, lambda _, __: None)
+        monkeypatch.setattr(FeatureLayout, "_writer", nothing, raising=False)
+    written: str = request.param
+    return written
 
 
 @pytest.fixture
@@ -248,6 +260,46 @@ def test_features_are_written_where_that_is_wanted(spec: GameSpec, view: NDArray
     for wrong in (out[:1], of_another_type):
         with pytest.raises(ValueError, match=rf"out is float32\[2, {size}\], not float"):
             spec.features(views, out=wrong)
+
+
+def test_what_no_view_has_is_refused(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+    for name, value in (("lines", 5), ("hand", 9), ("purchases", 5), ("first", 3), ("goals", 255)):
+        wrong, at = np.stack([view, view]), spec.fields[name].offset
+        wrong[1, at] = value
+        with pytest.raises(ValueError, match=f"no view of this table has {value} at byte {at}$"):
+            spec.features(wrong)
+    size = len(view)
+    with pytest.raises(ValueError, match=f"a view has {size} bytes, not {size - 1}"):
+        spec.features(view[1:])
+
+
+def test_views_need_not_lie_in_one_piece(spec: GameSpec, view: NDArray[np.uint8]) -> None:
+    views = np.stack([view, np.zeros_like(view)] * 3)
+    np.testing.assert_array_equal(spec.features(views[::2]), spec.features(np.stack([view] * 3)))
+    np.testing.assert_array_equal(spec.features(views[::2].astype(np.int64)), spec.features(views[::2]))
+
+
+def test_a_copied_description_writes_the_same(
+    spec: GameSpec, view: NDArray[np.uint8], writer: str
+) -> None:
+    copy = pickle.loads(pickle.dumps(spec))
+    assert (copy.layout._writer is not None) == (writer == "extension")
+    np.testing.assert_array_equal(copy.features(view), spec.features(view))
+
+
+@pytest.mark.parametrize(("game", "seats"), TABLES)
+def test_both_ways_to_write_features_agree(
+    client: boardwire.Client, game: str, seats: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with client.open_batch(game, seats=seats, environments=8, seed=5) as batch:
+        step, random, views = batch.reset(), np.random.default_rng(1), []
+        for _ in range(80):
+            step = batch.step((random.random(step.mask.shape) * step.mask).argmax(axis=1).astype(np.uint8))
+            views.append(step.view)
+        shown = np.concatenate(views)
+        written = batch.spec.features(shown)
+        monkeypatch.setattr(FeatureLayout, "_writer", property(lambda _: None), raising=False)
+        np.testing.assert_array_equal(batch.spec.features(shown), written)
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)

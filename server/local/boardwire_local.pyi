@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from boardwire import BatchStep
+from numpy.typing import NDArray
 
 __version__: str
 
@@ -30,3 +32,9 @@ class Sent:
     def take(self) -> BatchStep: ...
 
 class Step: ...
+
+class Features:
+    def __init__(self, view_bytes: int, features: int, **plan: Any) -> None: ...
+    def __call__(
+        self, view: NDArray[np.uint8], out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]: ...

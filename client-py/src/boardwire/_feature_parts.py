@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,30 @@ BLOCK = 256
 _Views = NDArray[np.uint8]
 _Floats = NDArray[np.float32]
 _Index = NDArray[np.intp]
+
+#: The first byte of a value, and whether another one follows it.
+_Value: TypeAlias = tuple[int, bool]
+#: The features that a value may be about: the first, for 0, and how many there are.
+_Block: TypeAlias = tuple[int, int]
+
+
+class Plan(TypedDict):
+    """What `boardwire_local.Features` writes, value by value."""
+
+    ones: list[tuple[_Value, _Block, float]]
+    copies: list[tuple[_Value, _Block]]
+    greatest: list[tuple[int, float]]
+    described: list[_Described]
+    numbers: list[tuple[_Value, int, float]]
+    empty: list[tuple[int, int]]
+
+
+class _Described(TypedDict):
+    """Components described side by side, from a first feature on."""
+
+    first: int
+    values: list[_Value]
+    table: list[list[float]]
 
 
 class Part(ABC):
@@ -70,9 +95,31 @@ class Part(ABC):
         wide[:, self._wide] |= view[:, self._bytes[self._wide] + 1].astype(np.uint16) << np.uint16(8)
         return wide
 
+    def _below(self, view: _Views, ends: _Index | int) -> NDArray[np.uint8] | NDArray[np.uint16]:
+        """The values of the part, if each is below its end."""
+        values = self._values(view)
+        wrong = values >= ends
+        if wrong.any():
+            row, at = np.argwhere(wrong)[0]
+            raise ValueError(f"no view of this table has {values[row, at]} at byte {self._bytes[at]}")
+        return values
+
+    def _planned(self) -> list[_Value]:
+        """The values of the part, as the extension finds them."""
+        wide = np.isin(np.arange(len(self._bytes)), self._wide)
+        return list(zip(self._bytes.tolist(), wide.tolist(), strict=True))
+
     @abstractmethod
     def write(self, view: _Views, out: _Floats) -> None:
-        """Writes the part for `uint8[n, bytes]` into `float32[n, features]`, for at most `BLOCK` views."""
+        """Writes the part for `uint8[n, bytes]` into `float32[n, features]`, for at most `BLOCK` views.
+
+        Raises:
+            ValueError: No view has such values.
+        """
+
+    @abstractmethod
+    def plan(self, plan: Plan) -> None:
+        """Adds the same to what the extension writes."""
 
 
 class _Members(Part):
@@ -80,8 +127,9 @@ class _Members(Part):
 
     def __init__(self, row_offsets: Mapping[str, int]) -> None:
         super().__init__(row_offsets)
-        # For each value the feature that it is about when it is 0.
+        # For each value the feature that it is about when it is 0, and how many there are.
         self._zero: list[_Index] = []
+        self._sizes: list[_Index] = []
         self._nones = _Nones()
 
     def _add(self, field: ViewField, kept: Sequence[bool], ends: Sequence[str], row: _Index) -> None:
@@ -90,11 +138,21 @@ class _Members(Part):
         names = [name + end for name in blocks for end in ends]
         first = self._append(names, np.broadcast_to(row, (len(blocks), len(ends))).ravel())
         self._zero.append(first + len(ends) * _blocks(field, kept))
+        self._sizes.append(np.full(field.size, len(ends)))
         self._fields.append(field)
 
     def _add_members(self, field: ViewField, kept: Sequence[bool], rows: int) -> None:
         ends = ["[none]", *(f"[{field.table} {row}]" for row in range(1, rows))]
         self._add(field, kept, ends, self._row_offsets[field.table] + np.arange(rows))
+
+    def lay_out(self, first: int, features: int) -> None:
+        super().lay_out(first, features)
+        self._first = first + np.concatenate(self._zero)
+        self._size = np.concatenate(self._sizes)
+        self._nones.lay_out(first)
+
+    def _blocks(self) -> list[_Block]:
+        return list(zip(self._first.tolist(), self._size.tolist(), strict=True))
 
 
 class Ones(_Members):
@@ -125,15 +183,18 @@ class Ones(_Members):
 
     def lay_out(self, first: int, features: int) -> None:
         super().lay_out(first, features)
-        self._places = first + np.concatenate(self._zero) + features * np.arange(BLOCK)[:, None]
+        self._places = self._first + features * np.arange(BLOCK)[:, None]
         self._written = np.tile(np.concatenate(self._value).astype(np.float32), (BLOCK, 1))
-        self._nones.lay_out(first)
 
     def write(self, view: _Views, out: _Floats) -> None:
         n = len(view)
         out[:, self._columns] = 0
-        out.reshape(-1)[self._values(view) + self._places[:n]] = self._written[:n]
+        out.reshape(-1)[self._below(view, self._size) + self._places[:n]] = self._written[:n]
         self._nones.write(view, out)
+
+    def plan(self, plan: Plan) -> None:
+        plan["ones"] += zip(self._planned(), self._blocks(), self._written[0].tolist(), strict=True)
+        plan["empty"] += self._nones.planned()
 
 
 class Copies(_Members):
@@ -154,16 +215,20 @@ class Copies(_Members):
 
     def lay_out(self, first: int, features: int) -> None:
         super().lay_out(first, features)
-        self._places = np.concatenate(self._zero) + len(self.names) * np.arange(BLOCK)[:, None]
+        self._places = self._first - first + len(self.names) * np.arange(BLOCK)[:, None]
         self._greatest = np.array(self._most, dtype=np.float32)
-        self._nones.lay_out(first)
 
     def write(self, view: _Views, out: _Floats) -> None:
         n = len(view)
-        places = self._values(view) + self._places[:n]
+        places = self._below(view, self._size) + self._places[:n]
         found = np.bincount(places.ravel(), minlength=n * len(self.names)).reshape(n, -1)
         np.divide(found, self._greatest, out=out[:, self._columns], dtype=np.float32, casting="same_kind")
         self._nones.write(view, out)
+
+    def plan(self, plan: Plan) -> None:
+        plan["copies"] += zip(self._planned(), self._blocks(), strict=True)
+        plan["greatest"] += enumerate(self._greatest.tolist(), self._columns.start)
+        plan["empty"] += self._nones.planned()
 
 
 class _Nones:
@@ -190,6 +255,12 @@ class _Nones:
         if self._feature:
             out[:, self._columns] = view[:, self._last] == 0
 
+    def planned(self) -> list[tuple[int, int]]:
+        """The byte that each is told by, and its feature."""
+        if not self._feature:
+            return []
+        return list(zip(self._last.tolist(), self._columns.tolist(), strict=True))
+
 
 class Described(Part):
     """What a table says of the component in each place.
@@ -213,8 +284,13 @@ class Described(Part):
         self._fields.append(field)
 
     def write(self, view: _Views, out: _Floats) -> None:
-        rows = self._table.take(self._values(view), axis=0)
+        rows = self._table.take(self._below(view, self.rows), axis=0)
         out[:, self._columns] = rows.reshape(len(view), -1)
+
+    def plan(self, plan: Plan) -> None:
+        plan["described"].append(
+            {"first": self._columns.start, "values": self._planned(), "table": self._table.tolist()}
+        )
 
 
 class Numbers(Part):
@@ -232,6 +308,10 @@ class Numbers(Part):
 
     def write(self, view: _Views, out: _Floats) -> None:
         np.divide(self._values(view), self._usual, out=out[:, self._columns], dtype=np.float32)
+
+    def plan(self, plan: Plan) -> None:
+        features = range(self._columns.start, self._columns.stop)
+        plan["numbers"] += zip(self._planned(), features, self._usual.tolist(), strict=True)
 
 
 def _names(field: ViewField, kept: Sequence[bool] | None = None) -> list[str]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._feature_parts import BLOCK, Copies, Described, Numbers, Ones, Part
+from ._extension import feature_writer
+from ._feature_parts import BLOCK, Copies, Described, Numbers, Ones, Part, Plan
 from ._fields import ComponentTable, ViewField
+
+if TYPE_CHECKING:
+    import boardwire_local
 
 
 class FeatureLayout:
@@ -30,6 +35,8 @@ class FeatureLayout:
         row_offsets: Mapping[str, int],
     ) -> None:
         """Lays out the features of `fields`."""
+        fields = tuple(fields)
+        self._view_bytes = max(field.offset + field.size * field.width for field in fields)
         ones, copies, numbers = Ones(row_offsets), Copies(row_offsets), Numbers(row_offsets)
         described = {name: Described(table, tables) for name, table in tables.items()}
         for field in fields:
@@ -59,6 +66,22 @@ class FeatureLayout:
         for part in self._parts:
             part.lay_out(first, len(self.names))
             first += len(part.names)
+        self._writer = self._planned()
+
+    def _planned(self) -> boardwire_local.Features | None:
+        plan: Plan = {"ones": [], "copies": [], "greatest": [], "described": [], "numbers": [], "empty": []}
+        for part in self._parts:
+            part.plan(plan)
+        return feature_writer(self._view_bytes, len(self.names), plan)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves out what the extension made: another process may not have it."""
+        return {name: value for name, value in vars(self).items() if name != "_writer"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Has the extension of this process make it."""
+        vars(self).update(state)
+        self._writer = self._planned()
 
     def __call__(
         self, view: NDArray[np.uint8], *, out: NDArray[np.float32] | None = None
@@ -73,8 +96,12 @@ class FeatureLayout:
             `float32[..., features]`, from `low` to `high`: `out`, if it was given.
 
         Raises:
-            ValueError: `out` has another shape or type.
+            ValueError: `out` has another shape or type, or no view of the table is as one of these.
         """
+        if out is None and self._writer is not None:
+            return self._writer(np.ascontiguousarray(view, np.uint8))
+        if view.shape[-1] != self._view_bytes:
+            raise ValueError(f"a view has {self._view_bytes} bytes, not {view.shape[-1]}")
         shape = (*view.shape[:-1], len(self.names))
         if out is None:
             out = np.empty(shape, dtype=np.float32)
@@ -83,6 +110,8 @@ class FeatureLayout:
         if not out.flags.c_contiguous:
             out[...] = self(view)
             return out
+        if self._writer is not None:
+            return self._writer(np.ascontiguousarray(view, np.uint8), out)
         views, features = view.reshape(-1, view.shape[-1]), out.reshape(-1, shape[-1])
         for first in range(0, len(views), BLOCK):
             block, into = views[first : first + BLOCK], features[first : first + BLOCK]

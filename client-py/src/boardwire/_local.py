@@ -7,9 +7,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
+from . import _extension
 from ._channel import REPEAT, Connection, Stubs, Unary, inherited
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
@@ -259,15 +259,11 @@ def _needs_server(path: str) -> NoReturn:
 
 def _engine() -> boardwire_local.Engine:
     try:
-        import boardwire_local
-    except ModuleNotFoundError as missing:
+        _extension.check()
+    except ImportError as missing:
         raise StartError(f"{LOCAL!r} needs the engine: pip install 'boardwire[local]' ({missing})") from None
-    BatchStep.register(boardwire_local.Step)
-    own, its = version("boardwire"), boardwire_local.__version__
-    if own != its:
-        raise StartError(
-            f"boardwire {own} has an engine {its} beside it: pip install 'boardwire-local=={own}'"
-        )
+    import boardwire_local
+
     return boardwire_local.Engine()
 
 

@@ -8,6 +8,7 @@ mod array;
 mod batch;
 mod calls;
 mod engine;
+mod features;
 mod fork;
 mod refuse;
 mod sent;
@@ -24,6 +25,7 @@ fn boardwire_local(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<batch::Batch>()?;
+    module.add_class::<features::Features>()?;
     module.add_class::<sent::Sent>()?;
     module.add_class::<step::Step>()?;
     fork::register(module)

@@ -1,0 +1,48 @@
+"""The extension `boardwire_local`, a package of its own that does some of the work where it is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from ._types import BatchStep
+from .errors import StartError
+
+if TYPE_CHECKING:
+    import boardwire_local
+
+    from ._feature_parts import Plan
+
+
+def check() -> None:
+    """Sees to it that the extension can be imported, and is of this package's version.
+
+    Raises:
+        ImportError: It is not installed.
+        StartError: It is of another version.
+    """
+    import boardwire_local
+
+    own, its = version("boardwire"), boardwire_local.__version__
+    if own != its:
+        raise StartError(
+            f"boardwire {own} has an engine {its} beside it: pip install 'boardwire-local=={own}'"
+        )
+    BatchStep.register(boardwire_local.Step)
+
+
+def feature_writer(view_bytes: int, features: int, plan: Plan) -> boardwire_local.Features | None:
+    """What writes features as planned; nothing without the extension."""
+    if not _is_there():
+        return None
+    import boardwire_local
+
+    return boardwire_local.Features(view_bytes, features, **plan)
+
+
+def _is_there() -> bool:
+    try:
+        check()
+    except (ImportError, StartError):
+        return False
+    return True

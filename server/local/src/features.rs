@@ -1,0 +1,155 @@
+//! The features of views, as `boardwire.FeatureLayout` lays them out and, without this extension, writes them itself.
+
+use numpy::{PyArrayDyn, PyArrayMethods as _, PyReadwriteArrayDyn, PyUntypedArrayMethods as _};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// From so many views on, Python's other threads go on meanwhile.
+const MANY: usize = 16;
+
+/// The first byte of a value, and whether another one follows it.
+type Value = (usize, bool);
+
+/// The features that a value may be about: the first, for 0, and how many there are.
+type Block = (usize, usize);
+
+/// Where the values of a view go. All but `last` are written in this order, and over zeros.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Features {
+    view_bytes: usize,
+    size: usize,
+    /// What is written to the feature that a value is about.
+    ones: Vec<(Value, Block, f32)>,
+    /// Values that are counted, each in the feature that it is about.
+    copies: Vec<(Value, Block)>,
+    /// What each count is divided by.
+    greatest: Vec<(usize, f32)>,
+    /// What a table says of the component that each value names.
+    described: Vec<Described>,
+    /// Numbers, each divided by what few exceed.
+    numbers: Vec<(Value, usize, f32)>,
+    /// The bytes that are 0 where a place is empty, and its feature.
+    empty: Vec<(usize, usize)>,
+}
+
+/// Components described side by side.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Described {
+    first: usize,
+    values: Vec<Value>,
+    table: Vec<Vec<f32>>,
+}
+
+/// A number that no view has there.
+struct Unknown {
+    byte: usize,
+    number: usize,
+}
+
+impl From<Unknown> for PyErr {
+    fn from(Unknown { byte, number }: Unknown) -> Self {
+        PyValueError::new_err(format!("no view of this table has {number} at byte {byte}"))
+    }
+}
+
+impl Features {
+    /// Writes the features of a view over zeros.
+    fn write(&self, view: &[u8], out: &mut [f32]) -> Result<(), Unknown> {
+        for &(value, block, written) in &self.ones {
+            out[about(view, value, block)?] = written;
+        }
+        for &(value, block) in &self.copies {
+            out[about(view, value, block)?] += 1.0;
+        }
+        for &(feature, greatest) in &self.greatest {
+            out[feature] /= greatest;
+        }
+        for part in &self.described {
+            let mut at = part.first;
+            for &value in &part.values {
+                let row = &part.table[about(view, value, (0, part.table.len()))?];
+                out[at..at + row.len()].copy_from_slice(row);
+                at += row.len();
+            }
+        }
+        for &(value, feature, usual) in &self.numbers {
+            out[feature] = f32::from(number(view, value)) / usual;
+        }
+        for &(byte, feature) in &self.empty {
+            out[feature] = f32::from(u8::from(view[byte] == 0));
+        }
+        Ok(())
+    }
+
+    fn write_all(&self, views: &[u8], out: &mut [f32]) -> Result<(), Unknown> {
+        let rows = views.chunks_exact(self.view_bytes).zip(out.chunks_exact_mut(self.size));
+        for (view, out) in rows {
+            self.write(view, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn number(view: &[u8], (byte, wide): Value) -> u16 {
+    u16::from_le_bytes([view[byte], if wide { view[byte + 1] } else { 0 }])
+}
+
+/// The feature that a value is about.
+fn about(view: &[u8], value: Value, (first, count): Block) -> Result<usize, Unknown> {
+    let number = usize::from(number(view, value));
+    if number < count { Ok(first + number) } else { Err(Unknown { byte: value.0, number }) }
+}
+
+#[pymethods]
+impl Features {
+    #[new]
+    #[pyo3(signature = (view_bytes, features, *, ones, copies, greatest, described, numbers, empty))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn new(
+        view_bytes: usize,
+        features: usize,
+        ones: Vec<(Value, Block, f32)>,
+        copies: Vec<(Value, Block)>,
+        greatest: Vec<(usize, f32)>,
+        described: Vec<Described>,
+        numbers: Vec<(Value, usize, f32)>,
+        empty: Vec<(usize, usize)>,
+    ) -> Self {
+        Self { view_bytes, size: features, ones, copies, greatest, described, numbers, empty }
+    }
+
+    /// Turns `uint8[..., bytes]` into `float32[..., features]`, written to `out` if there is one; both in one piece.
+    #[pyo3(signature = (view, out=None))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        view: &Bound<'py, PyArrayDyn<u8>>,
+        out: Option<Bound<'py, PyArrayDyn<f32>>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let bytes = *view.shape().last().unwrap_or(&0);
+        if bytes != self.view_bytes {
+            let message = format!("a view has {} bytes, not {bytes}", self.view_bytes);
+            return Err(PyValueError::new_err(message));
+        }
+        let fresh = out.is_none();
+        let out = out.unwrap_or_else(|| {
+            let mut shape = view.shape().to_vec();
+            shape[view.ndim() - 1] = self.size;
+            PyArrayDyn::zeros(py, shape, false)
+        });
+        let mut written: PyReadwriteArrayDyn<'py, f32> = out.try_readwrite()?;
+        let view = view.try_readonly()?;
+        let (views, into) = (view.as_slice()?, written.as_slice_mut()?);
+        if !fresh {
+            into.fill(0.0);
+        }
+        if views.len() < MANY * self.view_bytes {
+            self.write_all(views, into)?;
+        } else {
+            py.detach(|| self.write_all(views, into))?;
+        }
+        drop(written);
+        Ok(out)
+    }
+}
