@@ -45,6 +45,8 @@ test-rust: | check-tools
 
 test-python: build
 	cd client-py && ../$(PYTHON) -m pytest -q
+	# What the wire is to keep to by itself, once more over grpcio's, as it is without the extension.
+	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
 
 ## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
 test-agents: build

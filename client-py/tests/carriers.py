@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import grpc
 import pytest
 from servers import client as served
 
 import boardwire
+from boardwire._twins import run
 from boardwire.envs import _shared
 
 #: What batches are opened with whose bot takes its time.
 THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:60"}, "seed": 3}
 
-__all__ = ["THINKING", "client", "engine", "local", "served"]
+__all__ = ["THINKING", "client", "engine", "grpcio", "local", "served"]
 
 
 @pytest.fixture(scope="session")
@@ -24,10 +26,22 @@ def local() -> Iterator[boardwire.Client]:
         yield client
 
 
-@pytest.fixture(params=["stream", "local"])
+@pytest.fixture(scope="session")
+def grpcio() -> Iterator[boardwire.Client]:
+    """A client whose connection is grpcio's, as it is without the extension."""
+    with pytest.MonkeyPatch.context() as patched, boardwire.connect() as client:
+        patched.setenv("BOARDWIRE_WIRE", "grpcio")
+        run(client._connection.drop())
+        client.games()
+        assert isinstance(client._connection.stubs.channel, grpc.Channel)
+        patched.undo()
+        yield client
+
+
+@pytest.fixture(params=["stream", "grpcio", "local"])
 def client(request: pytest.FixtureRequest) -> boardwire.Client:
     """A client by each carrier."""
-    name = {"stream": "served", "local": "local"}[request.param]
+    name = {"stream": "served", "grpcio": "grpcio", "local": "local"}[request.param]
     client: boardwire.Client = request.getfixturevalue(name)
     return client
 

@@ -7,6 +7,7 @@ import inspect
 import os
 import pickle
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,10 @@ def test_a_match_is_the_same_by_either_twin(
 
 
 def test_a_batch_is_the_same_by_either_twin(client: boardwire.Client, address: str) -> None:
-    def blocks() -> list[bytes]:
+    def columns(step: boardwire.BatchStep) -> list[bytes]:
+        return [pickle.dumps(getattr(step, field.name)) for field in fields(boardwire.BatchStep)]
+
+    def blocks() -> list[list[bytes]]:
         with client.open_batch("rauha", environments=6, seed=9, opponents={1: "random"}) as batch:
             parts, shown = batch.halves(), batch.reset()
             steps = [shown]
@@ -111,7 +115,7 @@ def test_a_batch_is_the_same_by_either_twin(client: boardwire.Client, address: s
                     part.send(steps[-1].mask.argmax(axis=1))
             steps += [part.recv() for part in parts]
             steps.append(batch.load(batch.save()))
-            return [pickle.dumps(step) for step in steps]
+            return [columns(step) for step in steps]
 
     async def awaits() -> None:
         async with (
@@ -128,7 +132,7 @@ def test_a_batch_is_the_same_by_either_twin(client: boardwire.Client, address: s
                     await part.send(steps[-1].mask.argmax(axis=1))
             steps += [await part.recv() for part in parts]
             steps.append(await batch.load(await batch.save()))
-        assert [pickle.dumps(step) for step in steps] == blocks()
+        assert [columns(step) for step in steps] == blocks()
 
     on_loop(awaits)
 

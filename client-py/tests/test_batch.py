@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from carriers import client, local, served
+from carriers import client, grpcio, local, served
 from outages import break_stream
 from tables import TABLES, lowest
 
 import boardwire
 from boardwire._twins import run
 
-__all__ = ["client", "local", "served"]
+__all__ = ["client", "grpcio", "local", "served"]
 
 
 def same(one: boardwire.BatchStep, other: boardwire.BatchStep) -> bool:

@@ -279,9 +279,7 @@ def test_views_need_not_lie_in_one_piece(spec: GameSpec, view: NDArray[np.uint8]
     np.testing.assert_array_equal(spec.features(views[::2].astype(np.int64)), spec.features(views[::2]))
 
 
-def test_a_copied_description_writes_the_same(
-    spec: GameSpec, view: NDArray[np.uint8], writer: str
-) -> None:
+def test_a_copied_description_writes_the_same(spec: GameSpec, view: NDArray[np.uint8], writer: str) -> None:
     copy = pickle.loads(pickle.dumps(spec))
     assert (copy.layout._writer is not None) == (writer == "extension")
     np.testing.assert_array_equal(copy.features(view), spec.features(view))

@@ -137,9 +137,10 @@ def gone(seat_or_batch: boardwire.Seat | boardwire.Batch) -> threading.Event:
         assert isinstance(seat_or_batch._carrier, PlayStream)
         stream = seat_or_batch._carrier._stream
     assert stream.is_open
-    assert isinstance(stream._pipe, _BlockingPipe)
+    pipe = stream._pipe
+    held = pipe._answers if isinstance(pipe, _BlockingPipe) else pipe
     gone = threading.Event()
-    weakref.finalize(stream._pipe._answers, gone.set).atexit = False
+    weakref.finalize(held, gone.set).atexit = False
     return gone
 
 

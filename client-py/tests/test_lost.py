@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import weakref
 from collections.abc import Callable
 
@@ -22,6 +23,9 @@ def test_what_was_lost_is_said_to_whoever_held_it() -> None:
         batch = client.open_batch("faraway", environments=2)
         left, right = batch.halves()
         actions = batch.reset().mask.argmax(axis=1)
+        assert client._private is not None
+        # It answers nothing more before its end.
+        client._private._process.send_signal(signal.SIGSTOP)
         for part in (left, right):
             part.send(actions[part.rows])
         kill_private(client)

@@ -13,9 +13,10 @@ import grpc
 
 import boardwire
 from accounts import account
-from boardwire._channel import Stubs, bearer
+from boardwire._channel import Connection, Stubs, bearer
 from boardwire._stream import PlayStream
 from boardwire._twins import run
+from boardwire._ways import BLOCKING
 from boardwire.v1 import match_service_pb2 as pb
 from journals import served
 
@@ -41,6 +42,13 @@ def call(
 ) -> Any:
     """A call as no well-behaved client makes it."""
     return run(client._connection.call(method, request, timeout=10, token=token))
+
+
+def over_grpcio(client: boardwire.Client) -> Connection:
+    """Another connection to the server, over a channel on which any call can be made in any way."""
+    target = client._connection.target
+    channel = grpc.insecure_channel(target, options=[("grpc.default_authority", "localhost")])
+    return Connection(target, BLOCKING, channel=channel)
 
 
 def begun(
@@ -271,13 +279,14 @@ def _(client: boardwire.Client) -> None:
         match, seat, seen = begun(strict, "remote")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        observe = strict._connection.stubs.match.Observe
+        connection = over_grpcio(strict)
+        observe = connection.stubs.match.Observe
         calls = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
         while not any(waiting.done() for waiting in calls):
             pass
         status = next(waiting for waiting in calls if waiting.done()).exception()
         assert isinstance(status, grpc.RpcError)
-        raise run(strict._connection.failure(status))
+        raise run(connection.failure(status))
 
 
 @provokes("RequestReused")
@@ -317,11 +326,12 @@ def _(client: boardwire.Client) -> None:
     with boardwire.connect() as doomed:
         match, seat, seen = begun(doomed, "remote")
         seat.act(legal(seen), wait=False)
-        connection, server = doomed._connection, doomed._private
+        connection, server = over_grpcio(doomed), doomed._private
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
         # Answered on the same connection, so the server has the call before it by now.
-        match.info()
+        info = pb.GetMatchRequest(match_id=match.id)
+        run(connection.call(lambda on: on.match.GetMatch, info, timeout=10))
         assert server is not None
         assert server._process.stdin is not None
         server._process.stdin.close()

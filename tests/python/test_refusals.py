@@ -16,9 +16,10 @@ from dm_env_rpc.v1 import tensor_utils
 import boardwire
 from boardwire import _rows, _status
 from boardwire._channel import Stubs, bearer
+from boardwire._twins import run
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
-from refusals import PROVOKED, begun, call, legal, provokes
+from refusals import PROVOKED, begun, call, legal, over_grpcio, provokes
 
 TABLE = Path(__file__).parents[1] / "errors.tsv"
 ROWS = {row["variant"]: row for row in csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t")}
@@ -134,7 +135,7 @@ def processed(client: boardwire.Client, *requests: dict[str, Any]) -> Any:
         messages = [worlds_pb.EnvironmentRequest(**request) for request in requests]
         return lambda _, **rest: list(process(iter(messages), **rest))
 
-    answer = call(client, sent, None)[-1]
+    answer = run(over_grpcio(client).call(sent, None, timeout=10))[-1]
     if answer.HasField("error"):
         raise _status.refused(answer.error)
     return answer
@@ -168,7 +169,7 @@ def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) ->
         method: Any = on.channel.stream_stream(path)
         return lambda request, **rest: list(method(iter(request), **rest, **kwargs))
 
-    call(client, sent, messages)
+    run(over_grpcio(client).call(sent, messages, timeout=10))
 
 
 @provokes("TokenTooLong")
@@ -230,7 +231,7 @@ def _(client: boardwire.Client) -> None:
         match, seat, seen = begun(small, "remote")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
-        observe = small._connection.stubs.match.Observe
+        observe = over_grpcio(small).stubs.match.Observe
         waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
         try:
             # They may come in later than the calls after them.

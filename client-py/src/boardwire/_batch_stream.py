@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from . import _rows
-from ._channel import Connection
+from ._channel import Connection, Stubs
+from ._native import NativeMethod
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import refused
@@ -91,7 +93,7 @@ class BatchStream:
         self._timeout = timeout
         self._advice = _KEPT if keep else _ENDS
         self._stream: Stream[pb.RunBatchRequest, pb.RunBatchResponse] = Stream(
-            connection, token, lambda on: on.batch.RunBatch, advice=self._advice
+            connection, token, _method(about, spec), advice=self._advice
         )
         self._unanswered: deque[Asked] = deque()
         self._sequence = np.zeros(about.environments, dtype=np.uint64)
@@ -218,10 +220,12 @@ class BatchStream:
         """Ends the stream; the next request opens another."""
         await self._stream.close()
 
-    def _rows(self, step: batch_pb2.BatchStep) -> BatchStep:
+    def _rows(self, step: batch_pb2.BatchStep | BatchStep) -> BatchStep:
+        if isinstance(step, BatchStep):
+            return step
         return _rows.batch_step(step, self.spec, self.about)
 
-    def _note(self, rows: slice, step: batch_pb2.BatchStep) -> None:
+    def _note(self, rows: slice, step: Any) -> None:
         self._sequence[rows] = step.sequence
 
     def _is_under_way(self, asked: Asked) -> bool:
@@ -263,3 +267,13 @@ class BatchStream:
             if answer.HasField("step"):
                 self._note(first.rows, answer.step)
         return asked.answer
+
+
+def _method(about: batch_pb2.Batch, spec: GameSpec) -> Callable[[Stubs], Any]:
+    """The stream's method. It does not hold the carrier: what nobody holds ends at once."""
+
+    def method(on: Stubs) -> Any:
+        run: Any = on.batch.RunBatch
+        return run.of_rows(about, spec) if isinstance(run, NativeMethod) else run
+
+    return method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,22 @@ def feature_writer(view_bytes: int, features: int, plan: Plan) -> boardwire_loca
     import boardwire_local
 
     return boardwire_local.Features(view_bytes, features, **plan)
+
+
+def channel(target: str) -> boardwire_local.Channel | None:
+    """A connection to a server without TLS; nothing without the extension, or where grpcio is asked for."""
+    if os.environ.get("BOARDWIRE_WIRE") == "grpcio" or not _is_there():
+        return None
+    import boardwire_local
+
+    return boardwire_local.Channel(target)
+
+
+def rows(about: bytes, seats: int, view_bytes: int, actions: int) -> boardwire_local.Rows:
+    """What the rows of a batch are shaped like, for who has a channel of the extension."""
+    import boardwire_local
+
+    return boardwire_local.Rows(about, seats, view_bytes, actions)
 
 
 def _is_there() -> bool:

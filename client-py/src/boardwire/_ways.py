@@ -24,6 +24,7 @@ import grpc
 import grpc.aio
 from google.rpc import status_pb2
 
+from ._native import Failed, NativeMethod, native_channel
 from ._status import error_info
 from ._tls import Pems
 
@@ -105,6 +106,19 @@ class _Blocking:
         return function(*args)
 
 
+class _Native(_Blocking):
+    """The same without grpcio, which takes more than twice as long, where that can be: never with TLS."""
+
+    def open(self, target: str, options: Options, pems: Pems | None) -> Any:
+        native = native_channel(target) if pems is None else None
+        return super().open(target, options, pems) if native is None else native
+
+    def pipe(self, method: Any, metadata: Metadata, request: Any = None) -> Pipe:
+        if isinstance(method, NativeMethod):
+            return method.pipe(metadata, request)
+        return super().pipe(method, metadata, request)
+
+
 class _Awaiting:
     """An event loop waits; the channel belongs to it."""
 
@@ -129,7 +143,7 @@ class _Awaiting:
         return await asyncio.to_thread(function, *args)
 
 
-BLOCKING: Way = _Blocking()
+BLOCKING: Way = _Native()
 AWAITING: Way = _Awaiting()
 
 
@@ -143,6 +157,8 @@ def _credentials(pems: Pems) -> grpc.ChannelCredentials:
 
 def read_status(status: RpcError) -> tuple[str, str, str, dict[str, str]]:
     """Code, message, reason and metadata of a failed call."""
+    if isinstance(status, Failed):
+        return status.kind, status.message, *error_info(status_pb2.Status.FromString(status.status))
     # Every RpcError raised by a call is also that call, or tells what one does.
     assert isinstance(status, grpc.Call | grpc.aio.AioRpcError)
     code, message = status.code().name, status.details() or ""

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use boardwire_batch::Refused;
 use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
+use boardwire_batch::{Refused, messages};
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,7 +14,8 @@ use crate::engine::{self, Core};
 use crate::fork::{Use, Uses, pool};
 use crate::refuse;
 use crate::sent::{Sent, Stepped};
-use crate::step::{Shape, Step};
+use crate::shape::Shape;
+use crate::step::Step;
 use crate::wait::Doing;
 
 /// Many environments of one table. It ends with this object.
@@ -28,17 +29,9 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn new(batch: Arc<Inner>, core: Arc<Core>) -> Self {
-        let (info, plan) = (batch.table().rules.info(), &batch.opening().plan);
-        let shape = Shape {
-            seats: info.seats.into(),
-            view_bytes: info.layout.bytes(),
-            actions: info.actions.count(),
-            mask_bytes: info.actions.mask_bytes(),
-            learners: plan.learners(),
-            columns: plan.columns,
-            advice: plan.adviser.is_some(),
-            advice_shares: plan.adviser.as_ref().is_some_and(|adviser| adviser.shares),
-        };
+        let info = batch.table().rules.info();
+        let (seats, actions) = (info.seats.into(), info.actions.count());
+        let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
         Self { shape: Arc::new(shape), inner: batch, core, uses: Uses::new() }
     }
 
@@ -87,7 +80,7 @@ impl Batch {
         let stepped = py.detach(|| self.inner.step_at_once(0, 0, Actions::of_all(indices)));
         drop(used);
         match stepped {
-            Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, rows))),
+            Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, messages::step(rows)))),
             Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
             Err(_) => Ok(None),
         }
@@ -127,7 +120,7 @@ impl Batch {
         let batch = Arc::clone(&self.inner);
         let (snapshot, mask) = (Bytes::copy_from_slice(snapshot), mask.to_vec());
         let load = async move { batch.load(engine::key(), snapshot, &mask).await };
-        Ok(Step::new(&self.shape, self.wait_for(py, timeout, load)?))
+        Ok(Step::new(&self.shape, messages::step(self.wait_for(py, timeout, load)?)))
     }
 
     /// Ends the batch: what is under way, or asked for later, is refused.

@@ -11,6 +11,8 @@ use boardwire_batch::pool::Pool;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::refuse;
+
 /// Forks that may lie between two processes: the pool of a process is that of its depth.
 const DEPTH: usize = 64;
 
@@ -109,6 +111,34 @@ impl Drop for Use {
         // One that was begun in another process is under way for ever in this one.
         if !self.is_torn() {
             self.uses.under_way.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What belongs to the process that made it. A child neither uses nor drops its copy: that would speak for the parent.
+#[derive(Debug)]
+pub(crate) struct Own<T> {
+    held: Option<T>,
+    forks: u64,
+}
+
+impl<T> Own<T> {
+    pub(crate) fn new(held: T) -> Self {
+        Self { held: Some(held), forks: forks() }
+    }
+
+    /// # Errors
+    /// This is another process.
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
+        let own = self.held.as_ref().filter(|_| self.forks == forks());
+        own.ok_or_else(|| refuse::torn(py))
+    }
+}
+
+impl<T> Drop for Own<T> {
+    fn drop(&mut self) {
+        if self.forks != forks() {
+            std::mem::forget(self.held.take());
         }
     }
 }

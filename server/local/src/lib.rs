@@ -12,8 +12,10 @@ mod features;
 mod fork;
 mod refuse;
 mod sent;
+mod shape;
 mod step;
 mod wait;
+mod wire;
 
 use pyo3::prelude::*;
 
@@ -28,5 +30,8 @@ fn boardwire_local(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<features::Features>()?;
     module.add_class::<sent::Sent>()?;
     module.add_class::<step::Step>()?;
+    module.add_class::<wire::Channel>()?;
+    module.add_class::<wire::Pipe>()?;
+    module.add_class::<shape::Rows>()?;
     fork::register(module)
 }

@@ -26,6 +26,11 @@ pub(crate) fn torn(py: Python<'_>) -> PyErr {
     raised(py, "UNAVAILABLE", "", message, Vec::new()).unwrap_or_else(|error| error)
 }
 
+/// The exception for an answer that no server gives.
+pub(crate) fn fault(py: Python<'_>, message: &str) -> PyErr {
+    raised(py, "INTERNAL", "", message, Vec::new()).unwrap_or_else(|error| error)
+}
+
 fn raised(
     py: Python<'_>,
     code: &str,

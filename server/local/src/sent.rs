@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use boardwire_batch::{Refused, batch};
+use boardwire_batch::{Refused, batch, messages};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::fork::Use;
 use crate::refuse;
-use crate::step::{Shape, Step};
+use crate::shape::Shape;
+use crate::step::Step;
 use crate::wait::Doing;
 
 /// What comes of a step.
@@ -82,7 +83,7 @@ impl Sent {
     fn take(&self, py: Python<'_>) -> PyResult<Step> {
         let mut held = self.doing.try_lock().map_err(|_| failed())?;
         match held.take() {
-            Some((Doing::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, rows)),
+            Some((Doing::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, messages::step(rows))),
             Some((Doing::Done(Err(refused)), _)) => Err(refuse::refused(py, &refused)),
             waiting @ Some((Doing::Waiting(..), _)) => {
                 *held = waiting;

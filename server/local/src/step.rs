@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use boardwire_batch::batch::{self, flag};
+use boardwire_api::v1;
+use boardwire_batch::batch::flag;
 use bytes::Bytes;
 use numpy::{Element, PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyIndexError;
@@ -11,26 +12,14 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PySlice, PyTuple};
 
 use crate::array;
-
-/// How wide the columns of a batch are, and which of them it writes.
-#[derive(Debug)]
-pub(crate) struct Shape {
-    pub(crate) seats: usize,
-    pub(crate) view_bytes: usize,
-    pub(crate) actions: usize,
-    pub(crate) mask_bytes: usize,
-    pub(crate) learners: usize,
-    pub(crate) columns: batch::Columns,
-    pub(crate) advice: bool,
-    pub(crate) advice_shares: bool,
-}
+use crate::shape::Shape;
 
 /// `boardwire.BatchStep`, whose columns are made when they are asked for.
 #[pyclass(frozen, module = "boardwire_local")]
 pub(crate) struct Step {
     shape: Arc<Shape>,
     /// Nothing here ever changes: arrays lie over it.
-    rows: batch::Step,
+    rows: v1::BatchStep,
     mask: PyOnceLock<Py<PyAny>>,
 }
 
@@ -58,7 +47,7 @@ const FIELDS: &[&str] = &[
 type Column<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Step {
-    pub(crate) fn new(shape: &Arc<Shape>, rows: batch::Step) -> Self {
+    pub(crate) fn new(shape: &Arc<Shape>, rows: v1::BatchStep) -> Self {
         Self { shape: Arc::clone(shape), rows, mask: PyOnceLock::new() }
     }
 
@@ -80,7 +69,7 @@ impl Step {
 #[expect(unsafe_code, reason = "a step owns its columns")]
 fn column<'py, T: Element>(
     step: &Bound<'py, Step>,
-    bytes: impl Fn(&batch::Step) -> &Bytes,
+    bytes: impl Fn(&v1::BatchStep) -> &Bytes,
     shape: &[usize],
 ) -> Column<'py> {
     // SAFETY: a step is frozen, and its columns are `Bytes`, which nobody changes.
@@ -89,6 +78,12 @@ fn column<'py, T: Element>(
 
 #[pymethods]
 impl Step {
+    /// The number of the request that was answered last, as requests of a batch that outlives its stream have it.
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.rows.sequence
+    }
+
     #[getter]
     fn first(&self) -> u32 {
         self.rows.first
@@ -203,13 +198,13 @@ impl Step {
 
     #[getter]
     fn advice<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let wanted = this.get().shape.advice;
+        let wanted = !this.get().shape.columns.advice.is_empty();
         wanted.then(|| column::<u8>(this, |rows| &rows.advice, &[this.get().n()])).transpose()
     }
 
     #[getter]
     fn advice_shares<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (step, wanted) = (this.get(), this.get().shape.advice_shares);
+        let (step, wanted) = (this.get(), this.get().shape.columns.advice_shares);
         wanted
             .then(|| column::<f32>(this, |rows| &rows.advice_shares, &[step.n(), step.shape.actions]))
             .transpose()

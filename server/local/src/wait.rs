@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pyo3::{PyResult, Python};
 
 /// How long Python's signals may wait.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Tells the thread that waits that there is something to go on with.
 #[derive(Default)]

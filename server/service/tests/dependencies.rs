@@ -148,5 +148,13 @@ fn batches_are_built_without_a_wire_or_a_runtime() {
         ["tokio/net", "tokio/rt", "tokio/time"].into_iter().filter(|part| batch.contains(*part)).collect();
     assert_eq!(runtime, [""; 0]);
     assert!(batch.contains("tokio/sync"), "this test looks for the wrong words: {batch:?}");
-    assert_eq!(of_the_wire(&features_needed_by("boardwire-local", "")), [""; 0]);
+}
+
+#[test]
+fn the_extension_calls_servers_and_is_none() {
+    let extension = features_needed_by("boardwire-local", "");
+    assert!(extension.contains("tonic/channel"), "the client calls over its channels: {extension:?}");
+    for part in ["tonic/server", "tonic/router", "hyper/server", "boardwire-api/server"] {
+        assert!(!extension.contains(part), "the extension needs {part}");
+    }
 }

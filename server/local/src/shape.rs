@@ -1,0 +1,65 @@
+//! How wide the columns of a batch are, and which of them it writes.
+
+use std::sync::Arc;
+
+use boardwire_api::v1;
+use prost::Message as _;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What tells the shape of every column.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) seats: usize,
+    pub(crate) view_bytes: usize,
+    pub(crate) actions: usize,
+    pub(crate) mask_bytes: usize,
+    pub(crate) learners: usize,
+    pub(crate) columns: v1::BatchColumns,
+}
+
+impl Shape {
+    pub(crate) fn new(about: &v1::Batch, seats: usize, view_bytes: usize, actions: usize) -> Self {
+        let (learners, columns) = (about.learners as usize, about.columns.clone().unwrap_or_default());
+        Self { seats, view_bytes, actions, mask_bytes: actions.div_ceil(8), learners, columns }
+    }
+
+    /// Whether the columns are as long as they should be.
+    pub(crate) fn fits(&self, step: &v1::BatchStep) -> bool {
+        let (n, k) = (step.seat.len(), step.ended.len() / size_of::<u32>());
+        let wanted = |wanted: bool, bytes: usize| if wanted { bytes } else { 0 };
+        let columns = &self.columns;
+        let (views, advised) = (self.seats * self.view_bytes, !columns.advice.is_empty());
+        let lengths = [
+            (&step.view, n * self.view_bytes),
+            (&step.mask, n * self.mask_bytes),
+            (&step.reward, n * self.seats * size_of::<f32>()),
+            (&step.ply, n * size_of::<u32>()),
+            (&step.flags, n),
+            (&step.ended, k * size_of::<u32>()),
+            (&step.episode, wanted(columns.episodes, n * size_of::<u32>())),
+            (&step.scores, wanted(columns.scores, k * self.seats * size_of::<i32>())),
+            (&step.ranks, wanted(columns.scores, k * self.seats)),
+            (&step.final_view, wanted(columns.final_views, k * self.learners * self.view_bytes)),
+            (&step.oracle, wanted(columns.oracle, n * views)),
+            (&step.oracle_mask, wanted(columns.oracle, n * self.seats * self.mask_bytes)),
+            (&step.advice, wanted(advised, n)),
+            (&step.advice_shares, wanted(columns.advice_shares, n * self.actions * size_of::<f32>())),
+        ];
+        lengths.iter().all(|(column, bytes)| column.len() == *bytes)
+    }
+}
+
+/// The shape of a server's batch.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Rows(pub(crate) Arc<Shape>);
+
+#[pymethods]
+impl Rows {
+    /// Of a `boardwire.v1.Batch`, with what its table says of views and actions.
+    #[new]
+    fn new(about: &[u8], seats: usize, view_bytes: usize, actions: usize) -> PyResult<Self> {
+        let about = v1::Batch::decode(about).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self(Arc::new(Shape::new(&about, seats, view_bytes, actions))))
+    }
+}

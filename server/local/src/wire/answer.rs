@@ -1,0 +1,70 @@
+//! Answers on the stream of a batch, as `boardwire.v1.RunBatchResponse` has them, whose rows are not copied.
+
+use boardwire_api::v1::{RunBatchResponse, run_batch_response};
+use bytes::Bytes;
+use prost::Message as _;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::refuse;
+use crate::shape::Rows;
+use crate::step::Step;
+
+/// An answer.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Answer {
+    #[pyo3(get)]
+    tag: u32,
+    /// One of the two.
+    step: Option<Py<Step>>,
+    error: Option<Vec<u8>>,
+}
+
+impl Answer {
+    /// # Errors
+    /// It is no answer of a batch of this shape.
+    pub(crate) fn read(py: Python<'_>, message: Bytes, rows: &Rows) -> PyResult<Self> {
+        let wrong = |what: &str| refuse::fault(py, &format!("a batch was answered with nonsense: {what}"));
+        let RunBatchResponse { tag, answer } =
+            RunBatchResponse::decode(message).map_err(|error| wrong(&error.to_string()))?;
+        match answer {
+            Some(run_batch_response::Answer::Step(step)) if rows.0.fits(&step) => {
+                Ok(Self { tag, step: Some(Py::new(py, Step::new(&rows.0, step))?), error: None })
+            }
+            Some(run_batch_response::Answer::Step(_)) => {
+                Err(wrong("its columns have other lengths than this table's"))
+            }
+            Some(run_batch_response::Answer::Error(error)) => {
+                Ok(Self { tag, step: None, error: Some(error.encode_to_vec()) })
+            }
+            None => Err(wrong("there is none")),
+        }
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// Whether it is of this kind, `step` or `error`.
+    #[pyo3(name = "HasField")]
+    fn has_field(&self, name: &str) -> bool {
+        match name {
+            "step" => self.step.is_some(),
+            "error" => self.error.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The rows.
+    #[getter]
+    fn step(&self, py: Python<'_>) -> Option<Py<Step>> {
+        self.step.as_ref().map(|step| step.clone_ref(py))
+    }
+
+    /// Why the request was refused: a `google.rpc.Status`.
+    #[getter]
+    fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let status = || py.import("google.rpc.status_pb2")?.getattr("Status");
+        let read = |bytes: &Vec<u8>| status()?.call_method1("FromString", (PyBytes::new(py, bytes),));
+        self.error.as_ref().map(read).transpose()
+    }
+}
