@@ -4,6 +4,8 @@ It looks at the observation and the mask of every decision. Its work is part of 
 and ours.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 #: SELECT[byte, k] is the k-th set bit of a byte.
@@ -48,11 +50,14 @@ class RandomLegal:
         row of numbers as long as the action space, and no loop over environments.
         """
         self.seen += float(observations[:, 0].sum())
-        rows = np.arange(len(masks))
-        counts = np.bitwise_count(masks.T.copy())
-        sums = counts.cumsum(axis=0, dtype=np.uint8)
+        columns = masks.T.copy()
+        sums = np.bitwise_count(columns)
+        # By hand: to accumulate along the first axis takes numpy five times as long.
+        for before, here in pairwise(sums):
+            np.add(before, here, out=here)
         drawn = (self.dice.random(len(masks)) * sums[-1]).astype(np.uint8)
-        at = (sums <= drawn).sum(axis=0, dtype=np.uint8)
-        np.minimum(at, len(counts) - 1, out=at)
-        rest = drawn - (sums[at, rows] - counts[at, rows])
-        return SELECT[masks[rows, at], rest] + 8 * at
+        at = np.minimum((sums <= drawn).sum(axis=0, dtype=np.intp), len(sums) - 1)
+        place = at * len(masks) + np.arange(len(masks))
+        byte = columns.take(place)
+        rest = drawn - (sums.take(place) - np.bitwise_count(byte))
+        return SELECT.take(byte * np.intp(8) + rest) + (at * 8).astype(np.uint8)
