@@ -278,6 +278,14 @@ class BatchStep(_Rows):
         }
         return replace(self, first=self.first + first, **cut)
 
+    def _row(
+        self, row: int, seat: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int8], int | None, int, int, float]:
+        """A row by itself: view, mask, episode where it was asked for, ply, flags, and reward of a seat."""
+        episode = None if self.episode is None else int(self.episode[row])
+        ply, flags, reward = int(self.ply[row]), int(self.flags[row]), float(self.reward[row, seat])
+        return self.view[row], self.mask[row], episode, ply, flags, reward
+
     def legal(self, row: int) -> list[int]:
         """The legal actions of a row, ascending."""
         legal: list[int] = np.unpackbits(self.packed_mask[row], bitorder="little").nonzero()[0].tolist()

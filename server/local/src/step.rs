@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use boardwire_api::v1;
 use boardwire_batch::batch::flag;
-use bytes::Bytes;
 use numpy::{Element, PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -65,16 +64,19 @@ impl Step {
     }
 }
 
-/// A column as an array.
+/// A column as an array, or a part of it.
 #[expect(unsafe_code, reason = "a step owns its columns")]
 fn column<'py, T: Element>(
     step: &Bound<'py, Step>,
-    bytes: impl Fn(&v1::BatchStep) -> &Bytes,
+    bytes: impl Fn(&v1::BatchStep) -> &[u8],
     shape: &[usize],
 ) -> Column<'py> {
     // SAFETY: a step is frozen, and its columns are `Bytes`, which nobody changes.
     unsafe { array::over::<T>(step.as_any(), bytes(&step.get().rows), shape) }
 }
+
+/// View, mask, episode, ply, flags and reward of a row.
+type Row<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i8>>, Option<u32>, u32, u8, f32);
 
 #[pymethods]
 impl Step {
@@ -135,6 +137,41 @@ impl Step {
             }
         }
         Ok(legal)
+    }
+
+    /// A row by itself: view, mask, episode where it was asked for, ply, flags, and reward of a seat.
+    #[pyo3(name = "_row")]
+    fn row<'py>(this: &Bound<'py, Self>, row: usize, seat: usize) -> PyResult<Row<'py>> {
+        let step = this.get();
+        let (shape, rows) = (&*step.shape, &step.rows);
+        if row >= step.n() || seat >= shape.seats {
+            return Err(PyIndexError::new_err(format!(
+                "there are {} rows of {} seats",
+                step.n(),
+                shape.seats
+            )));
+        }
+        let whole = |column: &[u8], at: usize| {
+            let bytes = column[at * size_of::<u32>()..][..size_of::<u32>()].try_into();
+            u32::from_le_bytes(bytes.expect("four bytes"))
+        };
+        let mask = unpacked(
+            &rows.mask[row * shape.mask_bytes..][..shape.mask_bytes],
+            shape.mask_bytes,
+            shape.actions,
+        );
+        Ok((
+            column::<u8>(
+                this,
+                |rows| &rows.view[row * shape.view_bytes..][..shape.view_bytes],
+                &[shape.view_bytes],
+            )?,
+            PyArray1::from_vec(this.py(), mask),
+            shape.columns.episodes.then(|| whole(&rows.episode, row)),
+            whole(&rows.ply, row),
+            rows.flags[row],
+            f32::from_bits(whole(&rows.reward, row * shape.seats + seat)),
+        ))
     }
 
     #[getter]

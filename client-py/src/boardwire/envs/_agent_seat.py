@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import operator
 from dataclasses import dataclass
-from typing import Protocol, SupportsIndex
+from typing import NamedTuple, Protocol, SupportsIndex
 
 import gymnasium
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._opposed import Opposed
 from .._spec import GameSpec
@@ -43,16 +43,46 @@ class Settings:
     skip_forced: bool
 
 
+class Shown(NamedTuple):
+    """What an environment tells of an `Observation`, which takes longer to make than a step.
+
+    Attributes:
+        view: What it may know: `uint8[bytes]`.
+        mask: The legal actions: `int8[actions]`.
+        ply: How many actions have been applied, by all seats.
+        decision: How many decisions the seat has made.
+        reward: Its reward.
+        terminated: Whether the episode has ended by the rules.
+        truncated: Whether it was cut.
+        substituted: Whether the seat's last action was illegal and another was played for it.
+        outcome: How it ended, once it has.
+    """
+
+    view: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    ply: int
+    decision: int
+    reward: float
+    terminated: bool
+    truncated: bool
+    substituted: bool
+    outcome: Outcome | None
+
+
+def _shown(seen: Observation) -> Shown:
+    return Shown(*(getattr(seen, name) for name in Shown._fields))
+
+
 class AgentSeat(Protocol):
     """The seat, at a table that is there from the first deal to the close.
 
     Every call but the close raises what the server refuses, and those of `GONE` when the table is gone.
     """
 
-    def deal(self, seed: int) -> Observation:
+    def deal(self, seed: int) -> Shown:
         """Begins an episode, at another table when the last one is gone."""
 
-    def act(self, action: SupportsIndex) -> Observation:
+    def act(self, action: SupportsIndex) -> Shown:
         """Makes the agent's decision, and those of the others up to its next one."""
 
     def text(self) -> str:
@@ -72,13 +102,13 @@ class MatchSeat:
         self._match: Match | None = None
         self._seat: Seat | None = None
 
-    def deal(self, seed: int) -> Observation:
+    def deal(self, seed: int) -> Shown:
         """Begins an episode, in another match when the last one is gone."""
         seat = self._seat
-        again = None if seat is None else lambda: seat.reset(seed)
+        again = None if seat is None else lambda: _shown(seat.reset(seed))
         return dealt(again, lambda: self._begin(seed), self.close)
 
-    def _begin(self, seed: int) -> Observation:
+    def _begin(self, seed: int) -> Shown:
         settings = self._settings
         bots = settings.players.bots
         self._match = self._client.create_match(
@@ -93,11 +123,11 @@ class MatchSeat:
         )
         check_table(settings.spec, self._match.spec)
         self._seat = self._match.join(settings.agent_seat).stream()
-        return self._seat.observe(wait=True)
+        return _shown(self._seat.observe(wait=True))
 
-    def act(self, action: SupportsIndex) -> Observation:
+    def act(self, action: SupportsIndex) -> Shown:
         """Makes the agent's decision, and those of the others up to its next one."""
-        return self._there().act(action)
+        return _shown(self._there().act(action))
 
     def text(self) -> str:
         """The position as the seat may know it."""
@@ -127,15 +157,15 @@ class BatchSeat:
         self._client = client
         self._settings = settings
         self._table: Opposed | None = None
-        self._seen: Observation | None = None
+        self._decision = 0
 
-    def deal(self, seed: int) -> Observation:
+    def deal(self, seed: int) -> Shown:
         """Begins an episode, in another batch when the last one is gone."""
         table = self._table
-        again = None if table is None else lambda: self._show(table.reset(seeds=[seed]), None)
+        again = None if table is None else lambda: self._show(table.reset(seeds=[seed]), 0)
         return dealt(again, lambda: self._begin(seed), self.close)
 
-    def _begin(self, seed: int) -> Observation:
+    def _begin(self, seed: int) -> Shown:
         settings = self._settings
         batch = self._client.open_batch(
             settings.spec.game.id,
@@ -154,13 +184,13 @@ class BatchSeat:
         )
         self._table = Opposed(batch, settings.agent_seat, settings.players.policies)
         check_table(settings.spec, batch.spec)
-        return self._show(self._table.reset(seeds=[seed]), None)
+        return self._show(self._table.reset(seeds=[seed]), 0)
 
-    def act(self, action: SupportsIndex) -> Observation:
+    def act(self, action: SupportsIndex) -> Shown:
         """Makes the agent's decision, and those of the others up to its next one."""
         if self._table is None:
             raise gymnasium.error.ResetNeeded("reset the environment before its first step")
-        return self._show(self._table.step(one_action(action)), self._seen)
+        return self._show(self._table.step(one_action(action)), self._decision + 1)
 
     def text(self) -> str:
         """The position as the seat may know it; a server shows none of batches."""
@@ -174,27 +204,23 @@ class BatchSeat:
         with contextlib.suppress(BoardwireError):
             if self._table is not None:
                 self._table.batch.close()
-        self._table = self._seen = None
+        self._table = None
 
-    def _show(self, step: BatchStep, last: Observation | None) -> Observation:
-        outcome, flags = outcome_of(step), int(step.flags[0])
-        assert step.episode is not None
-        self._seen = Observation(
-            episode=int(step.episode[0]),
-            ply=int(step.ply[0]),
-            decision=0 if last is None else last.decision + 1,
-            view=step.view[0],
-            mask=step.mask[0],
-            pending=(self._settings.agent_seat,) if outcome is None else (),
-            reward=float(step.reward[0, self._settings.agent_seat]),
-            terminated=flags & TERMINATED > 0,
-            truncated=flags & TRUNCATED > 0,
-            substituted=flags & SUBSTITUTED > 0,
-            outcome=outcome,
-            text="",
-            actions=(),
+    def _show(self, step: BatchStep, decision: int) -> Shown:
+        self._decision = decision
+        view, mask, _, ply, flags, reward = step._row(0, self._settings.agent_seat)
+        over = flags & (TERMINATED | TRUNCATED) > 0
+        return Shown(
+            view,
+            mask,
+            ply,
+            decision,
+            reward,
+            flags & TERMINATED > 0,
+            flags & TRUNCATED > 0,
+            flags & SUBSTITUTED > 0,
+            outcome_of(step) if over else None,
         )
-        return self._seen
 
 
 # Rows of one action each, since to make an array takes longer than to play it.

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import gymnasium
-import numpy as np
-from numpy.typing import NDArray
 
 from .._spec import GameSpec
 from .._sync import Batch, Client, Match, Seat
@@ -132,6 +130,51 @@ class MatchSeats:
         self._match, self._seats = None, []
 
 
+class _Position:
+    """What every seat may know at a step of a batch of one environment.
+
+    Attributes:
+        first: The lowest seat that owes a decision, or nobody.
+        substituted: Whether the last action was illegal and another was played for it.
+    """
+
+    def __init__(self, step: BatchStep, seats: int) -> None:
+        """Reads what does not depend on the seat."""
+        _, _, self._episode, self._ply, self._flags, _ = step._row(0, 0)
+        assert step.oracle_mask is not None
+        self._step = step
+        self._seats = seats
+        self.first = int(step.seat[0])
+        self.substituted = self._flags & SUBSTITUTED > 0
+        # From the first seat on clockwise; 0 for all when it is over.
+        self._masks = step.oracle_mask[0]
+        due = self._masks.any(axis=1).nonzero()[0].tolist()
+        self._pending = tuple(sorted((self.first + at) % seats for at in due))
+        self._outcome = outcome_of(step)
+
+    def seen(self, seat: int, decision: int, substituted: bool) -> Observation:
+        """What a seat may know, which has made so many decisions."""
+        step, at = self._step, (seat - self.first) % self._seats
+        assert step.oracle is not None
+        assert step.final_view is not None
+        assert self._episode is not None
+        return Observation(
+            episode=self._episode,
+            ply=self._ply,
+            decision=decision,
+            view=step.final_view[0, seat] if self.first == NOBODY else step.oracle[0, at],
+            mask=unpacked_mask(self._masks[at], step.action_count),
+            pending=self._pending,
+            reward=float(step.reward[0, seat]),
+            terminated=self._flags & TERMINATED > 0,
+            truncated=self._flags & TRUNCATED > 0,
+            substituted=substituted,
+            outcome=self._outcome,
+            text="",
+            actions=(),
+        )
+
+
 class BatchSeats:
     """The seats of the one environment of a batch, which tells its owner what every seat may know."""
 
@@ -140,13 +183,13 @@ class BatchSeats:
         self._client = client
         self._settings = settings
         self._batch: Batch | None = None
-        self._step: BatchStep | None = None
+        self._position: _Position | None = None
         self._decisions = [0] * settings.spec.seats
         self._substituted = [False] * settings.spec.seats
 
     def deal(self, seed: int) -> list[Observation]:
         """Begins an episode, in another batch when the last one is gone."""
-        self._step, batch = None, self._batch
+        self._position, batch = None, self._batch
         again = None if batch is None else lambda: self._begin(batch, seed)
         dealt(again, lambda: self._begin(self._opened(seed), seed), self.close)
         return []
@@ -171,57 +214,34 @@ class BatchSeats:
         return self._batch
 
     def _begin(self, batch: Batch, seed: int) -> None:
-        self._step = batch.reset(seeds=[seed])
-        self._decisions = [0] * self._settings.spec.seats
-        self._substituted = [False] * self._settings.spec.seats
+        seats = self._settings.spec.seats
+        self._position = _Position(batch.reset(seeds=[seed]), seats)
+        self._decisions = [0] * seats
+        self._substituted = [False] * seats
 
     def act(self, seat: int, action: Any) -> Observation:
         """Makes the decision of the lowest seat that owes one."""
-        batch, step = self._there()
-        assert step.seat[0] == seat, "decisions are made in the order of seats"
-        self._step = batch.step(one_action(action))
+        batch, position = self._there()
+        assert position.first == seat, "decisions are made in the order of seats"
+        self._position = _Position(batch.step(one_action(action)), self._settings.spec.seats)
         self._decisions[seat] += 1
-        self._substituted[seat] = bool(self._step.flags[0] & SUBSTITUTED)
+        self._substituted[seat] = self._position.substituted
         return self.seen(seat)
 
     def seen(self, seat: int) -> Observation:
         """What a seat may know."""
-        _, step = self._there()
-        spec, first, flags = self._settings.spec, int(step.seat[0]), int(step.flags[0])
-        assert step.episode is not None
-        assert step.oracle is not None
-        assert step.oracle_mask is not None
-        assert step.final_view is not None
-        if first == NOBODY:
-            view, masks = step.final_view[0, seat], np.zeros((spec.seats, spec.mask_bytes), np.uint8)
-        else:
-            view = step.oracle[0, (seat - first) % spec.seats]
-            masks = np.roll(step.oracle_mask[0], first, axis=0)
-        return Observation(
-            episode=int(step.episode[0]),
-            ply=int(step.ply[0]),
-            decision=self._decisions[seat],
-            view=view,
-            mask=unpacked_mask(masks[seat], step.action_count),
-            pending=_any(masks),
-            reward=float(step.reward[0, seat]),
-            terminated=flags & TERMINATED > 0,
-            truncated=flags & TRUNCATED > 0,
-            substituted=self._substituted[seat],
-            outcome=outcome_of(step),
-            text="",
-            actions=(),
-        )
+        _, position = self._there()
+        return position.seen(seat, self._decisions[seat], self._substituted[seat])
 
     def text(self, seat: int) -> str:
         """The position as a seat may know it; a server shows none of batches."""
         batch, _ = self._there()
         return run(batch._carrier.text(0, seat))
 
-    def _there(self) -> tuple[Batch, BatchStep]:
-        if self._batch is None or self._step is None:
+    def _there(self) -> tuple[Batch, _Position]:
+        if self._batch is None or self._position is None:
             raise gymnasium.error.ResetNeeded(_NO_DEAL)
-        return self._batch, self._step
+        return self._batch, self._position
 
     def close(self) -> None:
         """Closes the batch. Another may be dealt."""
@@ -229,9 +249,4 @@ class BatchSeats:
         with contextlib.suppress(BoardwireError):
             if self._batch is not None:
                 self._batch.close()
-        self._batch = self._step = None
-
-
-def _any(masks: NDArray[np.uint8]) -> tuple[int, ...]:
-    """The seats that may choose something."""
-    return tuple(masks.any(axis=1).nonzero()[0].tolist())
+        self._batch = self._position = None

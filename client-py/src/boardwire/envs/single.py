@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from .._account import Server
 from .._twins import GONE
-from .._types import IllegalActions, Observation, Reward
-from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings
+from .._types import IllegalActions, Reward
+from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings, Shown
 from ._over import Over, is_local, over_batch
 from ._players import Opponents, players
 from ._recovery import advised, unspent
@@ -100,7 +100,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         self._lens = Lens(self.game_spec, observation, mask)
         self.action_space = self._lens.action_space
         self.observation_space = self._lens.observation_space
-        self._seen: Observation | None = None
+        self._seen: Shown | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -159,12 +159,12 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         self._seat.close()
         self._seen = None
 
-    def _last(self) -> Observation:
+    def _last(self) -> Shown:
         if self._seen is None:
             raise gymnasium.error.ResetNeeded("reset the environment first")
         return self._seen
 
-    def _info(self, seen: Observation) -> dict[str, Any]:
+    def _info(self, seen: Shown) -> dict[str, Any]:
         info: dict[str, Any] = {
             "action_mask": seen.mask.copy(),
             "ply": seen.ply,
@@ -172,6 +172,6 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             "substituted": seen.substituted,
         }
         if seen.outcome is not None:
-            info["scores"] = np.array(seen.scores, dtype=np.int32)
-            info["ranks"] = np.array(seen.ranks, dtype=np.int32)
+            info["scores"] = np.array(seen.outcome.scores, dtype=np.int32)
+            info["ranks"] = np.array(seen.outcome.ranks, dtype=np.int32)
         return info
