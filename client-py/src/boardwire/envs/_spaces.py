@@ -81,6 +81,13 @@ class Lens:
         return shown
 
 
+def row_of(shown: Any, row: int) -> Any:
+    """One row of what a batch of environments shows."""
+    if isinstance(shown, dict):
+        return {name: row_of(part, row) for name, part in shown.items()}
+    return shown[row]
+
+
 def _cuts(spec: GameSpec) -> np.dtype[np.void]:
     """A view as numpy cuts it into its fields."""
     fields = spec.fields.values()

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space, iterate
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from .._account import Server
@@ -22,7 +22,7 @@ from ._players import Opponents, players
 from ._recovery import advised, check_table, unspent
 from ._seeding import Seeds, draw, first_episodes, for_each, is_one, later_episodes
 from ._shared import shared_client
-from ._spaces import Lens, MaskPlace, ObservationKind
+from ._spaces import Lens, MaskPlace, ObservationKind, row_of
 from ._warnings import IllegalActionNotice
 
 _WIRE: dict[AutoresetMode, Autoreset] = {
@@ -290,8 +290,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         )
         # An object for each episode that ended, as Gymnasium's wrappers expect.
         last = np.full(self.num_envs, None, dtype=object)
-        space = batch_space(self.single_observation_space, len(step.ended))
-        last[step.ended] = np.fromiter(iterate(space, final), dtype=object, count=len(step.ended))
+        for row, environment in enumerate(step.ended.tolist()):
+            last[environment] = row_of(final, row)
         return infos | {
             "final_obs": last,
             "_final_obs": ended,
