@@ -127,6 +127,14 @@ def rlcard(name, policy):
     return {"library": "rlcard", "game": name, "rows": 1}, episode
 
 
+def chosen(seen, info, policy):
+    """An action for each row of EnvPool's, whose observations have a row a seat."""
+    masks, seats = packed(info["legal_action_mask"]), info["current_player"]
+    seen = seen.reshape(ROWS, -1, int(np.prod(seen.shape[1:])))
+    seen = seen[np.arange(ROWS), seats % seen.shape[1]]
+    return policy.many(seen, masks).astype(np.int32)
+
+
 def envpool(name, policy):
     """A game of EnvPool: a pool of environments, stepped together on two threads."""
     import envpool as library
@@ -137,17 +145,29 @@ def envpool(name, policy):
 
     def step():
         nonlocal over
-        masks, seats = packed(shown[1]["legal_action_mask"]), shown[1]["current_player"]
-        # A row a seat: that of the seat whose choice it is.
-        seen = shown[0].reshape(ROWS, -1, int(np.prod(shown[0].shape[1:])))
-        seen = seen[np.arange(ROWS), seats % seen.shape[1]]
         # A step after an episode only begins the next.
         decisions = ROWS - int(over.sum())
-        shown[0], _, terminated, truncated, shown[1] = env.step(policy.many(seen, masks).astype(np.int32))
+        shown[0], _, terminated, truncated, shown[1] = env.step(chosen(*shown, policy))
         over = terminated | truncated
         return decisions
 
     return {"library": "envpool", "game": name, "rows": ROWS}, step
+
+
+def envpool_async(name, policy):
+    """The same asynchronously, with twice as many: one half is stepped while the other is decided."""
+    import envpool as library
+
+    env = library.make_gymnasium(name, num_envs=2 * ROWS, batch_size=ROWS, num_threads=2, seed=7)
+    env.async_reset()
+
+    def step():
+        seen, _, terminated, truncated, info = env.recv()
+        env.send(chosen(seen, info, policy), info["env_id"])
+        # What follows an end is the step that only begins the next episode.
+        return ROWS - int((terminated | truncated).sum())
+
+    return {"library": "envpool", "game": name, "rows": ROWS, "way": "asynchronously"}, step
 
 
 def pgx(name, policy):
@@ -244,13 +264,14 @@ MAKERS = {
     "pgx": pgx,
 }
 MAKERS |= {
+    "envpool-async": envpool_async,
     "open_spiel-rl": open_spiel_rl,
     "open_spiel-tensor": open_spiel_tensor,
     "pgx-compiled": pgx_compiled,
     "dm-env-rpc": dm_env_rpc,
     "boardwire": users.by_messages,
     "boardwire-single": users.by_match,
-    "boardwire-local": users.by_batch,
+    "boardwire-batch": users.by_batch,
     "boardwire-gymnasium": users.by_gymnasium,
     "boardwire-vector": users.by_vector,
     "boardwire-pettingzoo": users.by_pettingzoo,

@@ -36,6 +36,9 @@ PEERS = {
     "envpool LeducHoldem x1024": ["envpool", "LeducHoldem-v1"],
     "envpool ConnectFour x1024": ["envpool", "ConnectFour-v1"],
     "envpool SparrowMahjong x1024": ["envpool", "SparrowMahjong-v1"],
+    "envpool LeducHoldem x1024, asynchronously": ["envpool-async", "LeducHoldem-v1"],
+    "envpool ConnectFour x1024, asynchronously": ["envpool-async", "ConnectFour-v1"],
+    "envpool SparrowMahjong x1024, asynchronously": ["envpool-async", "SparrowMahjong-v1"],
     "pgx leduc_holdem x1024": ["pgx", "leduc_holdem"],
     "pgx connect_four x1024": ["pgx", "connect_four"],
     "pgx sparrow_mahjong x1024": ["pgx", "sparrow_mahjong"],
@@ -47,10 +50,13 @@ LOCAL_BEST, LOCAL_SINGLE = "boardwire faraway x1024, local", "boardwire faraway 
 LOCAL_GYM = "boardwire faraway gymnasium, local"
 #: What users call, without a server and with one.
 LOCAL = {
-    LOCAL_SINGLE: ["boardwire-local", "1"],
-    "boardwire faraway x16, local": ["boardwire-local", "16"],
-    "boardwire faraway x64, local": ["boardwire-local", "64"],
-    LOCAL_BEST: ["boardwire-local", "1024"],
+    f"boardwire faraway x{rows}, {way}": ["boardwire-batch", address, str(rows)]
+    for way, address in (
+        ("local", "local:"),
+        ("private server", "private"),
+        ("private server by grpcio", "grpcio"),
+    )
+    for rows in (1, 16, 64, 1024)
 }
 USERS = {
     "gymnasium": ["boardwire-gymnasium"],
@@ -188,6 +194,12 @@ def main(wire):
             ):
                 ratios = [a / b for a, b in zip(by_name[ours].rates, contestant.rates, strict=False)]
                 say(f"{ours}, against {name}", ratios, "times its rate")
+    for rows in (1, 16, 64, 1024):
+        name = f"boardwire faraway x{rows}, private server"
+        ours, theirs = by_name[name], by_name[f"{name} by grpcio"]
+        if not (ours.failed or theirs.failed):
+            ratios = [a / b for a, b in zip(ours.rates, theirs.rates, strict=False)]
+            say(f"{name}, against grpcio", ratios, "times its rate")
     for contestant in all_of_them:
         contestant.close()
     for process in (servers, catch):

@@ -1,5 +1,7 @@
 """Boardwire as its users call it: our contestants, each a function that gives `about` and a step."""
 
+import os
+
 import numpy as np
 
 import boardwire
@@ -58,10 +60,12 @@ def by_match(address, _):
     return {"library": "boardwire", "game": "faraway", "rows": 1, "way": "stream"}, episode
 
 
-def by_batch(rows, policy):
-    """Boardwire's client with the engine in this process: what users call, `Batch.step`."""
+def by_batch(address, rows, policy):
+    """What users call, `Batch.step`: with the engine in this process, or a private server."""
     rows = int(rows)
-    client = boardwire.connect("local:")
+    if address == "grpcio":
+        os.environ["BOARDWIRE_WIRE"] = "grpcio"
+    client = boardwire.connect("local:" if address == "local:" else None)
     batch = client.open_batch("faraway", environments=rows, autoreset="same_step", seed=7)
     shown = batch.reset()
     # An array of one action takes longer to make than to play.
@@ -85,7 +89,7 @@ def by_batch(rows, policy):
         return rows
 
     step = one if rows == 1 else few if rows <= FEW else many
-    return {"library": "boardwire", "game": "faraway", "rows": rows, "way": "local"}, step
+    return {"library": "boardwire", "game": "faraway", "rows": rows, "way": f"Batch.step {address}"}, step
 
 
 def by_gymnasium(address, policy):
