@@ -61,9 +61,24 @@ class _Garbage:
             gc.unfreeze()
 
 
+# What connections of this process hold for a moment.
+_lock = threading.Lock()
+
+
+def lock() -> threading.Lock:
+    """Guards what all threads of this process share of connections; never held while anything is awaited."""
+    return _lock
+
+
+def _after_fork() -> None:
+    global _lock
+    # Another thread may have held it at the fork.
+    _lock = threading.Lock()
+
+
 if hasattr(os, "register_at_fork"):
     _garbage = _Garbage()
-    os.register_at_fork(before=_garbage.freeze, after_in_parent=_garbage.thaw)
+    os.register_at_fork(before=_garbage.freeze, after_in_parent=_garbage.thaw, after_in_child=_after_fork)
 
 _Req = TypeVar("_Req", contravariant=True)
 _Res = TypeVar("_Res", covariant=True)
@@ -136,7 +151,6 @@ class Connection:
         self._given = channel
         self._story = story
         self._past = past
-        self._lock = threading.Lock()
         self._place: tuple[int, object] = (os.getpid(), None)
         self._stubs: Stubs | None = None
 
@@ -148,11 +162,9 @@ class Connection:
 
     def _opened(self) -> Stubs:
         place = self.way.place()
-        if self._place[0] != place[0]:
-            # Another thread may have held the lock at the fork.
-            self._lock = threading.Lock()
-            inherited.append(self._stubs)
-        with self._lock:
+        with lock():
+            if self._place[0] != place[0]:
+                inherited.append(self._stubs)
             if self._stubs is None or self._place != place:
                 channel = self._given or self.way.open(self.target, _options(self.target), self._pems)
                 self._stubs, self._place = Stubs(channel), place
@@ -162,14 +174,14 @@ class Connection:
         """The services, over a channel that stays open until they are given back."""
         while True:
             stubs = self.stubs
-            with self._lock:
+            with lock():
                 if not stubs.dropped:
                     stubs.users += 1
                     return stubs
 
     async def give_back(self, stubs: Stubs) -> None:
         """Ends what was borrowed."""
-        with self._lock:
+        with lock():
             stubs.users -= 1
             unused = stubs.dropped and not stubs.users
         if unused:
@@ -179,7 +191,7 @@ class Connection:
         """Lets the next call open another channel than this one; whoever uses this one still closes it."""
         if self._given is not None or self._place != self.way.place():
             return
-        with self._lock:
+        with lock():
             stubs = stubs or self._stubs
             if stubs is None or stubs.dropped:
                 return

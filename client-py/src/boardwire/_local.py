@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from . import _extension
-from ._channel import REPEAT, Connection, Stubs, Unary, inherited
+from ._channel import REPEAT, Connection, Stubs, Unary, inherited, lock
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import error
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 #: The target that stands for an engine in this process.
 LOCAL = "local:"
-
-# One thread of a forked process makes its engine.
-_making = threading.Lock()
 
 _Req = TypeVar("_Req")
 _Res = TypeVar("_Res")
@@ -48,7 +44,7 @@ class LocalConnection(Connection):
     def engine(self) -> boardwire_local.Engine:
         """The engine of this process."""
         if self._pid != os.getpid():
-            with _making:
+            with lock():
                 if self._pid != os.getpid():
                     # Another thread may have worked on the parent's.
                     inherited.append(self._engine)
@@ -265,13 +261,3 @@ def _engine() -> boardwire_local.Engine:
     import boardwire_local
 
     return boardwire_local.Engine()
-
-
-def _after_fork() -> None:
-    global _making
-    # Another thread may have held it at the fork.
-    _making = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
