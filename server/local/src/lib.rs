@@ -3,6 +3,8 @@
 //! It plays what the server plays: the same batches and searches, refused in the same words. The client calls it
 //! by the messages of the protocol, but for steps, whose columns it is given as arrays over the memory that they were
 //! written to. Nothing is secret here: who holds the engine holds every card. So it has no matches.
+//!
+//! Beside the engine there is what Python does too slowly by itself: connections to servers, and features of views.
 
 mod array;
 mod batch;

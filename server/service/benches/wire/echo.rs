@@ -97,6 +97,9 @@ impl Tape {
             Some(play_request::Request::Observe(_)) => {
                 play_response::Answer::Observe(ObserveResponse { observation: Some(self.first()) })
             }
+            Some(play_request::Request::Reset(_)) => {
+                play_response::Answer::Reset(ResetResponse { observation: Some(self.next()) })
+            }
             _ => play_response::Answer::Act(ActResponse { observation: Some(self.next()) }),
         };
         PlayResponse { tag: asked.tag, answer: Some(answer) }
