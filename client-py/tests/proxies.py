@@ -14,6 +14,7 @@ class Proxy:
     Attributes:
         address: Where clients find it.
         cuts: How many connections it has cut.
+        connections: How many clients are connected.
     """
 
     def __init__(self, address: str) -> None:
@@ -22,7 +23,7 @@ class Proxy:
         self._server = host, int(port)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self.cuts = 0
+        self.cuts = self.connections = 0
         self._lock = threading.Lock()
         self._passes = threading.Event()
         self._passes.set()
@@ -47,6 +48,7 @@ class Proxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                self._count(1)
                 server = socket.create_connection(self._server)
                 for kind, source, sink in (("requests", client, server), ("answers", server, client)):
                     threading.Thread(target=self._pass, args=(kind, source, sink), daemon=True).start()
@@ -68,10 +70,16 @@ class Proxy:
                 sink.sendall(passed)
                 if cut:
                     break
+        if kind == "requests":
+            self._count(-1)
         for end in (source, sink):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
+
+    def _count(self, more: int) -> None:
+        with self._lock:
+            self.connections += more
 
     def close(self) -> None:
         """Listens no longer."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
 
 import grpc
 import numpy as np
 import pytest
+from outages import FixedPlace, create
 from processes import in_child
 from proxies import proxy_of
 
@@ -61,6 +63,71 @@ def test_a_connection_that_broke_while_nobody_waited_is_opened_anew(address: str
         proxy.cut_after()
         assert client.games()
         assert channel_of(client) is not before
+
+
+def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
+    place = FixedPlace("127.0.0.1:0")
+    with boardwire.connect(place.address) as client:
+        seat = create(client).join(0).stream()
+        batch = client.open_batch("faraway", environments=1)
+        seen, shown = seat.observe(), batch.reset()
+        assert place._process.stdin is not None
+        place._process.stdin.close()
+        calls: list[Callable[[], object]] = [
+            lambda: seat.act(int(seen.mask.argmax())),
+            lambda: batch.step(shown.mask.argmax(axis=1)),
+            client.games,
+        ]
+        raised: set[type[boardwire.errors.BoardwireError]] = set()
+        for _ in range(20):
+            for call in calls:
+                try:
+                    call()
+                except boardwire.errors.BoardwireError as error:
+                    raised.add(type(error))
+            time.sleep(0.02)
+        assert raised
+        assert all(issubclass(kind, boardwire.errors.ConnectionLost) for kind in raised), raised
+    place.end()
+
+
+def test_targets_that_say_how_names_are_resolved_are_left_to_grpcio(address: str) -> None:
+    port = address.rpartition(":")[2]
+    for target in (f"ipv4:127.0.0.1:{port}", f"dns:///localhost:{port}"):
+        with boardwire.connect(target) as client:
+            assert client.games()
+            assert isinstance(channel_of(client), grpc.Channel)
+    with boardwire.connect(f"localhost:{port}") as client:
+        assert client.games()
+        assert isinstance(channel_of(client), NativeChannel)
+
+
+def test_what_is_too_large_is_refused_before_it_is_sent(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=1) as batch:
+        batch.reset()
+        with pytest.raises(boardwire.errors.BoardwireError, match="67108864 bytes") as caught:
+            batch.load(bytes(64 * 1024 * 1024 + 1))
+        assert caught.value.code == "RESOURCE_EXHAUSTED"
+
+
+def test_a_closed_connection_ends_though_a_child_holds_its_socket(address: str) -> None:
+    with proxy_of(address) as proxy:
+        client = boardwire.connect(proxy.address)
+        client.games()
+        assert proxy.connections == 1
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+        try:
+            client.close()
+            deadline = time.monotonic() + 20
+            while proxy.connections and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert proxy.connections == 0
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 def test_closing_a_client_ends_what_waits(address: str) -> None:

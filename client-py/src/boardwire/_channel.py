@@ -9,6 +9,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ._status import error
@@ -61,11 +62,12 @@ class _Garbage:
             gc.unfreeze()
 
 
-# What connections of this process hold for a moment.
-_lock = threading.Lock()
+# What connections of this process hold while they open and count. What the garbage collector finds in the
+# meantime may give back what it had borrowed, in the same thread.
+_lock = threading.RLock()
 
 
-def lock() -> threading.Lock:
+def lock() -> AbstractContextManager[bool]:
     """Guards what all threads of this process share of connections; never held while anything is awaited."""
     return _lock
 
@@ -73,7 +75,7 @@ def lock() -> threading.Lock:
 def _after_fork() -> None:
     global _lock
     # Another thread may have held it at the fork.
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -42,8 +42,13 @@ def feature_writer(view_bytes: int, features: int, plan: Plan) -> boardwire_loca
 
 
 def channel(target: str) -> boardwire_local.Channel | None:
-    """A connection to a server without TLS; nothing without the extension, or where grpcio is asked for."""
-    if os.environ.get("BOARDWIRE_WIRE") == "grpcio" or not _is_there():
+    """A connection to a server without TLS; nothing without the extension, or where grpcio is asked for.
+
+    So it is by a target that says how names are resolved, such as `dns:///host:port`.
+    """
+    host, _, _ = target.rpartition(":")
+    is_plain = target.startswith("unix:") or host.startswith("[") or ":" not in host
+    if not is_plain or os.environ.get("BOARDWIRE_WIRE") == "grpcio" or not _is_there():
         return None
     import boardwire_local
 

@@ -98,8 +98,9 @@ class FeatureLayout:
         Raises:
             ValueError: `out` has another shape or type, or no view of the table is as one of these.
         """
-        if out is None and self._writer is not None:
-            return self._writer(np.ascontiguousarray(view, np.uint8))
+        writer = self._writer if view.dtype == np.uint8 else None
+        if out is None and writer is not None:
+            return writer(np.ascontiguousarray(view))
         if view.shape[-1] != self._view_bytes:
             raise ValueError(f"a view has {self._view_bytes} bytes, not {view.shape[-1]}")
         shape = (*view.shape[:-1], len(self.names))
@@ -107,11 +108,11 @@ class FeatureLayout:
             out = np.empty(shape, dtype=np.float32)
         elif out.dtype != np.float32 or out.shape != shape:
             raise ValueError(f"out is float32{list(shape)}, not {out.dtype}{list(out.shape)}")
-        if not out.flags.c_contiguous:
+        if not out.flags.carray:
             out[...] = self(view)
             return out
-        if self._writer is not None:
-            return self._writer(np.ascontiguousarray(view, np.uint8), out)
+        if writer is not None:
+            return writer(np.ascontiguousarray(view), out)
         views, features = view.reshape(-1, view.shape[-1]), out.reshape(-1, shape[-1])
         for first in range(0, len(views), BLOCK):
             block, into = views[first : first + BLOCK], features[first : first + BLOCK]

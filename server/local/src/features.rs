@@ -13,7 +13,7 @@ type Value = (usize, bool);
 /// The features that a value may be about: the first, for 0, and how many there are.
 type Block = (usize, usize);
 
-/// Where the values of a view go. All but `last` are written in this order, and over zeros.
+/// Where the values of a view go; they are written in this order, over zeros.
 #[pyclass(frozen, module = "boardwire_local")]
 pub(crate) struct Features {
     view_bytes: usize,

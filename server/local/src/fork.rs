@@ -131,7 +131,7 @@ impl<T> Own<T> {
     /// This is another process.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
         let own = self.held.as_ref().filter(|_| self.forks == forks());
-        own.ok_or_else(|| refuse::torn(py))
+        own.ok_or_else(|| refuse::foreign(py))
     }
 }
 

@@ -26,6 +26,12 @@ pub(crate) fn torn(py: Python<'_>) -> PyErr {
     raised(py, "UNAVAILABLE", "", message, Vec::new()).unwrap_or_else(|error| error)
 }
 
+/// The exception for what belongs to another process.
+pub(crate) fn foreign(py: Python<'_>) -> PyErr {
+    let message = "it belongs to the process that this one was forked from: connect anew";
+    raised(py, "UNAVAILABLE", "", message, Vec::new()).unwrap_or_else(|error| error)
+}
+
 /// The exception for an answer that no server gives.
 pub(crate) fn fault(py: Python<'_>, message: &str) -> PyErr {
     raised(py, "INTERNAL", "", message, Vec::new()).unwrap_or_else(|error| error)

@@ -26,27 +26,29 @@ impl Shape {
 
     /// Whether the columns are as long as they should be.
     pub(crate) fn fits(&self, step: &v1::BatchStep) -> bool {
-        let (n, k) = (step.seat.len(), step.ended.len() / size_of::<u32>());
-        let wanted = |wanted: bool, bytes: usize| if wanted { bytes } else { 0 };
+        // Wide enough for what any server may say.
+        let [n, k] = [step.seat.len(), step.ended.len() / size_of::<u32>()].map(|count| count as u128);
+        let [seats, view, mask] = [self.seats, self.view_bytes, self.mask_bytes].map(|count| count as u128);
+        let [learners, actions] = [self.learners, self.actions].map(|count| count as u128);
+        let wanted = |wanted: bool, bytes: u128| if wanted { bytes } else { 0 };
         let columns = &self.columns;
-        let (views, advised) = (self.seats * self.view_bytes, !columns.advice.is_empty());
         let lengths = [
-            (&step.view, n * self.view_bytes),
-            (&step.mask, n * self.mask_bytes),
-            (&step.reward, n * self.seats * size_of::<f32>()),
-            (&step.ply, n * size_of::<u32>()),
+            (&step.view, n * view),
+            (&step.mask, n * mask),
+            (&step.reward, n * seats * 4),
+            (&step.ply, n * 4),
             (&step.flags, n),
-            (&step.ended, k * size_of::<u32>()),
-            (&step.episode, wanted(columns.episodes, n * size_of::<u32>())),
-            (&step.scores, wanted(columns.scores, k * self.seats * size_of::<i32>())),
-            (&step.ranks, wanted(columns.scores, k * self.seats)),
-            (&step.final_view, wanted(columns.final_views, k * self.learners * self.view_bytes)),
-            (&step.oracle, wanted(columns.oracle, n * views)),
-            (&step.oracle_mask, wanted(columns.oracle, n * self.seats * self.mask_bytes)),
-            (&step.advice, wanted(advised, n)),
-            (&step.advice_shares, wanted(columns.advice_shares, n * self.actions * size_of::<f32>())),
+            (&step.ended, k * 4),
+            (&step.episode, wanted(columns.episodes, n * 4)),
+            (&step.scores, wanted(columns.scores, k * seats * 4)),
+            (&step.ranks, wanted(columns.scores, k * seats)),
+            (&step.final_view, wanted(columns.final_views, k * learners * view)),
+            (&step.oracle, wanted(columns.oracle, n * seats * view)),
+            (&step.oracle_mask, wanted(columns.oracle, n * seats * mask)),
+            (&step.advice, wanted(!columns.advice.is_empty(), n)),
+            (&step.advice_shares, wanted(columns.advice_shares, n * actions * 4)),
         ];
-        lengths.iter().all(|(column, bytes)| column.len() == *bytes)
+        lengths.iter().all(|(column, bytes)| column.len() as u128 == *bytes)
     }
 }
 

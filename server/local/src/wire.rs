@@ -9,9 +9,10 @@ mod pipe;
 mod status;
 
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,9 @@ const ROUND: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(1);
 /// The bytes of its stack: there may be many clients.
 const STACK: usize = 256 << 10;
-/// The longest that a server is told to work for an answer.
+/// Rounds that the last words on a connection take: calls end, their channel, the connection, its socket.
+const FAREWELL: usize = 8;
+/// The longest that a call may take.
 const LONGEST: Duration = Duration::from_hours(24);
 
 /// Names and values that a call begins with.
@@ -54,12 +57,37 @@ pub(crate) struct Channel(Own<Arc<Wire>>);
 
 /// What calls of one channel share.
 pub(crate) struct Wire {
-    grpc: Grpc<Http2>,
     /// None once the channel has been closed.
-    runtime: Mutex<Option<Arc<Runtime>>>,
+    open: Mutex<Option<Open>>,
     closed: watch::Sender<bool>,
     /// Whether the server has ever said anything.
     met: AtomicBool,
+}
+
+/// A channel that has not been closed.
+#[derive(Clone)]
+struct Open {
+    grpc: Grpc<Http2>,
+    runtime: Arc<Driven>,
+}
+
+/// A runtime without threads. Whoever drops it does not wait for names that are still being resolved.
+struct Driven(Option<Runtime>);
+
+impl Deref for Driven {
+    type Target = Runtime;
+
+    fn deref(&self) -> &Runtime {
+        self.0.as_ref().expect("it is taken when it is dropped")
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Wire {
@@ -70,9 +98,9 @@ impl Wire {
             .max_decoding_message_size(client::MAX_MESSAGE_BYTES)
             .max_encoding_message_size(client::MAX_MESSAGE_BYTES);
         drop(inside);
-        let runtime = Mutex::new(Some(Arc::new(runtime)));
+        let open = Mutex::new(Some(Open { grpc, runtime: Arc::new(Driven(Some(runtime))) }));
         let (closed, met) = (watch::Sender::new(false), AtomicBool::new(false));
-        let wire = Arc::new(Self { grpc, runtime, closed, met });
+        let wire = Arc::new(Self { open, closed, met });
         let watched = Arc::downgrade(&wire);
         thread::Builder::new()
             .name("boardwire-wire".to_owned())
@@ -81,8 +109,25 @@ impl Wire {
         Ok(wire)
     }
 
-    fn runtime(&self) -> Option<Arc<Runtime>> {
-        self.runtime.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// # Errors
+    /// The channel has been closed.
+    fn opened(&self, py: Python<'_>) -> PyResult<Open> {
+        let open = self.lock().clone();
+        open.ok_or_else(|| status::raised(py, &ended(), true))
+    }
+
+    /// Resolves when the channel is closed.
+    fn end(&self) -> impl Future<Output = Status> + Send + 'static {
+        let mut closed = self.closed.subscribe();
+        async move {
+            // An error means that the channel is gone.
+            let _ = closed.wait_for(|closed| *closed).await;
+            ended()
+        }
     }
 
     /// Waits for something that is read or written, at most so long; nothing if it takes longer.
@@ -95,14 +140,14 @@ impl Wire {
         time: Duration,
         work: impl Future<Output = Result<T, Status>> + Send,
     ) -> PyResult<Option<T>> {
-        let Some(runtime) = self.runtime() else { return Err(self.failed(py, &ended())) };
+        let Open { runtime, .. } = self.opened(py)?;
         let due = Instant::now().checked_add(time);
-        let mut closed = self.closed.subscribe();
+        let end = self.end();
         let mut work = pin!(async move {
             tokio::select! {
                 biased;
                 done = work => done,
-                _ = closed.wait_for(|closed| *closed) => Err(ended()),
+                ended = end => Err(ended),
             }
         });
         loop {
@@ -113,41 +158,47 @@ impl Wire {
                     self.met.store(true, Ordering::Relaxed);
                     return Ok(Some(done));
                 }
-                Ok(Err(status)) => return Err(self.failed(py, &status)),
+                Ok(Err(status)) => {
+                    if status::is_sent(&status) {
+                        self.met.store(true, Ordering::Relaxed);
+                    }
+                    return Err(status::raised(py, &status, self.met.load(Ordering::Relaxed)));
+                }
                 Err(_) if left.is_zero() => return Ok(None),
                 Err(_) => py.check_signals()?,
             }
         }
     }
 
-    /// The exception for a status.
-    fn failed(&self, py: Python<'_>, status: &Status) -> PyErr {
-        if status::is_sent(status) {
-            self.met.store(true, Ordering::Relaxed);
-        }
-        status::raised(py, status, self.met.load(Ordering::Relaxed))
-    }
-
     /// Reads and writes what can be without waiting, so that what comes next knows of a lost connection.
     fn catch_up(&self, py: Python<'_>) {
-        if let Some(runtime) = self.runtime() {
-            // Tasks write; the system is asked what there is to read; tasks read it.
-            py.detach(|| {
-                runtime.block_on(async {
-                    for _ in 0..2 {
-                        yield_now().await;
-                    }
-                });
-            });
+        // Not within the condition: no lock is held while Python's is waited for, or while Python collects garbage.
+        let open = self.lock().clone();
+        if let Some(Open { runtime, .. }) = open {
+            py.detach(|| drive(&runtime, 2));
         }
     }
+}
+
+/// Lets tasks write, asks the system what there is to read, and lets tasks read it, so many times.
+fn drive(runtime: &Runtime, rounds: usize) {
+    // As a task, since another thread may be driving: then it is that one which gets so far.
+    let rounds = async move {
+        for _ in 0..rounds {
+            yield_now().await;
+        }
+    };
+    runtime.block_on(async {
+        // It does not panic.
+        let _ = tokio::spawn(rounds).await;
+    });
 }
 
 /// Reads and writes now and then, until the channel is gone.
 fn keep_alive(wire: &Weak<Wire>) {
     loop {
         thread::sleep(ROUND);
-        let Some(runtime) = wire.upgrade().and_then(|wire| wire.runtime()) else { return };
+        let Some(Open { runtime, .. }) = wire.upgrade().and_then(|wire| wire.lock().clone()) else { return };
         runtime.block_on(async { sleep(LOOK).await });
     }
 }
@@ -195,16 +246,21 @@ impl Channel {
         timeout: f64,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let wire = self.0.get(py)?;
-        let time = seconds(timeout);
+        let time = seconds(timeout).min(LONGEST);
+        if message.len() > client::MAX_MESSAGE_BYTES {
+            let what =
+                format!("a message has at most {} bytes, not {}", client::MAX_MESSAGE_BYTES, message.len());
+            return Err(status::raised(py, &Status::resource_exhausted(what), true));
+        }
         let mut request = request(Bytes::copy_from_slice(message), metadata)?;
-        request.set_timeout(time.min(LONGEST));
-        let (mut grpc, path) = (wire.grpc.clone(), method(path)?);
+        request.set_timeout(time);
+        let (Open { mut grpc, .. }, path) = (wire.opened(py)?, method(path)?);
         let call = async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
             grpc.unary(request, path, Raw).await
         };
         wire.catch_up(py);
-        let late = || wire.failed(py, &Status::deadline_exceeded(status::LATE));
+        let late = || status::raised(py, &Status::deadline_exceeded(status::LATE), true);
         let answer = wire.wait(py, time, call).and_then(|answer| answer.ok_or_else(late));
         if answer.is_err() {
             // The server is told that nobody waits any more.
@@ -226,11 +282,14 @@ impl Channel {
         Pipe::open(py, self.0.get(py)?, method(path)?, metadata, message)
     }
 
-    /// Ends all that goes over it.
+    /// Ends all that goes over it, and tells the server so: a forked child may still hold the socket.
     fn close(&self, py: Python<'_>) {
         let Ok(wire) = self.0.get(py) else { return };
+        let open = wire.lock().take();
         wire.closed.send_replace(true);
-        let runtime = wire.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(|| drop(runtime));
+        if let Some(Open { grpc, runtime }) = open {
+            drop(grpc);
+            py.detach(|| drive(&runtime, FAREWELL));
+        }
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 use tokio::task::AbortHandle;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
@@ -14,12 +14,15 @@ use tonic::codegen::http::uri::PathAndQuery;
 
 use super::answer::Answer;
 use super::codec::Raw;
-use super::{Metadata, Wire, ended, request};
+use super::{Metadata, Open, Wire, request};
 use crate::fork::Own;
 use crate::sent::seconds;
 use crate::shape::Rows;
 
-/// One opening of a stream. It ends with this object.
+/// Answers that are read before they are asked for, at most: spectators of a match may fall behind.
+const AHEAD: usize = 32;
+
+/// One opening of a stream. It ends with this object; the server hears of it when the connection is driven next.
 #[pyclass(frozen, module = "boardwire_local")]
 pub(crate) struct Pipe(Own<Ends>);
 
@@ -28,7 +31,7 @@ struct Ends {
     wire: Arc<Wire>,
     /// None once it is closed, and where there is but one message.
     asked: Mutex<Option<UnboundedSender<Bytes>>>,
-    answered: Mutex<UnboundedReceiver<Result<Bytes, Status>>>,
+    answered: Mutex<Receiver<Result<Bytes, Status>>>,
     reader: AbortHandle,
 }
 
@@ -46,10 +49,10 @@ impl Pipe {
         metadata: Metadata,
         message: Option<Bytes>,
     ) -> PyResult<Self> {
-        let Some(runtime) = wire.runtime() else { return Err(wire.failed(py, &ended())) };
+        let Open { mut grpc, runtime } = wire.opened(py)?;
         wire.catch_up(py);
         let (asked, asks) = mpsc::unbounded_channel();
-        let (answers, answered) = mpsc::unbounded_channel();
+        let (answers, answered) = mpsc::channel(AHEAD);
         let asked = match message {
             Some(message) => {
                 asked.send(message).expect("the other end is here");
@@ -58,21 +61,25 @@ impl Pipe {
             None => Some(asked),
         };
         let failed = answers.clone();
-        let (request, mut grpc) = (request(UnboundedReceiverStream::new(asks), metadata)?, wire.grpc.clone());
+        let (request, end) = (request(UnboundedReceiverStream::new(asks), metadata)?, wire.end());
         let read = async move {
             grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
             let mut stream = grpc.streaming(request, path, Raw).await?.into_inner();
             while let Some(answer) = stream.message().await? {
-                if answers.send(Ok(answer)).is_err() {
+                if answers.send(Ok(answer)).await.is_err() {
                     break;
                 }
             }
             Ok::<_, Status>(())
         };
         let reader = runtime.spawn(async move {
-            if let Err(status) = read.await {
+            let done = tokio::select! {
+                done = read => done,
+                _ = end => Ok(()),
+            };
+            if let Err(status) = done {
                 // Nobody may be there to hear of it.
-                let _ = failed.send(Err(status));
+                let _ = failed.send(Err(status)).await;
             }
         });
         let ends = Ends {

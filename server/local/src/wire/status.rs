@@ -9,7 +9,7 @@ use tonic::{Code, ConnectError, Status, TimeoutExpired};
 /// What is said of a call that takes too long.
 pub(crate) const LATE: &str = "Deadline Exceeded";
 
-/// Whether a server has sent it: else it has a source, what is wrong with the connection.
+/// Whether it is a server's, or of our own making: else it has a source, what is wrong with the connection.
 pub(crate) fn is_sent(status: &Status) -> bool {
     status.source().is_none()
 }
@@ -36,7 +36,10 @@ fn told(status: &Status, met: bool) -> (Code, String) {
         (Code::Unavailable, format!("failed to connect: {}", reasons()))
     } else {
         match status.code() {
-            Code::Unknown | Code::Internal | Code::Unavailable => (Code::Unavailable, reasons()),
+            // A call that a connection takes along in its end is cancelled.
+            Code::Unknown | Code::Internal | Code::Unavailable | Code::Cancelled => {
+                (Code::Unavailable, reasons())
+            }
             code => (code, status.message().to_owned()),
         }
     }
