@@ -93,9 +93,10 @@ class LocalCarrier:
         self._unanswered: deque[_Sent] = deque()
         self._resets = 0
 
-    def at_once(self, actions: Any) -> BatchStep | None:
+    @property
+    def at_once(self) -> Callable[[Any], BatchStep | None]:
         """Steps all environments, if that takes no waiting."""
-        return None if self._unfinished else self._batch.step(actions)
+        return self._batch.step
 
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
         """Sends actions for some environments."""
@@ -187,8 +188,9 @@ class LocalCarrier:
             if first.doing is None:
                 first.doing = first.begin()
             if not first.doing.done:
-                return
+                break
             self._unfinished.popleft()
+        self._batch.busy = bool(self._unfinished)
 
 
 class _Sent:

@@ -30,8 +30,8 @@ use tokio::sync::Notify;
 
 pub use block::Block;
 pub(crate) use block::Environments;
-pub(crate) use columns::NOBODY;
 pub use columns::Step;
+pub(crate) use columns::{Column, NOBODY};
 pub use opening::Opening;
 pub use plan::{Actions, Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset, flag};
 pub use snapshot::SnapshotKey;

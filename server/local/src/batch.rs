@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use boardwire_batch::batch::{Actions, Batch as Inner, Reset};
 use boardwire_batch::{Refused, messages};
@@ -10,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::array;
+use crate::columns::Columns;
 use crate::engine::{self, Core};
 use crate::fork::{Use, Uses, pool};
 use crate::refuse;
@@ -18,6 +20,9 @@ use crate::shape::Shape;
 use crate::step::Step;
 use crate::wait::Doing;
 
+/// Up to so many environments are stepped while Python waits: to let its other threads go on takes longer.
+const FEW: usize = 16;
+
 /// Many environments of one table. It ends with this object.
 #[pyclass(frozen, module = "boardwire_local")]
 pub(crate) struct Batch {
@@ -25,6 +30,8 @@ pub(crate) struct Batch {
     shape: Arc<Shape>,
     core: Arc<Core>,
     uses: Arc<Uses>,
+    /// Whether something has been asked for that is not done, or not begun: its turn comes first.
+    busy: AtomicBool,
 }
 
 impl Batch {
@@ -32,7 +39,7 @@ impl Batch {
         let info = batch.table().rules.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
-        Self { shape: Arc::new(shape), inner: batch, core, uses: Uses::new() }
+        Self { shape: Arc::new(shape), inner: batch, core, uses: Uses::new(), busy: AtomicBool::new(false) }
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
@@ -72,18 +79,29 @@ impl Batch {
     /// Steps all environments by `uint8[environments]`, if that takes no waiting; nothing otherwise, nor for actions of
     /// another shape or type.
     fn step(&self, py: Python<'_>, actions: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
+        if self.busy.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let Some(indices) = array::copied(actions) else { return Ok(None) };
         if indices.len() != self.inner.opening().environments {
             return Ok(None);
         }
         let used = self.used(py)?;
-        let stepped = py.detach(|| self.inner.step_at_once(0, 0, Actions::of_all(indices)));
+        let few = indices.len() <= FEW;
+        let step = || self.inner.step_at_once(0, 0, Actions::of_all(indices));
+        let stepped = if few { step() } else { py.detach(step) };
         drop(used);
         match stepped {
-            Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, messages::step(rows)))),
+            Ok(Ok(rows)) => Ok(Some(Step::new(&self.shape, Columns::Played(rows)))),
             Ok(Err(refused)) => Err(refuse::refused(py, &refused)),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Whether what is asked for now has to wait for its turn.
+    #[setter]
+    fn set_busy(&self, busy: bool) {
+        self.busy.store(busy, Ordering::Relaxed);
     }
 
     /// Sends actions for `count` environments from `first` on.
@@ -120,7 +138,7 @@ impl Batch {
         let batch = Arc::clone(&self.inner);
         let (snapshot, mask) = (Bytes::copy_from_slice(snapshot), mask.to_vec());
         let load = async move { batch.load(engine::key(), snapshot, &mask).await };
-        Ok(Step::new(&self.shape, messages::step(self.wait_for(py, timeout, load)?)))
+        Ok(Step::new(&self.shape, Columns::Played(self.wait_for(py, timeout, load)?)))
     }
 
     /// Ends the batch: what is under way, or asked for later, is refused.

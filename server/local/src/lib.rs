@@ -9,6 +9,7 @@
 mod array;
 mod batch;
 mod calls;
+mod columns;
 mod engine;
 mod features;
 mod fork;

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use boardwire_batch::{Refused, batch, messages};
+use boardwire_batch::{Refused, batch};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::columns::Columns;
 use crate::fork::Use;
 use crate::refuse;
 use crate::shape::Shape;
@@ -83,7 +84,7 @@ impl Sent {
     fn take(&self, py: Python<'_>) -> PyResult<Step> {
         let mut held = self.doing.try_lock().map_err(|_| failed())?;
         match held.take() {
-            Some((Doing::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, messages::step(rows))),
+            Some((Doing::Done(Ok(rows)), _)) => Ok(Step::new(&self.shape, Columns::Played(rows))),
             Some((Doing::Done(Err(refused)), _)) => Err(refuse::refused(py, &refused)),
             waiting @ Some((Doing::Waiting(..), _)) => {
                 *held = waiting;

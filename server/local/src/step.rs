@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use boardwire_api::v1;
 use boardwire_batch::batch::flag;
 use numpy::{Element, PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyIndexError;
@@ -11,6 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PySlice, PyTuple};
 
 use crate::array;
+use crate::columns::Columns;
 use crate::shape::Shape;
 
 /// `boardwire.BatchStep`, whose columns are made when they are asked for.
@@ -18,7 +18,7 @@ use crate::shape::Shape;
 pub(crate) struct Step {
     shape: Arc<Shape>,
     /// Nothing here ever changes: arrays lie over it.
-    rows: v1::BatchStep,
+    rows: Columns,
     mask: PyOnceLock<Py<PyAny>>,
 }
 
@@ -46,21 +46,21 @@ const FIELDS: &[&str] = &[
 type Column<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Step {
-    pub(crate) fn new(shape: &Arc<Shape>, rows: v1::BatchStep) -> Self {
+    pub(crate) fn new(shape: &Arc<Shape>, rows: Columns) -> Self {
         Self { shape: Arc::clone(shape), rows, mask: PyOnceLock::new() }
     }
 
     fn n(&self) -> usize {
-        self.rows.seat.len()
+        self.rows.seat().len()
     }
 
     fn ends(&self) -> usize {
-        self.rows.ended.len() / size_of::<u32>()
+        self.rows.ended().len() / size_of::<u32>()
     }
 
     /// Some bits of every row's flags, as `bool[n]`.
     fn flagged<'py>(&self, py: Python<'py>, bits: u8) -> Bound<'py, PyAny> {
-        PyArray1::from_iter(py, self.rows.flags.iter().map(|flags| flags & bits > 0)).into_any()
+        PyArray1::from_iter(py, self.rows.flags().iter().map(|flags| flags & bits > 0)).into_any()
     }
 }
 
@@ -68,7 +68,7 @@ impl Step {
 #[expect(unsafe_code, reason = "a step owns its columns")]
 fn column<'py, T: Element>(
     step: &Bound<'py, Step>,
-    bytes: impl Fn(&v1::BatchStep) -> &[u8],
+    bytes: impl Fn(&Columns) -> &[u8],
     shape: &[usize],
 ) -> Column<'py> {
     // SAFETY: a step is frozen, and its columns are `Bytes`, which nobody changes.
@@ -83,27 +83,27 @@ impl Step {
     /// The number of the request that was answered last, as requests of a batch that outlives its stream have it.
     #[getter]
     fn sequence(&self) -> u64 {
-        self.rows.sequence
+        self.rows.sequence()
     }
 
     #[getter]
     fn first(&self) -> u32 {
-        self.rows.first
+        self.rows.first()
     }
 
     #[getter]
     fn seat<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<u8>(this, |rows| &rows.seat, &[this.get().n()])
+        column::<u8>(this, |rows| rows.seat(), &[this.get().n()])
     }
 
     #[getter]
     fn view<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<u8>(this, |rows| &rows.view, &[this.get().n(), this.get().shape.view_bytes])
+        column::<u8>(this, |rows| rows.view(), &[this.get().n(), this.get().shape.view_bytes])
     }
 
     #[getter]
     fn packed_mask<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<u8>(this, |rows| &rows.mask, &[this.get().n(), this.get().shape.mask_bytes])
+        column::<u8>(this, |rows| rows.mask(), &[this.get().n(), this.get().shape.mask_bytes])
     }
 
     #[getter]
@@ -114,7 +114,7 @@ impl Step {
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> Column<'py> {
         let mask = self.mask.get_or_try_init(py, || {
-            let unpacked = unpacked(&self.rows.mask, self.shape.mask_bytes, self.shape.actions);
+            let unpacked = unpacked(self.rows.mask(), self.shape.mask_bytes, self.shape.actions);
             let shape = [self.n(), self.shape.actions];
             Ok::<_, PyErr>(PyArray1::from_vec(py, unpacked).reshape(shape)?.into_any().unbind())
         })?;
@@ -129,7 +129,7 @@ impl Step {
         let row = row.ok_or_else(|| PyIndexError::new_err(format!("there are {} rows", self.n())))?;
         let bytes = self.shape.mask_bytes;
         let mut legal = Vec::new();
-        for (at, &byte) in self.rows.mask[row * bytes..][..bytes].iter().enumerate() {
+        for (at, &byte) in self.rows.mask()[row * bytes..][..bytes].iter().enumerate() {
             let mut left = byte;
             while left > 0 {
                 legal.push(8 * at + left.trailing_zeros() as usize);
@@ -156,94 +156,96 @@ impl Step {
             u32::from_le_bytes(bytes.expect("four bytes"))
         };
         let mask = unpacked(
-            &rows.mask[row * shape.mask_bytes..][..shape.mask_bytes],
+            &rows.mask()[row * shape.mask_bytes..][..shape.mask_bytes],
             shape.mask_bytes,
             shape.actions,
         );
         Ok((
             column::<u8>(
                 this,
-                |rows| &rows.view[row * shape.view_bytes..][..shape.view_bytes],
+                |rows| &rows.view()[row * shape.view_bytes..][..shape.view_bytes],
                 &[shape.view_bytes],
             )?,
             PyArray1::from_vec(this.py(), mask),
-            shape.columns.episodes.then(|| whole(&rows.episode, row)),
-            whole(&rows.ply, row),
-            rows.flags[row],
-            f32::from_bits(whole(&rows.reward, row * shape.seats + seat)),
+            shape.columns.episodes.then(|| whole(rows.episode(), row)),
+            whole(rows.ply(), row),
+            rows.flags()[row],
+            f32::from_bits(whole(rows.reward(), row * shape.seats + seat)),
         ))
     }
 
     #[getter]
     fn reward<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<f32>(this, |rows| &rows.reward, &[this.get().n(), this.get().shape.seats])
+        column::<f32>(this, |rows| rows.reward(), &[this.get().n(), this.get().shape.seats])
     }
 
     #[getter]
     fn ply<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<u32>(this, |rows| &rows.ply, &[this.get().n()])
+        column::<u32>(this, |rows| rows.ply(), &[this.get().n()])
     }
 
     #[getter]
     fn flags<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<u8>(this, |rows| &rows.flags, &[this.get().n()])
+        column::<u8>(this, |rows| rows.flags(), &[this.get().n()])
     }
 
     #[getter]
     fn ended<'py>(this: &Bound<'py, Self>) -> Column<'py> {
-        column::<u32>(this, |rows| &rows.ended, &[this.get().ends()])
+        column::<u32>(this, |rows| rows.ended(), &[this.get().ends()])
     }
 
     #[getter]
     fn episode<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let wanted = this.get().shape.columns.episodes;
-        wanted.then(|| column::<u32>(this, |rows| &rows.episode, &[this.get().n()])).transpose()
+        wanted.then(|| column::<u32>(this, |rows| rows.episode(), &[this.get().n()])).transpose()
     }
 
     #[getter]
     fn scores<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.scores);
-        wanted.then(|| column::<i32>(this, |rows| &rows.scores, &[step.ends(), step.shape.seats])).transpose()
+        wanted
+            .then(|| column::<i32>(this, |rows| rows.scores(), &[step.ends(), step.shape.seats]))
+            .transpose()
     }
 
     #[getter]
     fn ranks<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.scores);
-        wanted.then(|| column::<u8>(this, |rows| &rows.ranks, &[step.ends(), step.shape.seats])).transpose()
+        wanted.then(|| column::<u8>(this, |rows| rows.ranks(), &[step.ends(), step.shape.seats])).transpose()
     }
 
     #[getter]
     fn final_view<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.final_views);
         let shape = [step.ends(), step.shape.learners, step.shape.view_bytes];
-        wanted.then(|| column::<u8>(this, |rows| &rows.final_view, &shape)).transpose()
+        wanted.then(|| column::<u8>(this, |rows| rows.final_view(), &shape)).transpose()
     }
 
     #[getter]
     fn oracle<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
         let shape = [step.n(), step.shape.seats, step.shape.view_bytes];
-        wanted.then(|| column::<u8>(this, |rows| &rows.oracle, &shape)).transpose()
+        wanted.then(|| column::<u8>(this, |rows| rows.oracle(), &shape)).transpose()
     }
 
     #[getter]
     fn oracle_mask<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.oracle);
         let shape = [step.n(), step.shape.seats, step.shape.mask_bytes];
-        wanted.then(|| column::<u8>(this, |rows| &rows.oracle_mask, &shape)).transpose()
+        wanted.then(|| column::<u8>(this, |rows| rows.oracle_mask(), &shape)).transpose()
     }
 
     #[getter]
     fn advice<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let wanted = !this.get().shape.columns.advice.is_empty();
-        wanted.then(|| column::<u8>(this, |rows| &rows.advice, &[this.get().n()])).transpose()
+        wanted.then(|| column::<u8>(this, |rows| rows.advice(), &[this.get().n()])).transpose()
     }
 
     #[getter]
     fn advice_shares<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (step, wanted) = (this.get(), this.get().shape.columns.advice_shares);
         wanted
-            .then(|| column::<f32>(this, |rows| &rows.advice_shares, &[step.n(), step.shape.actions]))
+            .then(|| column::<f32>(this, |rows| rows.advice_shares(), &[step.n(), step.shape.actions]))
             .transpose()
     }
 
@@ -284,7 +286,7 @@ impl Step {
     }
 
     fn __repr__(&self) -> String {
-        format!("<step of {} environments from {} on>", self.n(), self.rows.first)
+        format!("<step of {} environments from {} on>", self.n(), self.rows.first())
     }
 }
 

@@ -159,14 +159,14 @@ fn steps_of_batches() {
         let mut shown = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
         let mut steps = vec![step(&table, &messages::step(shown.clone()))];
         while steps.len() < 3 {
-            let bytes = shown.mask.len() / 3;
+            let bytes = shown.mask().len() / 3;
             let lowest = |mask: &[u8]| (0..=255_u8).find(|at| mask[usize::from(at / 8)] >> (at % 8) & 1 == 1);
-            let actions: Vec<u8> = shown.mask.chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
+            let actions: Vec<u8> = shown.mask().chunks(bytes).map(|mask| lowest(mask).unwrap_or(0)).collect();
             shown = runtime
                 .block_on(batch.step(0, 0, Actions::of_all(actions.into()), None))
                 .expect("it is legal");
             // The first step, and the first in which an episode ends.
-            if steps.len() == 1 || !shown.ended.is_empty() {
+            if steps.len() == 1 || !shown.ended().is_empty() {
                 steps.push(step(&table, &messages::step(shown.clone())));
             }
         }

@@ -132,7 +132,7 @@ impl Visit {
     }
 
     fn show(&mut self, step: Step) -> (Step, State) {
-        let flags = step.flags.first().copied().unwrap_or_default();
+        let flags = step.flags().first().copied().unwrap_or_default();
         let state = match flags {
             flags if flags & flag::TERMINATED > 0 => State::Terminated,
             flags if flags & flag::TRUNCATED > 0 => State::Interrupted,

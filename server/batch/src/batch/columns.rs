@@ -11,11 +11,13 @@ use super::Plan;
 pub(crate) const NOBODY: u8 = 255;
 /// Idle buffers a batch keeps.
 const KEPT: usize = 4;
+/// From so many bytes on a buffer is worth being kept: a fresh one would come as pages that are still to be mapped.
+const WORTH: usize = 32 << 10;
 
 /// A column of the rows, in the order in which they lie in the buffer: numbers of four bytes first, so that they are
 /// aligned.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Column {
+pub(crate) enum Column {
     Ply,
     Reward,
     Episode,
@@ -171,12 +173,12 @@ fn split(buffer: &mut BytesMut, bytes: usize) -> BytesMut {
 }
 
 /// The episodes that ended in a step, column by column.
-#[derive(Debug, Default)]
-pub(super) struct Ends {
-    pub(super) environments: Vec<u8>,
-    pub(super) scores: Vec<u8>,
-    pub(super) ranks: Vec<u8>,
-    pub(super) views: Vec<u8>,
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) environments: Vec<u8>,
+    pub(crate) scores: Vec<u8>,
+    pub(crate) ranks: Vec<u8>,
+    pub(crate) views: Vec<u8>,
 }
 
 impl Ends {
@@ -189,27 +191,69 @@ impl Ends {
     }
 }
 
-/// What a step gives back: the columns of `boardwire.v1.BatchStep`.
+/// What a step gives back: the columns of `boardwire.v1.BatchStep`, side by side in one buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the columns are documented in the protocol")]
 pub struct Step {
+    /// The environment of the first row.
     pub first: u32,
+    /// The number of the answer.
     pub sequence: u64,
-    pub seat: Bytes,
-    pub flags: Bytes,
-    pub ply: Bytes,
-    pub reward: Bytes,
-    pub mask: Bytes,
-    pub episode: Bytes,
-    pub ended: Bytes,
-    pub scores: Bytes,
-    pub ranks: Bytes,
-    pub final_view: Bytes,
-    pub advice: Bytes,
-    pub advice_shares: Bytes,
-    pub oracle: Bytes,
-    pub oracle_mask: Bytes,
-    pub view: Bytes,
+    widths: Widths,
+    rows: usize,
+    sheet: Bytes,
+    ends: Ends,
+}
+
+/// The columns by their names, each in one piece.
+macro_rules! columns {
+    ($($name:ident $column:ident),*) => { $(
+        #[doc = concat!("`", stringify!($name), "` of the message; empty if it is not wanted.")]
+        #[must_use]
+        pub fn $name(&self) -> &[u8] {
+            self.column(Column::$column)
+        }
+    )* };
+}
+
+impl Step {
+    columns!(
+        seat Seat, flags Flags, ply Ply, reward Reward, mask Mask, episode Episode, advice Advice, advice_shares Shares,
+        oracle Oracle, oracle_mask OracleMask, view View
+    );
+
+    fn column(&self, column: Column) -> &[u8] {
+        let before: usize = self.widths.0[..column as usize].iter().sum();
+        &self.sheet[before * self.rows..][..self.widths.0[column as usize] * self.rows]
+    }
+
+    /// `ended` of the message.
+    #[must_use]
+    pub fn ended(&self) -> &[u8] {
+        &self.ends.environments
+    }
+
+    /// `scores` of the message; empty if they are not wanted.
+    #[must_use]
+    pub fn scores(&self) -> &[u8] {
+        &self.ends.scores
+    }
+
+    /// `ranks` of the message; empty if they are not wanted.
+    #[must_use]
+    pub fn ranks(&self) -> &[u8] {
+        &self.ends.ranks
+    }
+
+    /// `final_view` of the message; empty if it is not wanted.
+    #[must_use]
+    pub fn final_view(&self) -> &[u8] {
+        &self.ends.views
+    }
+
+    /// The columns, each by itself, and the ends.
+    pub(crate) fn split(mut self) -> ([Bytes; COLUMNS], Ends) {
+        (self.widths.0.map(|bytes| self.sheet.split_to(bytes * self.rows)), self.ends)
+    }
 }
 
 /// Buffers that are used again once what they held has been sent.
@@ -223,11 +267,15 @@ impl Buffers {
 
     /// `n` rows, to be written: all of them, since the buffer still holds those of an earlier step.
     pub(super) fn rows(&self, widths: Widths, n: usize) -> Rows {
+        let bytes = widths.row() * n;
+        if bytes < WORTH {
+            return Rows::whole(BytesMut::zeroed(bytes), widths, n);
+        }
         let mut kept = self.lock();
         let sent = kept.iter().position(Bytes::is_unique).map(|at| kept.swap_remove(at));
         drop(kept);
         let mut buffer = sent.and_then(|bytes| bytes.try_into_mut().ok()).unwrap_or_default();
-        buffer.resize(widths.row() * n, 0);
+        buffer.resize(bytes, 0);
         Rows::whole(buffer, widths, n)
     }
 
@@ -241,33 +289,13 @@ impl Buffers {
                 buffer
             }),
         };
-        let count = buffer.len() / widths.row();
-        let mut rest = buffer.freeze();
-        let mut kept = self.lock();
-        if kept.len() < KEPT && count > 0 {
-            kept.push(rest.clone());
+        let (rows, sheet) = (buffer.len() / widths.row(), buffer.freeze());
+        if sheet.len() >= WORTH {
+            let mut kept = self.lock();
+            if kept.len() < KEPT {
+                kept.push(sheet.clone());
+            }
         }
-        drop(kept);
-        let mut columns = widths.0.map(|bytes| rest.split_to(bytes * count));
-        let mut take = |column: Column| std::mem::take(&mut columns[column as usize]);
-        Step {
-            first,
-            sequence,
-            seat: take(Column::Seat),
-            flags: take(Column::Flags),
-            ply: take(Column::Ply),
-            reward: take(Column::Reward),
-            mask: take(Column::Mask),
-            episode: take(Column::Episode),
-            ended: ends.environments.into(),
-            scores: ends.scores.into(),
-            ranks: ends.ranks.into(),
-            final_view: ends.views.into(),
-            advice: take(Column::Advice),
-            advice_shares: take(Column::Shares),
-            oracle: take(Column::Oracle),
-            oracle_mask: take(Column::OracleMask),
-            view: take(Column::View),
-        }
+        Step { first, sequence, widths, rows, sheet, ends }
     }
 }

@@ -12,10 +12,12 @@ mod snapshots;
 
 use std::sync::{Arc, LazyLock};
 
+use boardwire_api::v1::BatchStep;
 use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, Seat};
 
 use super::*;
+use crate::messages::step as message;
 use crate::players::Player;
 use crate::reward::RewardKind;
 use crate::tables::Tables;
@@ -71,16 +73,16 @@ fn step(batch: &Arc<Batch>, actions: Vec<u8>) -> Result<Step, Refused> {
 }
 
 /// Row `at` of a column with rows of this many bytes.
-fn row(column: &Bytes, at: usize, bytes: usize) -> &[u8] {
+fn row(column: &[u8], at: usize, bytes: usize) -> &[u8] {
     &column[at * bytes..(at + 1) * bytes]
 }
 
 fn mask_bytes(step: &Step) -> usize {
-    step.mask.len() / step.seat.len()
+    step.mask().len() / step.seat().len()
 }
 
 fn legal(step: &Step, at: usize) -> Vec<u8> {
-    let mask = row(&step.mask, at, mask_bytes(step));
+    let mask = row(step.mask(), at, mask_bytes(step));
     (0..=255)
         .filter(|&action| mask.get(usize::from(action / 8)).is_some_and(|byte| byte >> (action % 8) & 1 == 1))
         .collect()
@@ -94,19 +96,29 @@ fn choices(step: &Step, first: u64, salt: u64) -> Vec<u8> {
         let pick = RngStream::new(salt, first + u64::from(step.first) + at as u64).seed();
         legal.get(usize::try_from(pick % legal.len().max(1) as u64).expect("few")).copied().unwrap_or(0)
     };
-    (0..step.seat.len()).map(choose).collect()
+    (0..step.seat().len()).map(choose).collect()
 }
 
 /// The columns that have a row an environment.
-fn columns(step: &Step) -> [&Bytes; 11] {
-    let Step { seat, flags, ply, reward, mask, episode, advice, advice_shares, .. } = step;
-    let Step { oracle, oracle_mask, view, .. } = step;
-    [seat, flags, ply, reward, mask, episode, advice, advice_shares, oracle, oracle_mask, view]
+fn columns(step: &Step) -> [&[u8]; 11] {
+    [
+        step.seat(),
+        step.flags(),
+        step.ply(),
+        step.reward(),
+        step.mask(),
+        step.episode(),
+        step.advice(),
+        step.advice_shares(),
+        step.oracle(),
+        step.oracle_mask(),
+        step.view(),
+    ]
 }
 
 /// All that a row says but for where it stands in the batch.
 fn row_digest(step: &Step, at: usize) -> Digest {
-    let n = step.seat.len();
+    let n = step.seat().len();
     let row: Vec<&[u8]> = columns(step).into_iter().map(|column| row(column, at, column.len() / n)).collect();
     Digest::of(&row)
 }
@@ -121,7 +133,7 @@ fn shown(batch: &Arc<Batch>) -> Step {
 fn history(batch: &Arc<Batch>, steps: u64) -> Vec<Vec<Digest>> {
     let first = batch.opening().first;
     let mut shown = reset(batch);
-    let mut digests = vec![Vec::new(); shown.seat.len()];
+    let mut digests = vec![Vec::new(); shown.seat().len()];
     for salt in 0..steps {
         shown = step(batch, choices(&shown, first, salt)).expect("the actions are legal");
         digests.iter_mut().enumerate().for_each(|(at, own)| own.push(row_digest(&shown, at)));

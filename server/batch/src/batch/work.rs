@@ -54,8 +54,9 @@ impl Taken {
         let batch = Arc::clone(&self.batch);
         let rows = if let Todo::Open = todo { 0 } else { self.range.len() };
         let mut out = Output::new(batch.buffers.rows(batch.widths, rows));
-        let withins: Vec<_> = self.pieces.iter().map(|piece| self.within(piece)).collect();
-        for (piece, within) in self.pieces.iter_mut().zip(withins) {
+        for at in 0..self.pieces.len() {
+            let within = self.within(&self.pieces[at]);
+            let piece = &mut self.pieces[at];
             let environment = piece.first + within.start;
             let row = environment - self.range.start;
             let span = Span { from: within.start, rows: within.len(), environment, row };

@@ -6,7 +6,7 @@ use boardwire_api::v1;
 use boardwire_bots::UnknownBot;
 
 use super::{bad_enum, count, illegal, illegal_to, options, reward, reward_to};
-use crate::batch::{Actions, Adviser, Autoreset, Batch, Columns, LineUp, Plan, Reset, Step};
+use crate::batch::{Actions, Adviser, Autoreset, Batch, Column, Columns, LineUp, Plan, Reset, Step};
 use crate::players::Player;
 use crate::refused::Refused;
 use crate::tables::{Table, Tables};
@@ -133,24 +133,27 @@ fn line_up(line_up: &LineUp) -> v1::LineUp {
 /// The rows of a step.
 #[must_use]
 pub fn step(step: Step) -> v1::BatchStep {
+    let (first, sequence) = (step.first, step.sequence);
+    let (mut columns, ends) = step.split();
+    let mut take = |column: Column| std::mem::take(&mut columns[column as usize]);
     v1::BatchStep {
-        first: step.first,
-        sequence: step.sequence,
-        seat: step.seat,
-        flags: step.flags,
-        ply: step.ply,
-        reward: step.reward,
-        mask: step.mask,
-        episode: step.episode,
-        ended: step.ended,
-        scores: step.scores,
-        ranks: step.ranks,
-        final_view: step.final_view,
-        advice: step.advice,
-        advice_shares: step.advice_shares,
-        oracle: step.oracle,
-        oracle_mask: step.oracle_mask,
-        view: step.view,
+        first,
+        sequence,
+        seat: take(Column::Seat),
+        flags: take(Column::Flags),
+        ply: take(Column::Ply),
+        reward: take(Column::Reward),
+        mask: take(Column::Mask),
+        episode: take(Column::Episode),
+        ended: ends.environments.into(),
+        scores: ends.scores.into(),
+        ranks: ends.ranks.into(),
+        final_view: ends.views.into(),
+        advice: take(Column::Advice),
+        advice_shares: take(Column::Shares),
+        oracle: take(Column::Oracle),
+        oracle_mask: take(Column::OracleMask),
+        view: take(Column::View),
     }
 }
 

@@ -6,6 +6,7 @@ use prost::Message as _;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::columns::Columns;
 use crate::refuse;
 use crate::shape::Rows;
 use crate::step::Step;
@@ -28,9 +29,11 @@ impl Answer {
         let RunBatchResponse { tag, answer } =
             RunBatchResponse::decode(message).map_err(|error| wrong(&error.to_string()))?;
         match answer {
-            Some(run_batch_response::Answer::Step(step)) if rows.0.fits(&step) => {
-                Ok(Self { tag, step: Some(Py::new(py, Step::new(&rows.0, step))?), error: None })
-            }
+            Some(run_batch_response::Answer::Step(step)) if rows.0.fits(&step) => Ok(Self {
+                tag,
+                step: Some(Py::new(py, Step::new(&rows.0, Columns::Received(Box::new(step))))?),
+                error: None,
+            }),
             Some(run_batch_response::Answer::Step(_)) => {
                 Err(wrong("its columns have other lengths than this table's"))
             }

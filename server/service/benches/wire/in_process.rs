@@ -50,7 +50,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
     let mut sample = || -> anyhow::Result<f64> {
         let (mut stepping, mut decisions) = (Duration::ZERO, 0_u32);
         while stepping < SAMPLE {
-            let masks = shown.mask.chunks_exact(shown.mask.len() / environments);
+            let masks = shown.mask().chunks_exact(shown.mask().len() / environments);
             let actions: Vec<u8> = masks.map(|mask| legal_action(mask, &mut rng)).collect();
             decisions += u32::try_from(actions.len())?;
             let start = Instant::now();

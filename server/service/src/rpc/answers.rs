@@ -9,9 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use boardwire_api::v1::RunBatchResponse;
-use boardwire_batch::batch::Step;
-use boardwire_batch::messages;
+use boardwire_api::v1::{BatchStep, RunBatchResponse};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::{Stream, stream};
 use http_body::{Body, Frame};
@@ -38,7 +36,7 @@ const PREFIX: usize = 5;
 /// One answer.
 pub(crate) enum Answer {
     /// The rows of a step, and the room they take until they have been sent; on a stream with the request's tag.
-    Step(Step, Option<Room>, Option<u32>),
+    Step(BatchStep, Option<Room>, Option<u32>),
     /// Anything else.
     Message(RunBatchResponse),
 }
@@ -52,12 +50,11 @@ impl Answer {
                 message.encode_raw(&mut out);
                 (out.freeze(), Bytes::new())
             }
-            Self::Step(step, room, tag) => {
+            Self::Step(mut columns, room, tag) => {
                 let hold = |bytes| match room {
                     Some(room) => room.hold(bytes),
                     None => bytes,
                 };
-                let mut columns = messages::step(step);
                 let views = std::mem::take(&mut columns.view);
                 let bytes = views.len();
                 let step = columns.encoded_len() + 1 + length_delimiter_len(bytes) + bytes;
@@ -103,7 +100,7 @@ type Given = Pin<Box<dyn Stream<Item = Result<Answer, Status>> + Send>>;
 struct Answers(Arc<Mutex<Option<Given>>>);
 
 /// A response of one answer.
-pub(crate) fn one<T: Default>((step, room): (Step, Option<Room>)) -> Response<T> {
+pub(crate) fn one<T: Default>((step, room): (BatchStep, Option<Room>)) -> Response<T> {
     many(stream::iter([Ok(Answer::Step(step, room, None))]), T::default())
 }
 
@@ -210,9 +207,9 @@ mod tests {
     use crate::edge::Budget;
     use crate::error::ServiceError;
 
-    fn step(rows: usize) -> Step {
+    fn step(rows: usize) -> BatchStep {
         let column = |width: usize| (0..rows * width).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect();
-        Step {
+        BatchStep {
             first: 3,
             sequence: 300,
             seat: column(1),
@@ -261,7 +258,7 @@ mod tests {
         // Copied, and sent as it lies.
         for rows in [1, 100, 528, 529, 5_000] {
             let (messages, trailers) = sent(vec![Ok(Answer::Step(step(rows), None, None))]).await;
-            let expected = StepBatchResponse { step: Some(messages::step(step(rows))) };
+            let expected = StepBatchResponse { step: Some(step(rows)) };
             assert_eq!(messages, [expected.encode_to_vec()], "{rows} rows");
             assert_eq!(trailers["grpc-status"], "0");
         }
@@ -273,14 +270,14 @@ mod tests {
         for rows in [1, 5_000] {
             let (advice_shares, oracle_mask) =
                 (Bytes::from(vec![7; 400 * rows]), Bytes::from(vec![8; 30 * rows]));
-            let step = || Step {
+            let step = || BatchStep {
                 advice_shares: advice_shares.clone(),
                 oracle_mask: oracle_mask.clone(),
                 ..step(rows)
             };
             let (messages, _) = sent(vec![Ok(Answer::Step(step(), None, None))]).await;
             let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
-            assert_eq!(message.step, Some(messages::step(step())));
+            assert_eq!(message.step, Some(step()));
         }
     }
 
@@ -303,7 +300,7 @@ mod tests {
         let error = ServiceError::from(Refused::EnvironmentOver { environment: 3 }).into();
         let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
         let shown = |tag| {
-            let answer = run_batch_response::Answer::Step(messages::step(step(900)));
+            let answer = run_batch_response::Answer::Step(step(900));
             RunBatchResponse { tag, answer: Some(answer) }.encode_to_vec()
         };
         let (messages, trailers) = sent(vec![

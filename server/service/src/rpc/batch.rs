@@ -4,12 +4,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
+    BatchStep, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
     OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
     SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
     batch_service_server::BatchService, run_batch_request, run_batch_response,
 };
-use boardwire_batch::batch::{Batch, Opening, Step};
+use boardwire_batch::batch::{Batch, Opening};
 use boardwire_batch::{Refused, messages};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::mpsc;
@@ -129,7 +129,7 @@ impl BatchService for BatchPlane {
         let batch = self.batches.find(batch_id, token(&request))?;
         let room = room(caller(&request).as_ref(), &batch, 0).await?;
         let loaded = batch.load(self.batches.key(), snapshot.clone(), mask).await;
-        Ok(answers::one((loaded.map_err(ServiceError::from)?, room)))
+        Ok(answers::one((messages::step(loaded.map_err(ServiceError::from)?), room)))
     }
 
     async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
@@ -148,14 +148,14 @@ async fn step(
     token: Option<&str>,
     caller: Option<&Caller>,
     asked: &StepBatchRequest,
-) -> Result<(Step, Option<Room>), ServiceError> {
+) -> Result<(BatchStep, Option<Room>), ServiceError> {
     let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
     let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
     batch.table().decisions.increment(asked.actions.len() as u64);
     request.answered(batch.table().rules.info().id, false);
-    Ok((step, room))
+    Ok((messages::step(step), room))
 }
 
 async fn reset(
@@ -163,10 +163,10 @@ async fn reset(
     token: Option<&str>,
     caller: Option<&Caller>,
     asked: &ResetBatchRequest,
-) -> Result<(Step, Option<Room>), ServiceError> {
+) -> Result<(BatchStep, Option<Room>), ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, 0).await?;
-    Ok((batch.reset(messages::reset(asked), asked.sequence).await?, room))
+    Ok((messages::step(batch.reset(messages::reset(asked), asked.sequence).await?), room))
 }
 
 /// Answers one request of a stream; a refusal is an answer too.

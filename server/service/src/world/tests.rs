@@ -27,8 +27,9 @@ async fn world(game: &str, seed: u64) -> Arc<World> {
 }
 
 /// A step that differs from another in nothing but what it shows.
-fn shown(step: Step) -> Step {
-    Step { sequence: 0, ..step }
+fn shown(mut step: Step) -> Step {
+    step.sequence = 0;
+    step
 }
 
 /// What a sequence shows that is begun and gone on with for some steps.

@@ -16,14 +16,14 @@ fn advised(plan: Plan, bot: &str) -> Plan {
 }
 
 /// The step without its advice.
-fn unadvised(step: Step) -> Step {
-    Step { advice: Bytes::new(), advice_shares: Bytes::new(), ..step }
+fn unadvised(step: Step) -> BatchStep {
+    BatchStep { advice: Bytes::new(), advice_shares: Bytes::new(), ..message(step) }
 }
 
 fn shares(step: &Step, at: usize) -> Vec<f32> {
-    let bytes = step.advice_shares.len() / step.seat.len();
+    let bytes = step.advice_shares().len() / step.seat().len();
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
-    row(&step.advice_shares, at, bytes).chunks(4).map(number).collect()
+    row(step.advice_shares(), at, bytes).chunks(4).map(number).collect()
 }
 
 /// What a bot that sits at `seat` chooses with these words of chance.
@@ -47,11 +47,11 @@ fn advice_is_what_the_bot_would_choose_that_sits_there() {
         for salt in 0.. {
             let actions = choices(&shown, 0, salt);
             for (at, (play, seed)) in plays.iter_mut().zip(seeds).enumerate() {
-                if row(&shown.episode, at, 4) != [0; 4] {
+                if row(shown.episode(), at, 4) != [0; 4] {
                     continue;
                 }
                 let Some(seat) = play.pending().lowest() else {
-                    assert_eq!((shown.seat[at], shown.advice[at]), (NOBODY, NOBODY));
+                    assert_eq!((shown.seat()[at], shown.advice()[at]), (NOBODY, NOBODY));
                     assert!(shares(&shown, at).iter().all(|share| *share == 0.0));
                     continue;
                 };
@@ -59,7 +59,7 @@ fn advice_is_what_the_bot_would_choose_that_sits_there() {
                 let rng = RngStream::resume(seed.into(), ADVICE_STREAM + u64::from(seat.number()), words);
                 let expected = chosen(&**play, seat, &bot, rng);
                 assert_eq!(
-                    shown.advice[at],
+                    shown.advice()[at],
                     expected,
                     "{game}, {name}: environment {at}, ply {}",
                     play.ply()
@@ -98,8 +98,8 @@ fn advice_does_not_depend_on_what_its_seat_cannot_know() {
             let told = shown(&batch);
             wait(batch.put_back(truth));
             assert_eq!(
-                (&told.advice, &told.advice_shares),
-                (&now.advice, &now.advice_shares),
+                (told.advice(), told.advice_shares()),
+                (now.advice(), now.advice_shares()),
                 "{game}, {bot}"
             );
             now = step(&batch, choices(&now, 0, salt)).expect("legal");
@@ -132,14 +132,14 @@ fn who_takes_advice_plays_the_same_episodes() {
             let mut shown = batches.each_ref().map(reset);
             for salt in 0..70 {
                 let [without, with] = &shown;
-                assert_eq!(*without, unadvised(with.clone()), "{game}, {names:?}");
+                assert_eq!(message(without.clone()), unadvised(with.clone()), "{game}, {names:?}");
                 assert!(
-                    with.advice
+                    with.advice()
                         .iter()
-                        .zip(&with.seat)
+                        .zip(with.seat())
                         .all(|(advice, seat)| (*advice == NOBODY) == (*seat == NOBODY))
                 );
-                assert!(without.advice.is_empty() && without.advice_shares.is_empty());
+                assert!(without.advice().is_empty() && without.advice_shares().is_empty());
                 let actions = choices(without, 0, salt);
                 shown = batches.each_ref().map(|batch| step(batch, actions.clone()).expect("legal"));
             }
@@ -158,7 +158,7 @@ fn shares_sum_to_one_over_legal_actions() {
             let batch = open(&table, &Plan { adviser, ..plan.clone() }, 6, 0, 2);
             let (mut shown, mut divided) = (reset(&batch), 0);
             for salt in 0..20 {
-                for at in (0..6).filter(|&at| shown.seat[at] != NOBODY) {
+                for at in (0..6).filter(|&at| shown.seat()[at] != NOBODY) {
                     let (legal, shares) = (legal(&shown, at), shares(&shown, at));
                     assert_eq!(shares.len(), table.rules.info().actions.count());
                     let sum: f32 = shares.iter().sum();
@@ -166,11 +166,11 @@ fn shares_sum_to_one_over_legal_actions() {
                     let spoken_for = (0..=255_u8).zip(&shares).filter(|(_, share)| **share > 0.0);
                     let spoken_for: Vec<u8> = spoken_for.map(|(action, _)| action).collect();
                     assert!(spoken_for.iter().all(|action| legal.contains(action)));
-                    assert!(spoken_for.contains(&shown.advice[at]));
+                    assert!(spoken_for.contains(&shown.advice()[at]));
                     divided += u32::from(spoken_for.len() > 1);
                     // The action that is chosen in the end has had as many playouts as any.
                     let most = shares.iter().copied().fold(0.0, f32::max);
-                    let of_choice = shares[usize::from(shown.advice[at])];
+                    let of_choice = shares[usize::from(shown.advice()[at])];
                     assert!(
                         matches!(bot, Bot::Policy(_)) || of_choice.to_bits() == most.to_bits(),
                         "{game}, {bot}"
@@ -191,7 +191,7 @@ fn rows_take_as_many_bytes_as_are_counted() {
         let shown = reset(&open(&table, &plan, 5, 0, 1));
         let bytes: usize = columns(&shown).iter().map(|column| column.len()).sum();
         // An end: its environment, scores and ranks of three seats, views of two learners.
-        let end = 4 + 3 * 5 + 2 * shown.view.len() / 5;
+        let end = 4 + 3 * 5 + 2 * shown.view().len() / 5;
         assert_eq!(bytes, 5 * (row_bytes(table.rules.info(), &plan) - end), "{game}");
     }
 }
@@ -221,7 +221,8 @@ fn rows_that_are_not_reset_keep_their_advice_and_loaded_ones_have_theirs() {
     for at in 0..12 {
         assert_eq!(row_digest(&with, at), row_digest(&now, at));
     }
-    assert_eq!(unadvised(Step { sequence: 0, ..with.clone() }), Step { sequence: 0, ..loaded });
+    let unnumbered = |step| BatchStep { sequence: 0, ..step };
+    assert_eq!(unnumbered(unadvised(with.clone())), unnumbered(message(loaded)));
     let next = step(&batch, choices(&with, 0, 99)).expect("legal");
     for at in (0..12).filter(|&at| at != 0 && at != 2) {
         assert_eq!(row_digest(&next, at), row_digest(&expected, at));

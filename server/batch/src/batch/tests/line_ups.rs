@@ -12,7 +12,7 @@ fn turns(duplicate_deals: bool) -> Plan {
 /// The digests of every environment's rows when the lowest legal action is always chosen.
 fn lowest(batch: &Arc<Batch>) -> Vec<Vec<Digest>> {
     let mut shown = reset(batch);
-    let rows = shown.seat.len();
+    let rows = shown.seat().len();
     let mut all = vec![vec![]; rows];
     for _ in 0..60 {
         (0..rows).for_each(|at| all[at].push(row_digest(&shown, at)));
@@ -59,18 +59,18 @@ fn final_views_have_a_row_for_each_learner_of_the_fullest_line_up() {
     let line_ups = vec![line_up(&["learner", "random"]), line_up(&["learner", "learner"])];
     let batch = open(&table("faraway", 2), &Plan { line_ups, ..plan(&["learner"; 2]) }, 2, 0, 1);
     let mut shown = reset(&batch);
-    let bytes = shown.view.len() / 2;
+    let bytes = shown.view().len() / 2;
     let mut seen = [false; 2];
     for salt in 0.. {
         shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
-        for (k, ended) in shown.ended.chunks(4).enumerate() {
+        for (k, ended) in shown.ended().chunks(4).enumerate() {
             let at = usize::from(ended[0]);
             assert_eq!(
-                row(&shown.final_view, 2 * k, bytes),
-                row(&shown.view, at, bytes),
+                row(shown.final_view(), 2 * k, bytes),
+                row(shown.view(), at, bytes),
                 "the first learner"
             );
-            let second = row(&shown.final_view, 2 * k + 1, bytes);
+            let second = row(shown.final_view(), 2 * k + 1, bytes);
             assert_eq!(
                 second.iter().all(|byte| *byte == 0),
                 at == 0,
@@ -96,6 +96,6 @@ fn saved_environments_go_on_in_places_of_their_line_up_alone() {
     let Refused::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
     assert_eq!(problem, "it was played by remote, random, its place is for random, remote");
     let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
-    let bytes = shown.view.len() / 4;
-    assert_eq!(row(&loaded.view, 2, bytes), row(&shown.view, 0, bytes));
+    let bytes = shown.view().len() / 4;
+    assert_eq!(row(loaded.view(), 2, bytes), row(shown.view(), 0, bytes));
 }

@@ -17,8 +17,8 @@ fn masked(batch: &Arc<Batch>, indices: &[u8], mask: Bytes) -> Result<Step, Refus
 
 /// The episodes that ended, with their results.
 fn ends(step: &Step) -> Vec<[&[u8]; 4]> {
-    let count = step.ended.len() / 4;
-    let columns = [&step.ended, &step.scores, &step.ranks, &step.final_view];
+    let count = step.ended().len() / 4;
+    let columns = [step.ended(), step.scores(), step.ranks(), step.final_view()];
     (0..count).map(|at| columns.map(|column| row(column, at, column.len() / count))).collect()
 }
 
@@ -33,7 +33,7 @@ fn environments_that_are_masked_out_stay_as_they_are() {
         assert_eq!(before, reset(&parted));
         let mut ended = 0;
         for salt in 0..120 {
-            let live = |at: usize| autoreset != Autoreset::Disabled || before.seat[at] != NOBODY;
+            let live = |at: usize| autoreset != Autoreset::Disabled || before.seat()[at] != NOBODY;
             let one = |at: usize| live(at) && RngStream::new(salt, at as u64).seed().is_multiple_of(2);
             let actions = choices(&before, 0, salt);
             let Ok(both) = masked(&whole, &actions, mask(live)) else { panic!("they are legal") };
@@ -45,8 +45,8 @@ fn environments_that_are_masked_out_stay_as_they_are() {
                 assert_eq!(row_digest(half, at), row_digest(&both, at), "{autoreset:?}");
                 if !one(at) {
                     assert_eq!(row_digest(&first, at), row_digest(&kept, at), "as a reset of none shows it");
-                    let bytes = before.view.len() / N;
-                    assert_eq!(row(&first.view, at, bytes), row(&before.view, at, bytes));
+                    let bytes = before.view().len() / N;
+                    assert_eq!(row(first.view(), at, bytes), row(before.view(), at, bytes));
                 }
             }
             let mut parts = [ends(&first), ends(&second)].concat();

@@ -13,7 +13,7 @@ fn until_end(batch: &Arc<Batch>) -> (Step, Step) {
     let mut shown = reset(batch);
     for salt in 0.. {
         let next = step(batch, choices(&shown, 0, salt)).expect("legal");
-        if !next.ended.is_empty() {
+        if !next.ended().is_empty() {
             return (shown, next);
         }
         shown = next;
@@ -23,28 +23,28 @@ fn until_end(batch: &Arc<Batch>) -> (Step, Step) {
 
 fn ended(step: &Step) -> Vec<usize> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize;
-    step.ended.chunks(4).map(number).collect()
+    step.ended().chunks(4).map(number).collect()
 }
 
 fn rewards(step: &Step, at: usize) -> Vec<f32> {
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
-    row(&step.reward, at, 12).chunks(4).map(number).collect()
+    row(step.reward(), at, 12).chunks(4).map(number).collect()
 }
 
 fn view_bytes(step: &Step) -> usize {
-    step.view.len() / step.seat.len()
+    step.view().len() / step.seat().len()
 }
 
 /// What all modes have in common in the step in which an episode ends.
 fn an_end_is_told(last: &Step) {
     let ended = ended(last);
-    let told: Vec<_> = (0..40).filter(|&at| last.flags[at] != 0).collect();
+    let told: Vec<_> = (0..40).filter(|&at| last.flags()[at] != 0).collect();
     assert_eq!(ended, told);
-    assert_eq!(last.scores.len(), ended.len() * 12);
-    assert_eq!(last.final_view.len(), ended.len() * 2 * view_bytes(last));
+    assert_eq!(last.scores().len(), ended.len() * 12);
+    assert_eq!(last.final_view().len(), ended.len() * 2 * view_bytes(last));
     for (k, &at) in ended.iter().enumerate() {
-        assert_eq!(last.flags[at], flag::TERMINATED);
-        let ranks = row(&last.ranks, k, 3);
+        assert_eq!(last.flags()[at], flag::TERMINATED);
+        let ranks = row(last.ranks(), k, 3);
         let wanted: Vec<_> = Seat::all(3).map(|seat| RewardKind::Rank.of(seat, &[0; 3], ranks)).collect();
         assert_eq!(wanted, rewards(last, at), "ranks {ranks:?}");
     }
@@ -59,10 +59,10 @@ fn next_step_shows_the_end_and_then_begins() {
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
     for (k, &at) in ended(&last).iter().enumerate() {
-        assert_eq!((last.seat[at], legal(&last, at)), (255, vec![]));
-        let views = row(&last.final_view, k, 2 * view_bytes(&last));
+        assert_eq!((last.seat()[at], legal(&last, at)), (255, vec![]));
+        let views = row(last.final_view(), k, 2 * view_bytes(&last));
         assert_eq!(
-            row(&last.view, at, view_bytes(&last)),
+            row(last.view(), at, view_bytes(&last)),
             &views[..view_bytes(&last)],
             "of the lowest learner"
         );
@@ -73,9 +73,9 @@ fn next_step_shows_the_end_and_then_begins() {
     }
     let next = step(&batch, actions).expect("the action of an environment that is over does not matter");
     for at in ended(&last) {
-        assert!(next.seat[at] != 255 && next.flags[at] == 0 && !legal(&next, at).is_empty());
+        assert!(next.seat()[at] != 255 && next.flags()[at] == 0 && !legal(&next, at).is_empty());
         assert_eq!(rewards(&next, at), [0.0; 3]);
-        assert_eq!(row(&next.episode, at, 4), [1, 0, 0, 0]);
+        assert_eq!(row(next.episode(), at, 4), [1, 0, 0, 0]);
     }
 }
 
@@ -86,13 +86,16 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
     let batch = batch(same_step, IllegalActions::Reject);
     let (_, last) = until_end(&batch);
     an_end_is_told(&last);
-    assert_eq!((&told.ended, &told.scores, &told.final_view), (&last.ended, &last.scores, &last.final_view));
+    assert_eq!(
+        (told.ended(), told.scores(), told.final_view()),
+        (last.ended(), last.scores(), last.final_view())
+    );
     let fresh =
         wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("episode 0 again");
     for at in ended(&last) {
-        assert!(last.seat[at] != 255 && !legal(&last, at).is_empty());
-        assert_eq!(row(&last.episode, at, 4), [1, 0, 0, 0]);
-        assert_ne!(row(&last.view, at, view_bytes(&last)), row(&fresh.view, at, view_bytes(&last)));
+        assert!(last.seat()[at] != 255 && !legal(&last, at).is_empty());
+        assert_eq!(row(last.episode(), at, 4), [1, 0, 0, 0]);
+        assert_ne!(row(last.view(), at, view_bytes(&last)), row(fresh.view(), at, view_bytes(&last)));
     }
 }
 
@@ -122,30 +125,30 @@ fn disabled_waits_for_a_reset() {
 fn resets_begin_the_episodes_that_were_asked_for() {
     let batch = batch(Autoreset::NextStep, IllegalActions::Reject);
     let zero = reset(&batch);
-    assert_eq!(row(&zero.episode, 0, 4), [0; 4]);
+    assert_eq!(row(zero.episode(), 0, 4), [0; 4]);
     let one = reset(&batch);
-    assert_eq!(row(&one.episode, 0, 4), [1, 0, 0, 0]);
+    assert_eq!(row(one.episode(), 0, 4), [1, 0, 0, 0]);
     assert_eq!(
-        wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("reset").view,
-        zero.view,
+        wait(batch.reset(Reset { seed: Some(7), ..Reset::default() }, None)).expect("reset").view(),
+        zero.view(),
         "as if opened with it"
     );
-    assert_eq!(reset(&batch).view, one.view);
+    assert_eq!(reset(&batch).view(), one.view());
     // With both kinds of seeds each begins with its own, and later episodes follow from the batch's.
     let both = Reset { seed: Some(7), seeds: vec![5; 40], ..Reset::default() };
     let own = wait(batch.reset(both, None)).expect("reset");
-    assert_eq!(row(&own.episode, 0, 4), [0; 4]);
-    assert!((0..40).all(|at| row(&own.view, at, view_bytes(&own)) == row(&own.view, 0, view_bytes(&own))));
-    assert_eq!(reset(&batch).view, one.view);
+    assert_eq!(row(own.episode(), 0, 4), [0; 4]);
+    assert!((0..40).all(|at| row(own.view(), at, view_bytes(&own)) == row(own.view(), 0, view_bytes(&own))));
+    assert_eq!(reset(&batch).view(), one.view());
     let other = wait(batch.reset(Reset { seed: Some(8), ..Reset::default() }, None)).expect("reset");
-    assert_ne!(other.view, zero.view);
+    assert_ne!(other.view(), zero.view());
     // Environment 3 now plays the episode whose seed environment 5 had in its episode 0.
     let seed = RngStream::resume(7.into(), 5, 0).seed();
     let one = Reset { mask: vec![8, 0, 0, 0, 0].into(), seeds: vec![seed], ..Reset::default() };
     let shown = wait(batch.reset(one, None)).expect("reset");
     let bytes = view_bytes(&shown);
-    assert_eq!(row(&shown.view, 3, bytes), row(&zero.view, 5, bytes));
-    assert_eq!(row(&shown.view, 4, bytes), row(&other.view, 4, bytes));
+    assert_eq!(row(shown.view(), 3, bytes), row(zero.view(), 5, bytes));
+    assert_eq!(row(shown.view(), 4, bytes), row(other.view(), 4, bytes));
 }
 
 #[test]
@@ -157,24 +160,24 @@ fn illegal_actions_are_treated_as_was_asked() {
         let wrong = (0..113).find(|action| !legal(&shown, 7).contains(action)).expect("not all are legal");
         actions[7] = wrong;
         let next = step(&batch, actions.clone()).expect("it is treated otherwise");
-        assert!((0..40).all(|at| at == 7 || next.flags[at] == 0));
+        assert!((0..40).all(|at| at == 7 || next.flags()[at] == 0));
         wanted(&shown, &next, 7);
         actions[7] = 255;
         reset(&batch);
         step(&batch, actions).expect_err("beyond the action space is an error under every policy");
     };
     substitutes(IllegalActions::FirstLegal, &|shown, next, at| {
-        assert_eq!(next.flags[at], flag::SUBSTITUTED);
+        assert_eq!(next.flags()[at], flag::SUBSTITUTED);
         let honest = batch(Autoreset::NextStep, IllegalActions::Reject);
         let mut actions = choices(&reset(&honest), 0, 0);
         actions[at] = legal(shown, at)[0];
         let honest = step(&honest, actions).expect("legal");
-        assert_eq!(row(&next.view, at, view_bytes(next)), row(&honest.view, at, view_bytes(next)));
+        assert_eq!(row(next.view(), at, view_bytes(next)), row(honest.view(), at, view_bytes(next)));
     });
-    substitutes(IllegalActions::SeededLegal, &|_, next, at| assert_eq!(next.flags[at], flag::SUBSTITUTED));
+    substitutes(IllegalActions::SeededLegal, &|_, next, at| assert_eq!(next.flags()[at], flag::SUBSTITUTED));
     substitutes(IllegalActions::Forfeit, &|_, next, at| {
-        assert_eq!((next.flags[at], next.seat[at]), (flag::TERMINATED | flag::FORFEITED, 255));
-        assert_eq!((next.ranks.as_ref(), ended(next)), ([1, 3, 1].as_slice(), vec![at]));
+        assert_eq!((next.flags()[at], next.seat()[at]), (flag::TERMINATED | flag::FORFEITED, 255));
+        assert_eq!((next.ranks(), ended(next)), ([1, 3, 1].as_slice(), vec![at]));
         assert_eq!(rewards(next, at), [0.5, -1.0, 0.5]);
     });
 }

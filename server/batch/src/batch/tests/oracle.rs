@@ -47,7 +47,7 @@ fn a_row_has_the_views_of_all_seats_from_the_deciding_one_on() {
         let batch = open(&table, &all_seeing(seats.into()), 5, 0, 2);
         let mut plays: Vec<_> = (0..5).map(|number| dealt(&table, number)).collect();
         let mut shown = reset(&batch);
-        let bytes = shown.oracle.len() / 5;
+        let bytes = shown.oracle().len() / 5;
         let mut ended = [false; 5];
         for salt in 0.. {
             let actions = choices(&shown, 0, salt);
@@ -58,13 +58,13 @@ fn a_row_has_the_views_of_all_seats_from_the_deciding_one_on() {
                 let seat = play.pending().lowest();
                 let expected = seat.map_or(vec![0; bytes], |first| views(&table, &**play, first));
                 assert_eq!(
-                    row(&shown.oracle, at, bytes),
+                    row(shown.oracle(), at, bytes),
                     expected,
                     "{game}, {seats} seats, environment {at}"
                 );
-                let of_masks = shown.oracle_mask.len() / 5;
+                let of_masks = shown.oracle_mask().len() / 5;
                 let expected = seat.map_or(vec![0; of_masks], |first| masks(&table, &**play, first));
-                assert_eq!(row(&shown.oracle_mask, at, of_masks), expected, "{game}, {seats} seats");
+                assert_eq!(row(shown.oracle_mask(), at, of_masks), expected, "{game}, {seats} seats");
                 match seat {
                     Some(seat) => play.apply(seat, actions[at].into()).expect("it is legal"),
                     None => ended[at] = true,
@@ -86,9 +86,9 @@ fn who_does_not_ask_for_it_gets_what_others_get_but_for_it() {
         let [seeing, blind] = [seeing, blind].map(|plan| open(&table, &plan, 20, 0, 2));
         let (mut with, mut without) = (reset(&seeing), reset(&blind));
         for salt in 0..60 {
-            assert!(with.oracle.len() == 20 * usize::from(seats) * table.rules.info().layout.bytes());
-            let rest = Step { oracle: Bytes::new(), oracle_mask: Bytes::new(), ..with.clone() };
-            assert_eq!(without, rest, "{game}, {seats} seats");
+            assert!(with.oracle().len() == 20 * usize::from(seats) * table.rules.info().layout.bytes());
+            let rest = BatchStep { oracle: Bytes::new(), oracle_mask: Bytes::new(), ..message(with.clone()) };
+            assert_eq!(message(without.clone()), rest, "{game}, {seats} seats");
             let actions = choices(&with, 0, salt);
             with = step(&seeing, actions.clone()).expect("legal");
             without = step(&blind, actions).expect("legal");
@@ -107,9 +107,10 @@ fn nothing_else_in_a_row_depends_on_what_its_seat_cannot_know() {
             let truth = wait(batch.determinize(&mut rng));
             let told = shown(&batch);
             wait(batch.put_back(truth));
-            differed += u32::from(told.oracle != expected.oracle);
-            let Step { oracle, oracle_mask, sequence, .. } = expected.clone();
-            let told = Step { sequence, oracle, oracle_mask, ..told };
+            differed += u32::from(told.oracle() != expected.oracle());
+            let expected = message(expected);
+            let BatchStep { oracle, oracle_mask, sequence, .. } = expected.clone();
+            let told = BatchStep { sequence, oracle, oracle_mask, ..message(told) };
             assert_eq!(told, expected, "{game}, {seats} seats");
             now = step(&batch, choices(&now, 0, salt)).expect("legal");
         }

@@ -18,7 +18,7 @@ fn a_repeated_step_is_answered_again_and_steps_nothing() {
     assert_eq!(second.sequence, 2);
     assert_eq!(numbered(&batch, 0..300, &actions, 2), Ok(second.clone()));
     let third = numbered(&batch, 0..300, &choices(&second, 0, 1), 3).expect("it is due");
-    assert_ne!(third.view, second.view);
+    assert_ne!(third.view(), second.view());
     // What another has played is the same as if nothing had been repeated.
     let other = open(&table("faraway", 2), &plan(&["learner", "random"]), 300, 0, 1);
     step(&other, choices(&reset(&other), 0, 0)).expect("legal");

@@ -115,19 +115,19 @@ fn a_game_without_an_end_is_cut_and_says_so() {
     let batch = open(&table, &plan(&["learner", "learner"]), 3, 0, 1);
     let mut shown = reset(&batch);
     for salt in 0..10 {
-        assert_eq!(shown.flags.as_ref(), [0; 3]);
+        assert_eq!(shown.flags(), [0; 3]);
         shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
     }
-    assert_eq!(shown.flags.as_ref(), [flag::TRUNCATED; 3]);
-    assert_eq!(shown.seat.as_ref(), [255; 3]);
+    assert_eq!(shown.flags(), [flag::TRUNCATED; 3]);
+    assert_eq!(shown.seat(), [255; 3]);
     assert!(
         shown
-            .mask
+            .mask()
             .iter()
-            .chain(&shown.reward)
-            .chain(&shown.ranks)
-            .chain(&shown.scores)
+            .chain(shown.reward())
+            .chain(shown.ranks())
+            .chain(shown.scores())
             .all(|&byte| byte == 0)
     );
-    assert_eq!((shown.ended.len(), shown.ranks.len(), shown.scores.len()), (12, 6, 24));
+    assert_eq!((shown.ended().len(), shown.ranks().len(), shown.scores().len()), (12, 6, 24));
 }

@@ -16,7 +16,7 @@ fn load(batch: &Arc<Batch>, snapshot: &Bytes, mask: &[u8]) -> Result<Step, Refus
 
 /// Steps on from `shown`; the digests of every row.
 fn go_on(batch: &Arc<Batch>, mut shown: Step, steps: u64) -> Vec<Vec<Digest>> {
-    let rows = |shown: &Step| (0..shown.seat.len()).map(|at| row_digest(shown, at)).collect();
+    let rows = |shown: &Step| (0..shown.seat().len()).map(|at| row_digest(shown, at)).collect();
     let next = |salt| {
         shown = step(batch, choices(&shown, 0, salt)).expect("legal");
         rows(&shown)

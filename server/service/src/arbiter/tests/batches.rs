@@ -74,13 +74,18 @@ async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let arbiter = arbiter(Arc::clone(&table), settings);
     let mut shown = batch.reset(Reset::default(), None).await.expect("it is reset");
     for salt in 0.. {
-        let over = shown.flags[0] & flag::TERMINATED > 0;
-        let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat[0]) };
+        let over = shown.flags()[0] & flag::TERMINATED > 0;
+        let seat = if over { plan.line_ups[0].first_learner } else { Seat::new(shown.seat()[0]) };
         let seen = arbiter.observe(seat, true, Extras::default()).await.expect("it is shown");
-        assert_eq!((&seen.view, &seen.mask), (&shown.view, &shown.mask), "{table:?} {:?}", plan.line_ups);
-        assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (&shown.ply[..], over));
+        assert_eq!(
+            (&seen.view[..], &seen.mask[..]),
+            (shown.view(), shown.mask()),
+            "{table:?} {:?}",
+            plan.line_ups
+        );
+        assert_eq!((seen.ply.to_le_bytes().as_slice(), seen.terminated), (shown.ply(), over));
         if over {
-            assert_eq!(shown.reward[4 * seat.index()..][..4], seen.reward.to_le_bytes());
+            assert_eq!(shown.reward()[4 * seat.index()..][..4], seen.reward.to_le_bytes());
             break;
         }
         let action = choice(&seen, salt);

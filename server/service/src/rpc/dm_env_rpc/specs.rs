@@ -99,21 +99,21 @@ pub(super) fn observations(
     let others = [MASK, REWARD, SUBSTITUTED].into_iter().filter(|uid| wanted.contains(uid)).map(|uid| {
         let tensor = match uid {
             MASK => {
-                let bits = (0..actions).map(|action| step.mask[action / 8] >> (action % 8) & 1);
+                let bits = (0..actions).map(|action| step.mask()[action / 8] >> (action % 8) & 1);
                 tensors::int8s(bits.collect(), vec![i32::try_from(actions).expect("an action is a byte")])
             }
             REWARD => {
-                let own = step.reward.chunks_exact(4).nth(seat.index()).and_then(|own| own.try_into().ok());
+                let own = step.reward().chunks_exact(4).nth(seat.index()).and_then(|own| own.try_into().ok());
                 tensors::float(f32::from_le_bytes(own.unwrap_or_default()))
             }
-            _ => tensors::int8s(Bytes::from(vec![u8::from(step.flags[0] & flag::SUBSTITUTED > 0)]), vec![]),
+            _ => tensors::int8s(Bytes::from(vec![u8::from(step.flags()[0] & flag::SUBSTITUTED > 0)]), vec![]),
         };
         (uid, tensor)
     });
     let fields = fields(info).filter(|(uid, ..)| wanted.contains(uid)).map(|(uid, offset, field)| {
-        let bytes = step.view.slice(offset..offset + field.bytes());
+        let bytes = &step.view()[offset..offset + field.bytes()];
         let tensor = if is_bytes(field) {
-            tensors::uint8s(bytes, shape(field))
+            tensors::uint8s(Bytes::copy_from_slice(bytes), shape(field))
         } else {
             let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | i32::from(low));
             tensors::int32s(bytes.chunks(field.width()).map(number).collect(), shape(field))

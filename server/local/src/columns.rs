@@ -1,0 +1,49 @@
+//! The columns of a step, wherever they come from.
+
+use boardwire_api::v1;
+use boardwire_batch::batch;
+
+/// A step's columns, in memory that nobody changes.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "memory of its own for the engine's would cost a step of one environment"
+)]
+pub(crate) enum Columns {
+    /// The engine of this process has written them.
+    Played(batch::Step),
+    /// A server has sent them, and they have the lengths of its table.
+    Received(Box<v1::BatchStep>),
+}
+
+macro_rules! columns {
+    ($($name:ident)*) => { $(
+        pub(crate) fn $name(&self) -> &[u8] {
+            match self {
+                Self::Played(step) => step.$name(),
+                Self::Received(step) => &step.$name,
+            }
+        }
+    )* };
+}
+
+impl Columns {
+    columns!(
+        seat flags ply reward mask episode ended scores ranks final_view advice advice_shares oracle oracle_mask view
+    );
+
+    /// The environment of the first row.
+    pub(crate) fn first(&self) -> u32 {
+        match self {
+            Self::Played(step) => step.first,
+            Self::Received(step) => step.first,
+        }
+    }
+
+    /// The number of the answer.
+    pub(crate) fn sequence(&self) -> u64 {
+        match self {
+            Self::Played(step) => step.sequence,
+            Self::Received(step) => step.sequence,
+        }
+    }
+}
