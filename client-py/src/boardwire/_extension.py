@@ -38,7 +38,7 @@ def feature_writer(view_bytes: int, features: int, plan: Plan) -> boardwire_loca
         return None
     import boardwire_local
 
-    return boardwire_local.Features(view_bytes, features, **plan)
+    return boardwire_local.Features(view_bytes, features, plan)
 
 
 def channel(target: str) -> boardwire_local.Channel | None:

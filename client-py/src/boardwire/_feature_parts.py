@@ -151,7 +151,7 @@ class _Members(Part):
         self._size = np.concatenate(self._sizes)
         self._nones.lay_out(first)
 
-    def _blocks(self) -> list[_Block]:
+    def _planned_blocks(self) -> list[_Block]:
         return list(zip(self._first.tolist(), self._size.tolist(), strict=True))
 
 
@@ -193,7 +193,7 @@ class Ones(_Members):
         self._nones.write(view, out)
 
     def plan(self, plan: Plan) -> None:
-        plan["ones"] += zip(self._planned(), self._blocks(), self._written[0].tolist(), strict=True)
+        plan["ones"] += zip(self._planned(), self._planned_blocks(), self._written[0].tolist(), strict=True)
         plan["empty"] += self._nones.planned()
 
 
@@ -226,7 +226,7 @@ class Copies(_Members):
         self._nones.write(view, out)
 
     def plan(self, plan: Plan) -> None:
-        plan["copies"] += zip(self._planned(), self._blocks(), strict=True)
+        plan["copies"] += zip(self._planned(), self._planned_blocks(), strict=True)
         plan["greatest"] += enumerate(self._greatest.tolist(), self._columns.start)
         plan["empty"] += self._nones.planned()
 

@@ -13,11 +13,10 @@ type Value = (usize, bool);
 /// The features that a value may be about: the first, for 0, and how many there are.
 type Block = (usize, usize);
 
-/// Where the values of a view go; they are written in this order, over zeros.
-#[pyclass(frozen, module = "boardwire_local")]
-pub(crate) struct Features {
-    view_bytes: usize,
-    size: usize,
+/// Where the values of a view go, as `boardwire._feature_parts.Plan` has it; they are written in this order, over zeros.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Plan {
     /// What is written to the feature that a value is about.
     ones: Vec<(Value, Block, f32)>,
     /// Values that are counted, each in the feature that it is about.
@@ -30,6 +29,14 @@ pub(crate) struct Features {
     numbers: Vec<(Value, usize, f32)>,
     /// The bytes that are 0 where a place is empty, and its feature.
     empty: Vec<(usize, usize)>,
+}
+
+/// Writes the features of views.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Features {
+    view_bytes: usize,
+    size: usize,
+    plan: Plan,
 }
 
 /// Components described side by side.
@@ -53,7 +60,7 @@ impl From<Unknown> for PyErr {
     }
 }
 
-impl Features {
+impl Plan {
     /// Writes the features of a view over zeros.
     fn write(&self, view: &[u8], out: &mut [f32]) -> Result<(), Unknown> {
         for &(value, block, written) in &self.ones {
@@ -81,11 +88,13 @@ impl Features {
         }
         Ok(())
     }
+}
 
+impl Features {
     fn write_all(&self, views: &[u8], out: &mut [f32]) -> Result<(), Unknown> {
         let rows = views.chunks_exact(self.view_bytes).zip(out.chunks_exact_mut(self.size));
         for (view, out) in rows {
-            self.write(view, out)?;
+            self.plan.write(view, out)?;
         }
         Ok(())
     }
@@ -104,19 +113,8 @@ fn about(view: &[u8], value: Value, (first, count): Block) -> Result<usize, Unkn
 #[pymethods]
 impl Features {
     #[new]
-    #[pyo3(signature = (view_bytes, features, *, ones, copies, greatest, described, numbers, empty))]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
-    fn new(
-        view_bytes: usize,
-        features: usize,
-        ones: Vec<(Value, Block, f32)>,
-        copies: Vec<(Value, Block)>,
-        greatest: Vec<(usize, f32)>,
-        described: Vec<Described>,
-        numbers: Vec<(Value, usize, f32)>,
-        empty: Vec<(usize, usize)>,
-    ) -> Self {
-        Self { view_bytes, size: features, ones, copies, greatest, described, numbers, empty }
+    fn new(view_bytes: usize, size: usize, plan: Plan) -> Self {
+        Self { view_bytes, size, plan }
     }
 
     /// Turns `uint8[..., bytes]` into `float32[..., features]`, written to `out` if there is one; both in one piece.
