@@ -209,7 +209,6 @@ class BatchSeat:
     def _show(self, step: BatchStep, decision: int) -> Shown:
         self._decision = decision
         view, mask, _, ply, flags, reward = step._row(0, self._settings.agent_seat)
-        over = flags & (TERMINATED | TRUNCATED) > 0
         return Shown(
             view,
             mask,
@@ -219,7 +218,7 @@ class BatchSeat:
             flags & TERMINATED > 0,
             flags & TRUNCATED > 0,
             flags & SUBSTITUTED > 0,
-            outcome_of(step) if over else None,
+            outcome_of(step, flags),
         )
 
 
@@ -233,13 +232,12 @@ def one_action(action: SupportsIndex) -> ArrayLike:
     return _ACTIONS[index] if 0 <= index < len(_ACTIONS) else [index]
 
 
-def outcome_of(step: BatchStep) -> Outcome | None:
-    """How the episode of a batch's one environment has ended, if it has."""
-    if not step.ended.size:
+def outcome_of(step: BatchStep, flags: int) -> Outcome | None:
+    """How the episode of a batch's one environment has ended, if it has by its flags."""
+    if not flags & (TERMINATED | TRUNCATED):
         return None
     assert step.scores is not None
     assert step.ranks is not None
-    flags = int(step.flags[0])
     truncated, forfeited = flags & TRUNCATED > 0, flags & FORFEITED > 0
     return Outcome(
         scores=() if truncated or forfeited else tuple(step.scores[0].tolist()),

@@ -150,7 +150,7 @@ class _Position:
         self._masks = step.oracle_mask[0]
         due = self._masks.any(axis=1).nonzero()[0].tolist()
         self._pending = tuple(sorted((self.first + at) % seats for at in due))
-        self._outcome = outcome_of(step)
+        self._outcome = outcome_of(step, self._flags)
 
     def seen(self, seat: int, decision: int, substituted: bool) -> Observation:
         """What a seat may know, which has made so many decisions."""
