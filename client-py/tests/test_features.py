@@ -285,6 +285,7 @@ def test_a_copied_description_writes_the_same(spec: GameSpec, view: NDArray[np.u
     np.testing.assert_array_equal(copy.features(view), spec.features(view))
 
 
+@pytest.mark.parametrize("writer", ["extension"], indirect=True)
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_both_ways_to_write_features_agree(
     client: boardwire.Client, game: str, seats: int, monkeypatch: pytest.MonkeyPatch
