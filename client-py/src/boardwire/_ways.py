@@ -107,7 +107,7 @@ class _Blocking:
 
 
 class _Native(_Blocking):
-    """The same without grpcio, which takes more than twice as long, where that can be: never with TLS."""
+    """The same without grpcio, which takes twice as long for few environments; never with TLS."""
 
     def open(self, target: str, options: Options, pems: Pems | None) -> Any:
         native = native_channel(target) if pems is None else None

@@ -1,4 +1,4 @@
-//! Connections to servers: what the client calls them by in the place of grpcio, in less than half the time.
+//! Connections to servers: what the client calls them by in the place of grpcio, which takes twice as long and more for few environments.
 //!
 //! Who waits for an answer reads the socket itself: no thread has to be woken for it. So nobody reads while
 //! nobody waits, but for a thread that looks now and then whether the server asks for a sign of life.
