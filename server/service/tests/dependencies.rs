@@ -17,13 +17,15 @@ const MAY: &[(&str, &[&str])] = &[
         "boardwire-batch",
         &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
     ),
-    ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-games"]),
+    ("boardwire-draw", &["boardwire-kernel"]),
+    ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-games"]),
     (
         "boardwire-server",
         &[
             "boardwire-api",
             "boardwire-batch",
             "boardwire-bots",
+            "boardwire-draw",
             "boardwire-games",
             "boardwire-kernel",
             "boardwire-policy",

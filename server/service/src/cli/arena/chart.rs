@@ -26,9 +26,6 @@ const BAR: RGBColor = RGBColor(158, 188, 218);
 const GRID: RGBColor = RGBColor(224, 224, 224);
 const FAIR: RGBColor = RGBColor(200, 80, 60);
 
-/// The letters of `DejaVu Sans`: no picture depends on the fonts of a machine.
-const LETTERS: &[u8] = include_bytes!("font/labels.ttf");
-
 /// A picture of who stands how.
 pub(super) struct Chart<'a> {
     pub(super) title: &'a str,
@@ -60,7 +57,7 @@ impl Chart<'_> {
     fn draw(&self) -> anyhow::Result<(Vec<u8>, i32)> {
         static LETTERED: Once = Once::new();
         LETTERED.call_once(|| {
-            let _ = register_font("sans-serif", FontStyle::Normal, LETTERS);
+            let _ = register_font("sans-serif", FontStyle::Normal, boardwire_draw::LETTERS);
         });
         let rows = i32::try_from(self.rows.len())?;
         let height = HEAD + ROW * rows + FOOT;

@@ -1,0 +1,76 @@
+//! The fields of a view, read by its layout.
+
+use boardwire_kernel::{Axis, AxisOrder, Field, GameInfo, ViewLayout, Viewer};
+
+/// A field and its values, or the part of both that belongs to one seat.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown<'a> {
+    pub(crate) field: &'a Field,
+    /// The dimension that is left, if there is more than one value.
+    pub(crate) axis: Option<Axis>,
+    pub(crate) values: Vec<u16>,
+}
+
+impl Shown<'_> {
+    /// The only value.
+    pub(crate) fn single(&self) -> Option<u16> {
+        if self.axis.is_none() { self.values.first().copied() } else { None }
+    }
+
+    /// How many cells there are in a row, if these are the cells of a square board.
+    pub(crate) fn square(&self) -> Option<u32> {
+        let axis = self.axis.filter(|axis| axis.name == "cell" && axis.order == AxisOrder::Places)?;
+        let side = u32::from(axis.size).isqrt();
+        (side * side == u32::from(axis.size)).then_some(side)
+    }
+
+    /// Whether nothing of it is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.iter().all(|&value| value == 0)
+    }
+}
+
+/// All fields of a view, by whom they belong to.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    /// What belongs to nobody.
+    pub(crate) common: Vec<Shown<'a>>,
+    /// What belongs to each seat, the viewer first.
+    pub(crate) seats: Vec<Vec<Shown<'a>>>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads what `viewer` is shown.
+    pub(crate) fn read(info: &'a GameInfo, viewer: Viewer, view: &[u8]) -> Result<Self, String> {
+        let layout = info.layout_for(viewer);
+        layout.check(view)?;
+        let seats = usize::from(info.seats);
+        let mut fields = Self { common: Vec::new(), seats: vec![Vec::new(); seats] };
+        for (offset, field) in layout.with_offsets() {
+            let bytes = view[offset..offset + field.bytes()].chunks(field.width());
+            let values =
+                bytes.map(|bytes| bytes.iter().rev().fold(0, |high, &low| high << 8 | u16::from(low)));
+            fields.add(field, values.collect(), &info.public_layout);
+        }
+        Ok(fields)
+    }
+
+    fn add(&mut self, field: &'a Field, values: Vec<u16>, public: &ViewLayout) {
+        let is_own = public.fields.iter().all(|shown| shown.name != field.name);
+        match field.axes.split_first() {
+            Some((first, rest)) if first.is_of_seats() => {
+                // All seats, or all but the viewer's.
+                let skipped = self.seats.len() - usize::from(first.size);
+                let each = rest.iter().map(|axis| usize::from(axis.size)).product();
+                for (seat, part) in self.seats[skipped..].iter_mut().zip(values.chunks(each)) {
+                    seat.push(Shown { field, axis: rest.first().copied(), values: part.to_vec() });
+                }
+            }
+            other => {
+                let axis = other.map(|(first, _)| *first);
+                let owner = if is_own { &mut self.seats[0] } else { &mut self.common };
+                owner.push(Shown { field, axis, values });
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What lies where: the table above, and below it what belongs to each seat.
+
+use std::fmt::Write as _;
+
+use boardwire_kernel::{Axis, AxisOrder, FieldKind, GameInfo, Viewer};
+
+use crate::card::{CARD_HEIGHT, CARD_WIDTH, card, row_name, shortened, words};
+use crate::field::{Fields, Shown};
+use crate::mark::{colour, mark};
+use crate::picture::Picture;
+use crate::sheet::Sheet;
+
+/// What is remembered of more components than these is left to the text.
+const MOST_REMEMBERED: u16 = 40;
+
+/// A position that is being drawn.
+#[derive(Debug)]
+pub(crate) struct Panels<'a> {
+    info: &'a GameInfo,
+    viewer: Viewer,
+    fields: Fields<'a>,
+    sheet: Sheet,
+}
+
+impl<'a> Panels<'a> {
+    pub(crate) fn new(info: &'a GameInfo, viewer: Viewer, fields: Fields<'a>) -> Self {
+        Self { info, viewer, fields, sheet: Sheet::new() }
+    }
+
+    pub(crate) fn draw(mut self) -> Picture {
+        let game = words(self.info.id);
+        let title = format!("{game}, as {} sees it", self.viewer);
+        self.sheet.heading(&title, None);
+        let common = std::mem::take(&mut self.fields.common);
+        self.panel(&common, false);
+        for (ahead, fields) in std::mem::take(&mut self.fields.seats).into_iter().enumerate() {
+            let seat = self.seat(ahead);
+            let you = if ahead == 0 && self.viewer != Viewer::Public { " (you)" } else { "" };
+            self.sheet.heading(&format!("seat {seat}{you}"), Some(seat));
+            self.panel(&fields, true);
+        }
+        let (parts, height) = self.sheet.finish();
+        Picture { title, height, parts }
+    }
+
+    /// The seat so many places ahead of the first.
+    fn seat(&self, ahead: usize) -> usize {
+        (self.viewer.first().index() + ahead) % usize::from(self.info.seats)
+    }
+
+    /// What belongs together: single values in a row, single cards in another, then a row for each of the others.
+    fn panel(&mut self, fields: &[Shown], of_seat: bool) {
+        let is_single = |shown: &&Shown| shown.axis.is_none() && !is_id(shown);
+        for shown in fields.iter().filter(is_single) {
+            self.single(shown, of_seat);
+        }
+        self.sheet.end_row();
+        for shown in fields.iter().filter(|shown| shown.axis.is_none() && is_id(shown) && !shown.is_empty()) {
+            self.sheet.chip(&words(shown.field.name), "#ffffff", "#2b2a27");
+            self.cards(shown);
+        }
+        let boards: Vec<_> = fields.iter().filter(|shown| is_id(shown) && shown.square().is_some()).collect();
+        let is_left_out = |shown: &Shown| shown.axis.is_none_or(|axis| axis.size > MOST_REMEMBERED);
+        for shown in fields.iter().filter(|shown| !shown.is_empty() && !is_left_out(shown)) {
+            if boards.iter().any(|board| lies_on(shown, board)) {
+                continue;
+            }
+            match (&shown.field.kind, shown.square()) {
+                (FieldKind::Id { table }, Some(side)) => {
+                    let pieces: Vec<_> = fields.iter().filter(|flags| lies_on(flags, shown)).collect();
+                    self.board(shown, table, side, &pieces);
+                }
+                (FieldKind::Id { .. }, None) => {
+                    self.sheet.label(&words(shown.field.name));
+                    self.cards(shown);
+                }
+                (FieldKind::Category { names }, _) => self.by_name(shown, names),
+                (FieldKind::Count | FieldKind::Flag | FieldKind::Seat, _) => self.row(shown),
+            }
+        }
+    }
+
+    fn single(&mut self, shown: &Shown, of_seat: bool) {
+        let (name, value) = (words(shown.field.name), shown.single().unwrap_or_default());
+        match &shown.field.kind {
+            FieldKind::Flag if value == 1 => self.sheet.chip(&name, "#2b2a27", "#ffffff"),
+            FieldKind::Count if value > 0 || of_seat => {
+                self.sheet.chip(&format!("{name} {value}"), "#ffffff", "#2b2a27");
+            }
+            FieldKind::Category { names } => match names.get(usize::from(value)) {
+                Some(word) if word != "none" => {
+                    self.sheet.chip(&format!("{name}: {}", words(word)), "#fff4cf", "#2b2a27");
+                }
+                Some(_) | None => {}
+            },
+            FieldKind::Seat if value > 0 => {
+                self.sheet.chip(&name, "#ffffff", "#2b2a27");
+                self.sheet.seat(self.seat(usize::from(value) - 1));
+            }
+            FieldKind::Flag | FieldKind::Count | FieldKind::Seat | FieldKind::Id { .. } => {}
+        }
+    }
+
+    /// Cards side by side, with the places that are empty between them.
+    fn cards(&mut self, shown: &Shown) {
+        let FieldKind::Id { table } = &shown.field.kind else { return };
+        let last = shown.values.iter().rposition(|&value| value > 0).map_or(0, |last| last + 1);
+        let is_bag = shown.axis.is_some_and(|axis| axis.order == AxisOrder::None);
+        for &row in shown.values[..last].iter().filter(|&&row| row > 0 || !is_bag) {
+            self.sheet.item(CARD_WIDTH, CARD_HEIGHT, card(self.info, table, row));
+        }
+    }
+
+    /// For each name a row with the places that have it, but for places that have the first one: nothing is said of them.
+    fn by_name(&mut self, shown: &Shown, names: &[String]) {
+        let Some(axis) = shown.axis else { return };
+        for (value, name) in (0..).zip(names).skip(1).filter(|(value, _)| shown.values.contains(value)) {
+            self.sheet.label(&words(shown.field.name));
+            self.sheet.chip(&words(name), "#fff4cf", "#2b2a27");
+            for (place, _) in (1..).zip(&shown.values).filter(|(_, own)| **own == value) {
+                self.sheet.chip(&self.place_name(axis, place), "#ffffff", "#2b2a27");
+            }
+        }
+    }
+
+    /// Values side by side, each with the name of its place.
+    fn row(&mut self, shown: &Shown) {
+        let Some(axis) = shown.axis else { return };
+        self.sheet.label(&words(shown.field.name));
+        for (place, &value) in (1..).zip(&shown.values).filter(|(_, value)| **value > 0) {
+            let name = self.place_name(axis, place);
+            match &shown.field.kind {
+                FieldKind::Seat => {
+                    if axis.order != AxisOrder::Sequence {
+                        self.sheet.chip(&name, "#ffffff", "#2b2a27");
+                    }
+                    self.sheet.seat(self.seat(usize::from(value) - 1));
+                }
+                FieldKind::Flag => self.sheet.chip(&name, "#2b2a27", "#ffffff"),
+                _ => self.sheet.chip(&format!("{name}: {value}"), "#ffffff", "#2b2a27"),
+            }
+        }
+    }
+
+    /// What a place along an axis is called.
+    fn place_name(&self, axis: Axis, place: u16) -> String {
+        match axis.table {
+            Some(table) => shortened(&row_name(self.info, table, place), 24),
+            None if axis.order == AxisOrder::Sequence => place.to_string(),
+            None => format!("{} {}", axis.name, place - 1),
+        }
+    }
+
+    /// A square board: a card on each cell, and on it what else lies there.
+    fn board(&mut self, shown: &Shown, table: &str, side: u32, pieces: &[&Shown]) {
+        self.sheet.label(&words(shown.field.name));
+        let mut svg = String::new();
+        for (cell, &row) in (0_u32..).zip(&shown.values) {
+            let (x, y) = (cell % side * CARD_WIDTH, cell / side * CARD_HEIGHT);
+            let _ = write!(svg, "<g transform=\"translate({x} {y})\">{}", card(self.info, table, row));
+            for (at, piece) in (0_u32..).zip(pieces).filter(|(_, piece)| piece.values[cell as usize] == 1) {
+                let (name, x) = (words(piece.field.name), 66 - 20 * at);
+                let (fill, letters) = (colour(piece.field.name), mark(piece.field.name).letters);
+                let _ = write!(
+                    svg,
+                    "<g role=\"img\"><title>{name}</title><circle cx=\"{x}\" cy=\"72\" r=\"11\" fill=\"{fill}\" \
+                     stroke=\"#ffffff\" stroke-width=\"2\"/><text x=\"{x}\" y=\"76\" font-size=\"10\" \
+                     text-anchor=\"middle\" fill=\"#ffffff\">{letters}</text></g>"
+                );
+            }
+            svg.push_str("</g>");
+        }
+        self.sheet.item(side * CARD_WIDTH, side * CARD_HEIGHT, svg);
+    }
+}
+
+fn is_id(shown: &Shown) -> bool {
+    matches!(shown.field.kind, FieldKind::Id { .. })
+}
+
+/// Whether these are pieces on the cells of a board.
+fn lies_on(flags: &Shown, board: &Shown) -> bool {
+    flags.axis == board.axis && flags.field.kind == FieldKind::Flag
+}

@@ -1,0 +1,116 @@
+//! What a picture shows, and what it may depend on.
+
+use std::sync::Arc;
+
+use boardwire_batch::play::Play;
+use boardwire_batch::tables::Tables;
+use boardwire_games::Registry;
+use boardwire_kernel::{GameInfo, RngStream, Seat, Viewer};
+
+use super::draw;
+
+/// Plays random choices, and hands `look` every position.
+fn each_position(game: &str, seats: u32, seed: u64, mut look: impl FnMut(&GameInfo, &dyn Play)) {
+    let tables = Tables::new(Registry::load(|_| None).expect("catalogues are compiled in"));
+    let table = tables.table(game, seats, []).expect("there is such a table");
+    let mut episode = Arc::clone(&table.rules).deal(seed.into());
+    let mut rng = RngStream::new(seed, 0);
+    while let Some(seat) = episode.pending().iter().next() {
+        look(table.rules.info(), &*episode);
+        let legal: Vec<u8> = episode.legal(seat).iter().collect();
+        let choice = rng.below(u32::try_from(legal.len()).expect("few actions"));
+        episode.apply(seat, legal[choice as usize].into()).expect("it is legal");
+    }
+    look(table.rules.info(), &*episode);
+}
+
+fn view(info: &GameInfo, episode: &dyn Play, viewer: Viewer) -> Vec<u8> {
+    let mut view = vec![0; info.layout_for(viewer).bytes()];
+    episode.view(viewer, &mut view);
+    view
+}
+
+#[test]
+fn every_position_of_every_game_can_be_drawn_for_everybody() {
+    for game in Registry::IDS {
+        for seats in [2, 4] {
+            each_position(game, seats, 7, |info, episode| {
+                for viewer in Viewer::all(info.seats) {
+                    let picture =
+                        draw(info, viewer, &view(info, episode, viewer)).expect("a view of the table");
+                    let (opened, closed) =
+                        (picture.svg().matches("<g").count(), picture.svg().matches("</g>").count());
+                    assert_eq!(opened, closed, "{game}");
+                    assert!(
+                        picture.parts.iter().all(|part| part.x < super::WIDTH && part.y < picture.height)
+                    );
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn what_a_seat_may_not_know_changes_nothing_in_its_picture() {
+    for game in Registry::IDS {
+        let mut rng = RngStream::new(3, 0);
+        each_position(game, 3, 11, |info, episode| {
+            let seat = Seat::new(1);
+            let other = episode.determinized(seat, &mut rng);
+            for viewer in [Viewer::Seat(seat), Viewer::Public] {
+                let [own, imagined] =
+                    [episode, &*other].map(|position| draw(info, viewer, &view(info, position, viewer)));
+                assert_eq!(own, imagined, "{game}, for {viewer}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_seat_sees_its_hand_and_the_public_does_not() {
+    let mut seen = false;
+    each_position("faraway", 2, 5, |info, episode| {
+        let [own, public] = [Viewer::Seat(Seat::new(0)), Viewer::Public].map(|viewer| {
+            draw(info, viewer, &view(info, episode, viewer)).expect("a view of the table").svg()
+        });
+        if episode.ply() == 0 {
+            for region in episode.legal(Seat::new(0)) {
+                let title = format!("<title>region {},", region + 1);
+                assert!(own.contains(&title) && !public.contains(&title));
+                seen = true;
+            }
+        }
+    });
+    assert!(seen, "there was a hand to look at");
+}
+
+#[test]
+fn a_view_of_another_table_is_refused() {
+    each_position("rauha", 2, 1, |info, episode| {
+        let mut view = view(info, episode, Viewer::Public);
+        view.pop();
+        assert!(draw(info, Viewer::Public, &view).expect_err("it is too short").contains("bytes"));
+    });
+}
+
+#[cfg(feature = "raster")]
+#[test]
+fn pixels_show_what_is_drawn() {
+    use super::raster;
+
+    each_position("faraway", 2, 5, |info, episode| {
+        if episode.ply() > 3 {
+            return;
+        }
+        let picture =
+            draw(info, Viewer::Public, &view(info, episode, Viewer::Public)).expect("a view of the table");
+        let (width, height, rgb) = raster(&picture.svg()).expect("it is a picture");
+        assert_eq!((width, height, rgb.len()), (super::WIDTH, picture.height, (width * height * 3) as usize));
+        // The ground, and the heading of seat 1.
+        assert_eq!(rgb[..3], [0xf3, 0xf1, 0xec]);
+        assert!(rgb.chunks(3).any(|pixel| pixel == [0xb3, 0x40, 0x2e]));
+        // Letters are dark and thin: without the font there would be none of the words in the chips.
+        assert!(rgb.chunks(3).filter(|pixel| *pixel == [0x2b, 0x2a, 0x27]).count() > 200);
+    });
+    assert!(raster("no picture").is_err());
+}
