@@ -10,7 +10,7 @@ TRAIN_VENV := .venv-train
 RLLIB_VENV := .venv-rllib
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
-RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json') Cargo.toml Cargo.lock
+RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.ttf' -o -path '*/page/*') Cargo.toml Cargo.lock
 
 .PHONY: demo test test-rust test-python test-agents test-node test-train test-rllib train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
 

@@ -42,7 +42,7 @@ pub use closing::CloseReason;
 pub use event::{Cause, Forfeit, Forfeited};
 pub use fair::{FairDeal, OPENING, Part, binds, is_bound, key as fair_key};
 pub use observation::{Ending, Extras, Observation};
-pub use record::{Frame, Move, Replay, chained};
+pub use record::{Depiction, Frame, Move, Replay, chained};
 pub use settings::{Ended, Series, Settings};
 pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;

@@ -8,6 +8,7 @@ mod lines;
 mod parquet;
 mod play;
 mod proto;
+mod replay;
 mod serve;
 mod token;
 mod verify;
@@ -50,8 +51,7 @@ enum Command {
     Token(token::Token),
     /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
     Score(lines::Score),
-    /// Plays recorded games and compares every fact: JSON lines on stdin, JSON lines on stdout.
-    Replay(lines::Replay),
+    Replay(replay::Replay),
     Verify(verify::Verify),
 }
 

@@ -12,7 +12,7 @@ use boardwire_kernel::SeatSet;
 
 pub(crate) use clock::clocks;
 pub(crate) use match_::{extras, match_, match_state, observation};
-pub(crate) use replay::{frame, replay};
+pub(crate) use replay::{depiction, frame, replay};
 pub(crate) use server::server;
 
 /// A time of up to `most`; none is no time at all.

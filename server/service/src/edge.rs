@@ -19,14 +19,15 @@ mod serve;
 mod size;
 mod tls;
 mod traces;
+mod watch_page;
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
-use hyper::body::Incoming as Received;
 use tonic::Status;
 use tonic::codegen::http::header::{AUTHORIZATION, HeaderName};
 use tonic::codegen::http::{Request, Response};
@@ -53,8 +54,9 @@ pub(crate) use accept::Accept;
 pub(crate) use accept::Accepted;
 pub(crate) use accounts::{is_name, line};
 pub(crate) use room::Budget;
-pub(crate) use serve::serve;
+pub(crate) use serve::{Speech, serve};
 pub(crate) use tls::Secured;
+pub(crate) use watch_page::WatchPage;
 
 use crate::error::ServiceError;
 use accounts::TOKEN;
@@ -154,17 +156,21 @@ impl Edge {
 
     /// The services behind all layers. A call goes through them from the first to the last, its response
     /// from the last to the first.
-    pub(crate) fn protect(
+    pub(crate) fn protect<B>(
         &self,
         routes: Routes,
     ) -> impl Service<
-        Request<Received>,
-        Response = Response<impl Body<Data = Bytes, Error: Into<StdError>> + Send + 'static>,
+        Request<B>,
+        Response = Response<impl Body<Data = Bytes, Error: Into<StdError> + Display> + Send + use<B>>,
         Error = Infallible,
         Future: Send,
     > + Clone
     + Send
-    + 'static {
+    + use<B>
+    where
+        B: Body<Data = Bytes> + Unpin + Send + 'static,
+        B::Error: Into<StdError>,
+    {
         let (methods, permits) = (self.methods.clone(), self.permits.clone());
         let (accounts, rates) = (self.accounts.clone(), self.rates.clone());
         ServiceBuilder::new()

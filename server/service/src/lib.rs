@@ -17,6 +17,7 @@ mod health;
 mod held_up;
 pub mod journal;
 pub mod matches;
+mod page;
 pub mod requests;
 mod rpc;
 pub mod run;

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::edge::{self, Accept, Access, Edge, Secured, Tls};
+use crate::edge::{self, Accept, Access, Edge, Secured, Speech, Tls, WatchPage};
 use crate::health::Health;
 use crate::held_up;
 use crate::matches::Matches;
@@ -37,6 +37,8 @@ pub enum Listener {
     Tls(TcpListener, Arc<Tls>),
     /// A Unix socket, with the path that is removed at the end.
     Unix(UnixListener, PathBuf),
+    /// A TCP socket for browsers, to which the page that follows matches is served.
+    WatchPage(TcpListener),
 }
 
 /// The threads that read and write connections: half as many as there are cores, since what they carry takes
@@ -183,12 +185,17 @@ impl Served {
                 self.accepting(listener).await;
                 let _ = std::fs::remove_file(path);
             }
+            Listener::WatchPage(listener) => {
+                let Self { routes, edge, batches, stopping } = self;
+                let page = WatchPage::new(edge.protect(routes));
+                edge::serve(listener, (Speech::Page, page), edge, batches, stopping).await;
+            }
         }
     }
 
     /// The same on whatever accepts connections.
     pub(crate) async fn accepting(self, listener: impl Accept) {
         let Self { routes, edge, batches, stopping } = self;
-        edge::serve(listener, edge.protect(routes), edge, batches, stopping).await;
+        edge::serve(listener, (Speech::Grpc, edge.protect(routes)), edge, batches, stopping).await;
     }
 }

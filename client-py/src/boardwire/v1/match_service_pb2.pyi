@@ -732,20 +732,24 @@ class WatchRequest(google.protobuf.message.Message):
 
     MATCH_ID_FIELD_NUMBER: builtins.int
     AFTER_FIELD_NUMBER: builtins.int
+    DEPICT_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     """The match's id."""
     after: builtins.int
     """The number of the last frame known: those after it follow, as long as they are kept, which the frames of the present
     episode and the four before it are. When left out, begins with the present position.
     """
+    depict: builtins.bool
+    """Whether to add what people look at."""
     def __init__(
         self,
         *,
         match_id: builtins.str = ...,
         after: builtins.int | None = ...,
+        depict: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "after", b"after"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "match_id", b"match_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "depict", b"depict", "match_id", b"match_id"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
 
 global___WatchRequest = WatchRequest
@@ -757,17 +761,23 @@ class WatchResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     FRAME_FIELD_NUMBER: builtins.int
+    DEPICTION_FIELD_NUMBER: builtins.int
     @property
     def frame(self) -> boardwire.v1.replay_pb2.Frame:
         """The position."""
+
+    @property
+    def depiction(self) -> boardwire.v1.replay_pb2.Depiction:
+        """The same for people, on request."""
 
     def __init__(
         self,
         *,
         frame: boardwire.v1.replay_pb2.Frame | None = ...,
+        depiction: boardwire.v1.replay_pb2.Depiction | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["frame", b"frame"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["frame", b"frame"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["depiction", b"depiction", "frame", b"frame"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["depiction", b"depiction", "frame", b"frame"]) -> None: ...
 
 global___WatchResponse = WatchResponse
 

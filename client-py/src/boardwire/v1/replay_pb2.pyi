@@ -231,6 +231,28 @@ class Frame(google.protobuf.message.Message):
 global___Frame = Frame
 
 @typing.final
+class Depiction(google.protobuf.message.Message):
+    """A position as people look at it: made from what the viewer may know of it, like the view."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    PICTURE_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    picture: builtins.str
+    """The position drawn, as a document of SVG without script, style or link."""
+    text: builtins.str
+    """The position as text."""
+    def __init__(
+        self,
+        *,
+        picture: builtins.str = ...,
+        text: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["picture", b"picture", "text", b"text"]) -> None: ...
+
+global___Depiction = Depiction
+
+@typing.final
 class PlayedAction(google.protobuf.message.Message):
     """An action as it was played."""
 

@@ -2715,6 +2715,16 @@ pub struct Frame {
     #[prost(message, optional, tag = "11")]
     pub took: ::core::option::Option<::prost_types::Duration>,
 }
+/// A position as people look at it: made from what the viewer may know of it, like the view.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Depiction {
+    /// The position drawn, as a document of SVG without script, style or link.
+    #[prost(string, tag = "1")]
+    pub picture: ::prost::alloc::string::String,
+    /// The position as text.
+    #[prost(string, tag = "2")]
+    pub text: ::prost::alloc::string::String,
+}
 /// An action as it was played.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayedAction {
@@ -3082,6 +3092,9 @@ pub struct WatchRequest {
     /// episode and the four before it are. When left out, begins with the present position.
     #[prost(uint64, optional, tag = "2")]
     pub after: ::core::option::Option<u64>,
+    /// Whether to add what people look at.
+    #[prost(bool, tag = "3")]
+    pub depict: bool,
 }
 /// The next position.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3089,6 +3102,9 @@ pub struct WatchResponse {
     /// The position.
     #[prost(message, optional, tag = "1")]
     pub frame: ::core::option::Option<Frame>,
+    /// The same for people, on request.
+    #[prost(message, optional, tag = "2")]
+    pub depiction: ::core::option::Option<Depiction>,
 }
 /// One request on a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

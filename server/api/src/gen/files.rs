@@ -1146,12 +1146,16 @@ message WatchRequest {
   // The number of the last frame known: those after it follow, as long as they are kept, which the frames of the present
   // episode and the four before it are. When left out, begins with the present position.
   optional uint64 after = 2;
+  // Whether to add what people look at.
+  bool depict = 3;
 }
 
 // The next position.
 message WatchResponse {
   // The position.
   Frame frame = 1;
+  // The same for people, on request.
+  Depiction depiction = 2;
 }
 
 // One request on a stream.
@@ -1408,6 +1412,14 @@ message Frame {
   Outcome outcome = 10;
   // How long the seat took for the decision, if it has a clock, as that was charged.
   google.protobuf.Duration took = 11;
+}
+
+// A position as people look at it: made from what the viewer may know of it, like the view.
+message Depiction {
+  // The position drawn, as a document of SVG without script, style or link.
+  string picture = 1;
+  // The position as text.
+  string text = 2;
 }
 
 // An action as it was played.

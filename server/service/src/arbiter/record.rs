@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use boardwire_batch::Refused;
 use boardwire_batch::play::Play;
 use boardwire_batch::tables::Table;
+use boardwire_draw::draw;
 use boardwire_kernel::{Digest, Seat, SeatSet, Viewer};
 use bytes::Bytes;
 
@@ -235,6 +236,26 @@ impl Retrace {
             ending: Ending::of(&*self.play, forfeited, info.seats, Extras::default()),
         }))
     }
+
+    /// The frame that came last as `viewer` looks at it.
+    pub(super) fn depict(
+        &self,
+        table: &Table,
+        viewer: Viewer,
+        frame: &Frame,
+    ) -> Result<Depiction, Impossible> {
+        let picture = draw(table.rules.info(), viewer, &frame.view).map_err(Impossible)?;
+        Ok(Depiction { picture: picture.svg(), text: self.play.text(viewer) })
+    }
+}
+
+/// A position as people look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Depiction {
+    /// The position drawn, as SVG.
+    pub picture: String,
+    /// The position as text.
+    pub text: String,
 }
 
 /// Which decisions a viewer is shown.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use boardwire_batch::Refused;
+use boardwire_batch::tables::Table;
 use boardwire_kernel::Viewer;
 
 use super::log::{Mark, written};
-use super::record::{Record, Retrace, Shown};
+use super::record::{Depiction, Record, Retrace, Shown};
 use super::standing::Impossible;
 use super::{Arbiter, CloseReason, Frame, Role};
 use crate::error::ServiceError;
@@ -73,11 +74,12 @@ impl Arbiter {
 }
 
 impl Watcher {
-    /// The next frame, however long that takes; none when the host has closed the match and all has been shown.
+    /// The next frame, however long that takes, and how people look at it if that is asked for; none when the host has closed
+    /// the match and all has been shown.
     ///
     /// # Errors
     /// A match that has ended otherwise, frames that are not kept any more, a journal that cannot be written.
-    pub async fn next(&mut self) -> Result<Option<Frame>, ServiceError> {
+    pub async fn next(&mut self, depict: bool) -> Result<Option<(Frame, Option<Depiction>)>, ServiceError> {
         let arbiter = Arc::clone(&self.arbiter);
         loop {
             let mut changed = pin!(arbiter.changed.notified());
@@ -90,7 +92,8 @@ impl Watcher {
                     let frame = self.advance()?;
                     self.after = frame.sequence;
                     wait_until(frame.at + arbiter.settings.watch_delay).await;
-                    return Ok(Some(frame));
+                    let depiction = if depict { Some(self.depict(&frame)?) } else { None };
+                    return Ok(Some((frame, depiction)));
                 }
             }
         }
@@ -123,23 +126,29 @@ impl Watcher {
 
     /// The frame after the last one shown, which is there.
     fn advance(&mut self) -> Result<Frame, ServiceError> {
-        let place = || self.arbiter.table.rules.info().id.to_owned();
-        let Some((record, retrace)) = &mut self.shown else {
-            return Err(Refused::Internal { place: place(), what: "nothing is shown".to_owned() }.into());
-        };
+        let (table, after) = (&self.arbiter.table, self.after);
+        let (record, retrace) = self.shown.as_mut().ok_or_else(|| lost(table, "nothing is shown"))?;
         loop {
-            let frame = retrace.advance(&self.arbiter.table, record, Viewer::Public, Shown::Own);
-            let frame = frame.map_err(|Impossible(what)| Refused::Internal { place: place(), what })?;
-            match frame {
-                Some(frame) if frame.sequence <= self.after => {}
+            let frame = retrace.advance(table, record, Viewer::Public, Shown::Own);
+            match frame.map_err(|Impossible(what)| lost(table, what))? {
+                Some(frame) if frame.sequence <= after => {}
                 Some(frame) => return Ok(frame),
-                None => {
-                    let what = format!("there is no frame {}", self.after + 1);
-                    return Err(Refused::Internal { place: place(), what }.into());
-                }
+                None => return Err(lost(table, format!("there is no frame {}", after + 1))),
             }
         }
     }
+
+    /// How people look at the frame shown last.
+    fn depict(&self, frame: &Frame) -> Result<Depiction, ServiceError> {
+        let table = &self.arbiter.table;
+        let (_, retrace) = self.shown.as_ref().ok_or_else(|| lost(table, "nothing is shown"))?;
+        retrace.depict(table, Viewer::Public, frame).map_err(|Impossible(what)| lost(table, what))
+    }
+}
+
+/// A match whose record does not lead to what has been shown.
+fn lost(table: &Table, what: impl Into<String>) -> ServiceError {
+    Refused::Internal { place: table.rules.info().id.to_owned(), what: what.into() }.into()
 }
 
 async fn wait_until(time: SystemTime) {

@@ -1,4 +1,4 @@
-//! `score` and `replay`: a JSON line in, a JSON line out, whatever is wrong with another line.
+//! `score` and `replay --script`: a JSON line in, a JSON line out, whatever is wrong with another line.
 
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
@@ -21,16 +21,6 @@ pub(super) struct Score {
     catalogues: Catalogues,
 }
 
-/// Plays recorded games.
-#[derive(Debug, Args)]
-pub(super) struct Replay {
-    /// The game whose scripts are on stdin: decks and choices fixed, every fact stated.
-    #[arg(long, value_name = "GAME")]
-    script: String,
-    #[command(flatten)]
-    catalogues: Catalogues,
-}
-
 impl Score {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let registry = self.catalogues.load()?;
@@ -38,11 +28,9 @@ impl Score {
     }
 }
 
-impl Replay {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let registry = self.catalogues.load()?;
-        visit(&registry, &self.script, Replaying)?
-    }
+/// Plays the recorded games of stdin, and compares every fact.
+pub(super) fn replay(game: &str, catalogues: &Catalogues) -> anyhow::Result<ExitCode> {
+    visit(&catalogues.load()?, game, Replaying)?
 }
 
 fn visit<V: Visitor>(registry: &Registry, game: &str, visitor: V) -> anyhow::Result<V::Output> {

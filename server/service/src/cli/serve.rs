@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
+use tokio::net::TcpListener;
 
 use super::address::{Address, bound};
 use crate::edge::{Access, Tls};
-use crate::run::{run_within, runtime};
+use crate::run::{Listener, run_within, runtime};
 use crate::telemetry;
 use settings::Settings;
 
@@ -49,6 +50,7 @@ impl Serve {
         if let Some(address) = settings.metrics()? {
             telemetry::begin(address).with_context(|| format!("metrics cannot be told on {address}"))?;
         }
+        let watch_page = settings.watch_page()?;
         let (matches, journal) = settings.matches(&pool)?;
         let matches = Arc::new(matches);
         let access = Access { bounds: settings.bounds(), accounts: accounts.clone() };
@@ -59,6 +61,13 @@ impl Serve {
                 let listener = place.bind(tls.as_ref()).await;
                 let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
                 println!("listening on {}", bound(&listener)?);
+                listeners.push(listener);
+            }
+            if let Some(address) = watch_page {
+                let listener = TcpListener::bind(address).await;
+                let listener = listener.with_context(|| format!("cannot serve a page at {address}"))?;
+                let listener = Listener::WatchPage(listener);
+                println!("matches can be watched at {}", bound(&listener)?);
                 listeners.push(listener);
             }
             run_within(access, listeners, matches, batches, stopped(self.exit_with_stdin)).await

@@ -54,7 +54,7 @@ impl Verify {
 }
 
 /// Reads a replay.
-fn read(path: &Path) -> anyhow::Result<v1::Replay> {
+pub(super) fn read(path: &Path) -> anyhow::Result<v1::Replay> {
     let text = if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text)?;

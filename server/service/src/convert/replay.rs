@@ -6,7 +6,7 @@ use boardwire_kernel::Seat;
 
 use super::bits;
 use super::match_::{fair_deal, outcome, seed_opening, seed_source};
-use crate::arbiter::{Arbiter, Cause, Frame, Move, Replay};
+use crate::arbiter::{Arbiter, Cause, Depiction, Frame, Move, Replay};
 
 /// An episode as somebody may see it: `belongs` says whether that is the host or a seat of the match.
 pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Replay {
@@ -47,6 +47,10 @@ pub(crate) fn frame(shown: Frame, seats: u8) -> v1::Frame {
         took: shown.took.and_then(|took| took.charged().try_into().ok()),
         outcome: shown.ending.map(|ending| outcome(ending, seats)),
     }
+}
+
+pub(crate) fn depiction(Depiction { picture, text }: Depiction) -> v1::Depiction {
+    v1::Depiction { picture, text }
 }
 
 fn played(played: Move) -> v1::PlayedAction {

@@ -5,6 +5,8 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::fmt::Display;
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +14,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Body;
 use hyper::body::Incoming as Received;
-use hyper::server::conn::http2;
+use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -38,14 +41,25 @@ pub const KEEPALIVE: Duration = Duration::from_mins(1);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The most bytes of headers that a call may have, and of trailers.
 const MAX_HEADER_BYTES: u32 = 16 << 10;
+/// What is read of a browser's request, or written to it, before the rest.
+const PAGE_BUFFER: usize = 32 << 10;
 /// How long a connection without calls may take to say goodbye once the server stops.
 const FAREWELL: Duration = Duration::from_millis(200);
+
+/// What the connections of a listener speak.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Speech {
+    /// HTTP/2, as gRPC does.
+    Grpc,
+    /// HTTP/1.1, as browsers do without TLS.
+    Page,
+}
 
 /// Serves the connections of one listener with `service` until `stop` is true and all have ended. Dropping
 /// the future cuts off those that are left.
 pub(crate) async fn serve<A, S, B>(
     listener: A,
-    service: S,
+    (speech, service): (Speech, S),
     edge: Arc<Edge>,
     batches: Arc<Batches>,
     mut stop: watch::Receiver<bool>,
@@ -68,7 +82,7 @@ pub(crate) async fn serve<A, S, B>(
         edge.rates.forget();
         let leases = Leases::begin(&batches);
         let caller = Caller::new(leases.peer, origin, edge.budget.another());
-        let serving = connection(io, service.clone(), caller, edge.bounds.clone(), stop.clone());
+        let serving = connection(io, (speech, service.clone()), caller, edge.bounds.clone(), stop.clone());
         connections.spawn(async move {
             serving.await;
             drop((leases, place));
@@ -82,7 +96,7 @@ pub(crate) async fn serve<A, S, B>(
 /// Serves one connection until it ends, or until the server stops and no call is under way on it.
 async fn connection<IO, S, B>(
     accepted: IO,
-    service: S,
+    (speech, service): (Speech, S),
     caller: Caller,
     bounds: Bounds,
     mut stop: watch::Receiver<bool>,
@@ -93,18 +107,44 @@ async fn connection<IO, S, B>(
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let begun = async { Begun::read(accepted.open().await?).await };
-    let begun = tokio::time::timeout(bounds.handshake_timeout, begun);
-    let io = tokio::select! {
-        begun = begun => match begun {
-            Ok(Ok(io)) => io,
-            Ok(Err(error)) => return tracing::debug!(peer = caller.peer().0, %error, "no call was made"),
-            Err(_) => return tracing::debug!(peer = caller.peer().0, "a connection said nothing"),
-        },
+    let service = TowerToHyperService::new(AddExtension::new(service, caller.clone()));
+    let opened = async {
+        let io = accepted.open().await?;
+        Ok(match speech {
+            Speech::Grpc => Opened::Grpc(Begun::read(io).await?),
+            Speech::Page => Opened::Page(io),
+        })
+    };
+    let opened = tokio::time::timeout(bounds.handshake_timeout, opened);
+    let opened: Result<io::Result<_>, _> = tokio::select! {
+        opened = opened => opened,
         () = stopped(&mut stop) => return,
     };
-    let service = TowerToHyperService::new(AddExtension::new(service, caller.clone()));
-    let mut served = pin!(http2(&bounds).serve_connection(TokioIo::new(io), service));
+    match opened {
+        Ok(Ok(Opened::Grpc(io))) => {
+            drive(http2(&bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
+        }
+        Ok(Ok(Opened::Page(io))) => {
+            drive(http1(&bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
+        }
+        Ok(Err(error)) => tracing::debug!(peer = caller.peer().0, %error, "no call was made"),
+        Err(_) => tracing::debug!(peer = caller.peer().0, "a connection said nothing"),
+    }
+}
+
+/// A connection on which the first call can be read.
+enum Opened<IO> {
+    Grpc(Begun<IO>),
+    Page(IO),
+}
+
+/// Drives a connection to its end.
+async fn drive<C: GracefulConnection<Error: Display>>(
+    connection: C,
+    caller: &Caller,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut served = pin!(connection);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
         () = stopped(&mut stop) => {
@@ -118,6 +158,13 @@ async fn connection<IO, S, B>(
     if let Err(error) = ended {
         tracing::debug!(peer = caller.peer().0, %error, "a connection failed");
     }
+}
+
+/// How browsers' connections are served.
+fn http1(bounds: &Bounds) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(bounds.handshake_timeout).max_buf_size(PAGE_BUFFER);
+    builder
 }
 
 /// How connections are served.

@@ -160,11 +160,15 @@ impl MatchService for MatchPlane {
     async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {
         let arbiter = self.0.find(&request.get_ref().match_id)?;
         arbiter.looks(token(&request))?;
-        let watcher = arbiter.watch(request.get_ref().after)?;
+        let WatchRequest { after, depict, .. } = request.into_inner();
+        let watcher = arbiter.watch(after)?;
         let seats = arbiter.table().rules.info().seats;
         let frames = stream::try_unfold(watcher, move |mut watcher| async move {
-            let frame = watcher.next().await?;
-            Ok(frame.map(|frame| (WatchResponse { frame: Some(convert::frame(frame, seats)) }, watcher)))
+            let news = watcher.next(depict).await?;
+            Ok(news.map(|(frame, depiction)| {
+                let (frame, depiction) = (convert::frame(frame, seats), depiction.map(convert::depiction));
+                (WatchResponse { frame: Some(frame), depiction }, watcher)
+            }))
         });
         Ok(Response::new(Box::pin(frames)))
     }

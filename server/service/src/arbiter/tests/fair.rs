@@ -76,7 +76,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let mut watcher = arbiter.watch(None).expect("it may watch");
     let (shown, first_frame, opened) = tokio::join!(
         arbiter.observe(first, true, Extras::default()),
-        watcher.next(),
+        watcher.next(false),
         arbiter.open(last, own(last)),
     );
     assert_eq!(opened, Ok(()));

@@ -92,6 +92,9 @@ pub(super) struct Settings {
     /// Answers Prometheus at this address.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_METRICS")]
     metrics: Option<String>,
+    /// Serves browsers a page at this address that follows matches as everybody may see them.
+    #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_WATCH_PAGE")]
+    watch_page: Option<String>,
     /// The most connections that may be open at once. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -204,6 +207,7 @@ impl Settings {
             journal_keep: self.journal_keep.or(file.journal_keep),
             journal_give_up: self.journal_give_up || file.journal_give_up,
             metrics: self.metrics.or(file.metrics),
+            watch_page: self.watch_page.or(file.watch_page),
             max_connections: self.max_connections.or(file.max_connections),
             max_connections_per_caller: self.max_connections_per_caller.or(file.max_connections_per_caller),
             max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
@@ -244,7 +248,17 @@ impl Settings {
 
     /// Where to answer Prometheus. What it is told is no secret, but whom it is for is not asked.
     pub(super) fn metrics(&self) -> anyhow::Result<Option<SocketAddr>> {
-        let Some(address) = &self.metrics else { return Ok(None) };
+        self.plain(self.metrics.as_deref())
+    }
+
+    /// Where to serve browsers: without TLS, which a proxy in front of it may speak.
+    pub(super) fn watch_page(&self) -> anyhow::Result<Option<SocketAddr>> {
+        self.plain(self.watch_page.as_deref())
+    }
+
+    /// An address at which no TLS is spoken.
+    fn plain(&self, address: Option<&str>) -> anyhow::Result<Option<SocketAddr>> {
+        let Some(address) = address else { return Ok(None) };
         let sockets = if self.insecure { look_up(address) } else { sheltered(address, "--insecure") };
         Ok(sockets?.into_iter().next())
     }

@@ -1,0 +1,126 @@
+//! `replay`: an episode to be looked at, or recorded games to be compared.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use boardwire_api::v1;
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_kernel::{Key, Seat, Viewer};
+use clap::Args;
+
+use super::{Catalogues, lines, verify};
+use crate::page::Film;
+
+/// Shows an episode as a page, or plays recorded games and compares every fact.
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
+    #[arg(requires = "html", required_unless_present = "script")]
+    file: Option<PathBuf>,
+    /// Writes a page that shows every position, as each seat saw it where that may be known; it needs no network.
+    #[arg(long, value_name = "FILE", requires = "file")]
+    html: Option<PathBuf>,
+    /// The game whose recorded games are on stdin, a JSON line each: decks and choices fixed, every fact stated. Answers go
+    /// to stdout, a JSON line each.
+    #[arg(long, value_name = "GAME", conflicts_with_all = ["file", "html"])]
+    script: Option<String>,
+    #[command(flatten)]
+    catalogues: Catalogues,
+}
+
+impl Replay {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        match (self.script, self.file, self.html) {
+            (Some(game), _, _) => lines::replay(&game, &self.catalogues),
+            (None, Some(file), Some(html)) => {
+                let about = || file.display().to_string();
+                let replay = verify::read(&file).with_context(about)?;
+                let page = page(&replay, &Tables::new(self.catalogues.load()?)).with_context(about)?;
+                write(&html, &page)
+            }
+            (None, _, _) => Err(super::usage("give either FILE with --html, or --script GAME")),
+        }
+    }
+}
+
+/// Writes a page.
+pub(super) fn write(file: &Path, film: &Film) -> anyhow::Result<ExitCode> {
+    std::fs::write(file, film.html()).with_context(|| file.display().to_string())?;
+    eprintln!("{} shows it", file.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An episode as a page: as everybody saw it once its key is shown, and as its viewer saw it before.
+fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
+    let options = replay.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&replay.game, u32::try_from(replay.players.len())?, options)?;
+    anyhow::ensure!(
+        replay.spec_digest == table.digest.to_string(),
+        "it was played by other rules or components: its spec digest is {}, that of this program {}",
+        replay.spec_digest,
+        table.digest
+    );
+    let about = format!("episode {} of match {}", replay.episode, replay.match_id);
+    match replay.seed_opening.as_ref().and_then(|opening| <[u8; 32]>::try_from(&opening.key[..]).ok()) {
+        Some(key) => played(replay, &table, about, key.into()),
+        None => seen(replay, &table, about),
+    }
+}
+
+/// Everything, by playing it once more.
+fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<Film> {
+    let info = table.rules.info();
+    let viewers = Viewer::all(info.seats).collect();
+    let mut film = Film::new(info, &replay.players, about, viewers);
+    let mut play = table.rules.clone().deal(key);
+    for (number, frame) in replay.frames.iter().enumerate() {
+        if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
+            let seat = Seat::new(u8::try_from(seat)?);
+            play.apply(seat, played.action).with_context(|| format!("frame {number}"))?;
+        }
+        film.show(info, &*play, caption(replay, table, frame)).map_err(anyhow::Error::msg)?;
+    }
+    film.end(&*play);
+    Ok(film)
+}
+
+/// What the viewer saw, and no more.
+fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<Film> {
+    let info = table.rules.info();
+    let viewer = match replay.viewer {
+        None => Viewer::Public,
+        Some(number) => {
+            let seat = u8::try_from(number).ok().filter(|&seat| seat < info.seats);
+            Seat::new(seat.with_context(|| format!("there is no seat {number}"))?).into()
+        }
+    };
+    let mut film = Film::new(info, &replay.players, about, vec![viewer]);
+    for (number, frame) in replay.frames.iter().enumerate() {
+        let shown = film.show_view(info, &frame.view, caption(replay, table, frame));
+        shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
+    }
+    Ok(film)
+}
+
+/// What led to a frame.
+fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> String {
+    let Some(seat) = frame.seat else {
+        return if frame.outcome.is_some() {
+            "a seat has forfeited".to_owned()
+        } else {
+            "the deal".to_owned()
+        };
+    };
+    let player = replay.players.get(seat as usize).map_or("", String::as_str);
+    let label = frame.played.and_then(|played| {
+        let action = u8::try_from(played.action).ok()?;
+        table.rules.info().actions.label(action)
+    });
+    decision(Seat::new(u8::try_from(seat).unwrap_or(u8::MAX)), player, label.unwrap_or("a hidden choice"))
+}
+
+/// A decision in words.
+pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
+    format!("{seat} ({player}): {label}")
+}

@@ -1,0 +1,120 @@
+"use strict";
+
+const element = (id) => document.getElementById(id);
+const made = (name, text, properties = {}) =>
+  Object.assign(document.createElement(name), { textContent: text }, properties);
+
+/** What is shown: positions, each as every viewer sees it, and which of them is looked at. */
+const shown = { viewers: [], frames: [], at: 0, viewer: 0, playing: null };
+
+function draw() {
+  const { frames, viewers } = shown;
+  shown.at = Math.max(0, Math.min(shown.at, frames.length - 1));
+  const frame = frames[shown.at];
+  if (frame === undefined) {
+    element("picture").replaceChildren();
+    element("caption").textContent = "";
+    return;
+  }
+  const { svg, text } = frame.seen(shown.viewer);
+  const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  element("picture").replaceChildren(document.importNode(picture, true));
+  element("picture").setAttribute("aria-label", `Position after decision ${shown.at}, seen by ${viewers[shown.viewer]}`);
+  element("text").textContent = text;
+  element("caption").textContent = `${shown.at} of ${frames.length - 1}: ${frame.caption}`;
+  Object.assign(element("decision"), { max: frames.length - 1, value: shown.at });
+  element("decision").setAttribute("aria-valuetext", `decision ${shown.at}: ${frame.caption}`);
+  for (const id of ["first", "back"]) element(id).disabled = shown.at === 0;
+  for (const id of ["next", "last"]) element(id).disabled = shown.at === frames.length - 1;
+  score(frame.scores ?? []);
+  const buttons = element("decisions").querySelectorAll("button");
+  buttons.forEach((button, at) => button.setAttribute("aria-current", String(at === shown.at)));
+}
+
+function go(at) {
+  shown.at = at;
+  draw();
+}
+
+function play(on) {
+  clearInterval(shown.playing);
+  const step = () => (shown.at < shown.frames.length - 1 ? go(shown.at + 1) : play(false));
+  shown.playing = on ? setInterval(step, 800) : null;
+  element("play").textContent = on ? "Pause" : "Play";
+  element("play").setAttribute("aria-pressed", String(on));
+}
+
+/** Adds a position; whoever looks at the last one sees it at once. */
+function add(frame) {
+  const follows = shown.at === shown.frames.length - 1;
+  const at = shown.frames.push(frame) - 1;
+  const button = made("button", frame.caption, { type: "button", onclick: () => go(at) });
+  const item = document.createElement("li");
+  item.append(button);
+  element("decisions").append(item);
+  if (follows) shown.at = at;
+}
+
+function reset(title, about, viewers) {
+  play(false);
+  Object.assign(shown, { viewers, frames: [], at: 0, viewer: 0 });
+  element("title").textContent = document.title = title;
+  element("about").textContent = about;
+  element("decisions").replaceChildren();
+  element("viewer").replaceChildren(...viewers.map((name, value) => made("option", name, { value })));
+}
+
+function score(seats) {
+  const table = document.createElement("table");
+  table.append(made("caption", "How it ended"));
+  const head = table.createTHead().insertRow();
+  for (const word of ["Seat", "Place", "Points", "From"]) head.append(made("th", word, { scope: "col" }));
+  const body = table.createTBody();
+  for (const { name, place, points, lines } of seats) {
+    const row = body.insertRow();
+    row.append(made("th", name, { scope: "row" }), made("td", place), made("td", points, { className: "number" }));
+    row.append(made("td", lines.map(({ source, points }) => `${source}: ${points}`).join(", ")));
+  }
+  element("scores").replaceChildren(table);
+  element("scores").hidden = seats.length === 0;
+}
+
+element("first").onclick = () => go(0);
+element("back").onclick = () => go(shown.at - 1);
+element("next").onclick = () => go(shown.at + 1);
+element("last").onclick = () => go(shown.frames.length - 1);
+element("play").onclick = () => play(shown.playing === null);
+element("decision").oninput = (event) => go(Number(event.target.value));
+element("viewer").onchange = (event) => {
+  shown.viewer = Number(event.target.value);
+  draw();
+};
+document.addEventListener("keydown", (event) => {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, input, summary")) return;
+  const keys = { ArrowLeft: shown.at - 1, ArrowRight: shown.at + 1, Home: 0, End: shown.frames.length - 1 };
+  if (event.key in keys) go(keys[event.key]);
+  else if (event.key === " " && !event.target.closest("button")) play(shown.playing === null);
+  else return;
+  event.preventDefault();
+});
+
+/** A match that is over: everything is in the page. */
+function film({ title, about, width, viewers, parts, lines, frames, scores }) {
+  reset(title, about, viewers);
+  for (const { caption, views } of frames) {
+    const seen = (viewer) => {
+      const { height, name, drawn, text } = views[viewer];
+      const pieces = drawn.map(([part, x, y]) => `<g transform="translate(${x} ${y})">${parts[part]}</g>`);
+      const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img"` +
+        ` font-family="DejaVu Sans, Verdana, sans-serif"><title>${name}</title>` +
+        `<rect width="${width}" height="${height}" fill="#f3f1ec"/>${pieces.join("")}</svg>`;
+      return { svg, text: text.map((line) => lines[line]).join("\n") };
+    };
+    add({ caption, seen });
+  }
+  shown.frames.at(-1).scores = scores;
+  go(0);
+}
+
+const data = JSON.parse(element("data").textContent);
+if (data !== null) film(data);

@@ -1,0 +1,185 @@
+
+/* What follows speaks to a server: gRPC-Web, as far as looking at matches goes. */
+
+const utf8 = new TextDecoder();
+
+/** The fields of a message by number, each a list of numbers and of runs of bytes. */
+function message(bytes) {
+  const fields = new Map();
+  let at = 0;
+  const varint = () => {
+    for (let value = 0, scale = 1; ; scale *= 128) {
+      const byte = bytes[at++];
+      value += (byte % 128) * scale;
+      if (byte < 128) return value;
+    }
+  };
+  const run = (length) => bytes.subarray(at, (at += length));
+  while (at < bytes.length) {
+    const key = varint();
+    const [number, kind] = [Math.floor(key / 8), key % 8];
+    const value = kind === 0 ? varint() : run(kind === 2 ? varint() : kind === 1 ? 8 : 4);
+    fields.set(number, [...(fields.get(number) ?? []), value]);
+  }
+  const all = (number) => fields.get(number) ?? [];
+  return {
+    all,
+    has: (number) => fields.has(number),
+    number: (number) => all(number).at(-1) ?? 0,
+    text: (number) => utf8.decode(all(number).at(-1) ?? new Uint8Array()),
+    message: (number) => message(all(number).at(-1) ?? new Uint8Array()),
+  };
+}
+
+/** Numbers that stand in a row, one after the other. */
+function packed(bytes, signed) {
+  const numbers = [];
+  for (let at = 0, value = 0, scale = 1; at < bytes.length; at++) {
+    value += (bytes[at] % 128) * scale;
+    scale *= 128;
+    if (bytes[at] < 128) {
+      numbers.push(!signed ? value : value % 2 ? -(value + 1) / 2 : value / 2);
+      [value, scale] = [0, 1];
+    }
+  }
+  return numbers;
+}
+
+const varint = (value) => (value < 128 ? [value] : [128 + (value % 128), ...varint(Math.floor(value / 128))]);
+const numberField = (number, value) => [...varint(8 * number), ...varint(value)];
+const textField = (number, text) => {
+  const bytes = new TextEncoder().encode(text);
+  return [...varint(8 * number + 2), ...varint(bytes.length), ...bytes];
+};
+
+/** What the address says after `#`: who asks, and for which match. It is sent to nobody but as these headers. */
+const asked = new URLSearchParams(location.hash.slice(1));
+
+function headers() {
+  const sent = { "content-type": "application/grpc-web+proto", "x-grpc-web": "1" };
+  if (asked.has("account")) sent["boardwire-token"] = asked.get("account");
+  if (asked.has("token")) sent.authorization = `Bearer ${asked.get("token")}`;
+  return sent;
+}
+
+class Refused extends Error {}
+
+function check(status, words) {
+  if (status !== null && status !== "0") throw new Refused(decodeURIComponent(words ?? `status ${status}`));
+}
+
+/** The answers to a call, as they come. */
+async function* call(method, fields, signal) {
+  const request = Uint8Array.from([0, ...[24, 16, 8, 0].map((shift) => (fields.length >> shift) % 256), ...fields]);
+  const path = `boardwire.v1.MatchService/${method}`;
+  const response = await fetch(path, { method: "POST", headers: headers(), body: request, signal });
+  if (!response.ok) throw new Error(`the server answers ${response.status}`);
+  check(response.headers.get("grpc-status"), response.headers.get("grpc-message"));
+  let rest = new Uint8Array();
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const bytes = new Uint8Array(rest.length + value.length);
+    bytes.set(rest);
+    bytes.set(value, rest.length);
+    rest = bytes;
+    while (rest.length >= 5) {
+      const length = new DataView(rest.buffer, rest.byteOffset).getUint32(1);
+      if (rest.length < 5 + length) break;
+      const body = rest.subarray(5, 5 + length);
+      if (rest[0] >= 128) {
+        const trailers = new Map(utf8.decode(body).trim().split("\r\n").map((line) => line.split(/:\s?(.*)/s, 2)));
+        check(trailers.get("grpc-status") ?? null, trailers.get("grpc-message"));
+      } else yield message(body);
+      rest = rest.subarray(5 + length);
+    }
+  }
+}
+
+const WHY = ["", "an illegal action", "its time ran out", "resigned", "given up by the host"];
+
+/** How a frame's episode ended, if it did. */
+function ended(frame, players) {
+  if (!frame.has(10)) return undefined;
+  const outcome = frame.message(10);
+  const [scores, places, forfeits] = [[1, true], [2, false], [3, false]].map(([number, signed]) =>
+    packed(outcome.all(number).at(-1) ?? [], signed));
+  return players.map((player, seat) => ({
+    name: `seat ${seat} (${player})`,
+    place: places[seat] ?? "",
+    points: scores[seat] ?? WHY[forfeits[seat] ?? 0],
+    lines: [],
+  }));
+}
+
+function caption(frame, players) {
+  const episode = frame.number(2) ? `episode ${frame.number(2)}, ` : "";
+  if (frame.has(7)) return `${episode}seat ${frame.number(7)} (${players[frame.number(7)]}) has decided`;
+  return episode + (frame.has(10) ? "a seat has forfeited" : "the deal");
+}
+
+const told = (words) => (element("about").textContent = words);
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+/** Follows a match until another one is chosen. */
+async function follow({ id, game, players }, signal) {
+  reset(`${game.replaceAll("_", " ")}: ${players.join(", ")}`, "", ["everybody"]);
+  let after = 0;
+  while (!signal.aborted) {
+    try {
+      told(`match ${id}, live`);
+      const fields = [...textField(1, id), ...(after === null ? [] : numberField(2, after)), ...numberField(3, 1)];
+      for await (const answer of call("Watch", fields, signal)) {
+        const [frame, depiction] = [answer.message(1), answer.message(2)];
+        const seen = { svg: depiction.text(1), text: depiction.text(2) };
+        add({ caption: caption(frame, players), seen: () => seen, scores: ended(frame, players) });
+        draw();
+        after = frame.number(1);
+      }
+      return told(`match ${id} has been closed`);
+    } catch (error) {
+      if (signal.aborted) return;
+      told(error.message);
+      // The first frames may not be kept any more.
+      if (error instanceof Refused && after === 0) after = null;
+      else if (error instanceof Refused) return;
+      await pause(2);
+    }
+  }
+}
+
+let following = new AbortController();
+
+function choose(match) {
+  following.abort();
+  following = new AbortController();
+  if (match !== undefined) follow(match, following.signal);
+}
+
+/** Keeps the list of matches; the first one is followed at once. */
+async function live() {
+  const matches = new Map();
+  element("choose").hidden = false;
+  element("match").onchange = (event) => choose(matches.get(event.target.value));
+  for (;;) {
+    try {
+      const list = asked.has("match") ? call("GetMatch", textField(1, asked.get("match"))) : call("ListMatches", []);
+      for await (const answer of list) {
+        for (const bytes of answer.all(1)) {
+          const found = message(bytes);
+          const [id, game, players] = [found.text(1), found.text(2), found.all(3).map((name) => utf8.decode(name))];
+          if (matches.has(id)) continue;
+          matches.set(id, { id, game, players });
+          element("match").append(made("option", `${game}: ${players.join(", ")} (${id})`, { value: id }));
+          if (matches.size === 1) choose(matches.get(id));
+        }
+      }
+      if (matches.size === 0) told("No match is open to everybody.");
+    } catch (error) {
+      told(error.message);
+    }
+    await pause(5);
+  }
+}
+
+if (data === null) live();
