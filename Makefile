@@ -12,7 +12,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.ttf' -o -path '*/page/*') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node test-train test-rllib train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -38,7 +38,7 @@ $(VENV)/.installed: client-py/pyproject.toml server/local/pyproject.toml $(BINAR
 	@touch $@
 
 ## test: everything but the heavy trainer suites
-test: test-rust test-python test-agents test-node soak abuse-quick
+test: test-rust test-python test-agents test-node test-pages soak abuse-quick
 
 test-rust: | check-tools
 	cargo test --workspace --locked --quiet
@@ -55,6 +55,12 @@ test-agents: build
 test-node: build
 	tools/need-node.sh
 	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm test --silent
+
+## test-pages: the pages of matches, recorded and live, in a headless Chromium
+test-pages: build
+	tools/need-node.sh
+	test -x "$${BOARDWIRE_CHROMIUM:-/usr/bin/chromium}" || tools/apt.sh chromium
+	cd tests/node && npm ci --silent --no-audit --no-fund && BOARDWIRE_BINARY="$(abspath $(BINARY))" npm run --silent pages
 
 # PyTorch alone takes 5 GB: what needs heavy packages has an environment of its own.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools

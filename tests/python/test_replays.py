@@ -176,3 +176,62 @@ def test_an_open_match_shows_the_public_no_key(client: boardwire.Client) -> None
     assert client.replay(match.id).seed_opening is not None
     with pytest.raises(boardwire.errors.InvalidField, match="0 or less"):
         client.replay(match.id, episode=1)
+
+
+def show(path: Path, page: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(find_binary()), "replay", str(path), "--html", str(page)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def data_of(page: Path) -> Any:
+    """What a page holds."""
+    _, _, rest = page.read_text().partition('id="data">')
+    return json.loads(rest.partition("</script>")[0])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
+    with boardwire.connect() as client:
+        match = client.create_match(game, players=["remote", "remote"])
+        seats = [match.join(0), match.join(1)]
+        seats[0].replay().save(tmp_path / "early.json")
+        play(seats)
+        seats[1].replay().save(tmp_path / "match.json")
+    for name in ("early", "match"):
+        shown = show(tmp_path / f"{name}.json", tmp_path / f"{name}.html")
+        assert shown.returncode == 0, shown.stderr
+    # While it is played nobody has its key: the page shows what seat 0 saw.
+    early, late = data_of(tmp_path / "early.html"), data_of(tmp_path / "match.html")
+    assert early["viewers"] == ["seat 0 (remote)"]
+    assert late["viewers"] == ["seat 0 (remote)", "seat 1 (remote)", "everybody"]
+    replay = json.loads((tmp_path / "match.json").read_text())
+    assert [len(page["frames"]) for page in (early, late)] == [1, len(replay["frames"])]
+    scores = replay["frames"][-1]["outcome"]["scores"]
+    assert [int(seat["points"]) for seat in late["scores"]] == scores
+    # The points of each seat are explained to the last one.
+    assert [sum(line["points"] for line in seat["lines"]) for seat in late["scores"]] == scores
+    deal = early["frames"][0]["views"][0]["drawn"]
+    assert [early["parts"][part] for part, _, _ in deal] == [
+        late["parts"][part] for part, _, _ in late["frames"][0]["views"][0]["drawn"]
+    ]
+
+
+def test_what_is_no_episode_is_no_page(tmp_path: Path) -> None:
+    with boardwire.connect() as client:
+        match = client.create_match("faraway", players=["remote", "remote"])
+        match.join(0).replay().save(tmp_path / "match.json")
+    replay = json.loads((tmp_path / "match.json").read_text())
+    spoilt = {
+        "other rules": replay | {"specDigest": "0" * 64},
+        "seat 9": replay | {"viewer": 9},
+        "bytes": replay | {"frames": [replay["frames"][0] | {"view": "AAAA"}]},
+    }
+    for complaint, wrong in spoilt.items():
+        (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+        shown = show(tmp_path / "wrong.json", tmp_path / "wrong.html")
+        assert shown.returncode == 1
+        assert complaint in shown.stderr
+        assert not (tmp_path / "wrong.html").exists()
+    bare = subprocess.run([str(find_binary()), "replay"], capture_output=True, text=True, timeout=20)
+    assert bare.returncode == 2
+    assert "--script" in bare.stderr

@@ -194,3 +194,6 @@ fn page(script: &str, data: &str, beyond: &str) -> String {
         .replace("{{script}}", script)
         .replace("{{data}}", data)
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ export function path(relative: string): string {
   return fileURLToPath(new URL(`../../../${relative}`, import.meta.url));
 }
 
-const BINARY = process.env["BOARDWIRE_BINARY"] ?? path("target/release/boardwire");
+export const BINARY = process.env["BOARDWIRE_BINARY"] ?? path("target/release/boardwire");
 const PYTHON = process.env["BOARDWIRE_PYTHON"] ?? path(".venv/bin/python");
 /** Where `make test-agents` builds the agents in other languages. */
 const BUILT = process.env["BOARDWIRE_AGENTS"] ?? path("target/agents");
@@ -35,20 +35,22 @@ export type Agent = keyof typeof AGENTS;
 export interface Server {
   address: string;
   socket: string;
+  /** Where it serves browsers, if it does. */
+  page?: string;
   stop(): Promise<void>;
 }
 
-export async function startServer(): Promise<Server> {
+export async function startServer(flags: string[] = []): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), "boardwire-"));
   const listen = ["--listen", "127.0.0.1:0", "--listen", `unix:${join(folder, "socket")}`];
-  const server = spawn(BINARY, ["serve", ...listen, "--exit-with-stdin", "--log-level", "warn"], {
+  const server = spawn(BINARY, ["serve", ...listen, "--exit-with-stdin", "--log-level", "warn", ...flags], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = end(server);
   const lines = createInterface(server.stdout)[Symbol.asyncIterator]();
   const listening = async (): Promise<string> => {
     const { value = "" } = await lines.next();
-    const [, address] = /^listening on (.+)$/.exec(value) ?? [];
+    const [, address] = /^(?:listening on|matches can be watched at) (.+)$/.exec(value) ?? [];
     if (address !== undefined) return address;
     server.kill();
     rmSync(folder, { recursive: true, force: true });
@@ -62,7 +64,8 @@ export async function startServer(): Promise<Server> {
     rmSync(folder, { recursive: true, force: true });
     if (how !== "exit code 0") throw new Error(`the server ended with ${how}`);
   };
-  return { address: await listening(), socket: await listening(), stop };
+  const served = { address: await listening(), socket: await listening(), stop };
+  return flags.includes("--watch-page") ? { ...served, page: await listening() } : served;
 }
 
 /** How a process ended. */

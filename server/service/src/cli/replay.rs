@@ -16,7 +16,7 @@ use crate::page::Film;
 #[derive(Debug, Args)]
 pub(super) struct Replay {
     /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
-    #[arg(requires = "html", required_unless_present = "script")]
+    #[arg(requires = "html")]
     file: Option<PathBuf>,
     /// Writes a page that shows every position, as each seat saw it where that may be known; it needs no network.
     #[arg(long, value_name = "FILE", requires = "file")]
@@ -45,9 +45,9 @@ impl Replay {
 }
 
 /// Writes a page.
-pub(super) fn write(file: &Path, film: &Film) -> anyhow::Result<ExitCode> {
-    std::fs::write(file, film.html()).with_context(|| file.display().to_string())?;
-    eprintln!("{} shows it", file.display());
+pub(super) fn write(path: &Path, film: &Film) -> anyhow::Result<ExitCode> {
+    std::fs::write(path, film.html()).with_context(|| path.display().to_string())?;
+    eprintln!("{} shows it", path.display());
     Ok(ExitCode::SUCCESS)
 }
 

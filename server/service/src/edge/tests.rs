@@ -60,7 +60,7 @@ async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let batches = Arc::new(Batches::new(Limits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
-        serve(listener, service, edge, batches, stopping).await;
+        serve(listener, (Speech::Grpc, service), edge, batches, stopping).await;
         drop(stop);
     });
     CatalogServiceClient::connect(address).await.expect("it serves")

@@ -156,7 +156,7 @@ impl World {
     async fn watch(&self, match_id: &str) -> Result<(), Status> {
         let mut client = connected().await?;
         let after = self.seen.lock().expect("nobody panics").last().map_or(0, |frame| frame.sequence);
-        let asked = WatchRequest { match_id: match_id.to_owned(), after: Some(after) };
+        let asked = WatchRequest { match_id: match_id.to_owned(), after: Some(after), depict: false };
         let mut frames = patient(client.watch(asked)).await?.into_inner();
         while let Some(shown) = patient(frames.message()).await? {
             let frame = shown.frame.expect("a frame");

@@ -81,7 +81,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
     );
     assert_eq!(opened, Ok(()));
     assert!(shown.expect("it is dealt").pending.contains(first));
-    assert_eq!(first_frame.expect("it is dealt").expect("a frame").sequence, 1);
+    assert_eq!(first_frame.expect("it is dealt").expect("a frame").0.sequence, 1);
     assert_eq!(arbiter.phase(), Phase::Playing);
     let shown = arbiter.summary().fair.expect("it is fair");
     assert_eq!(shown.opened, [Some(own(first)), None, Some(own(last))]);

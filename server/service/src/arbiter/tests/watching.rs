@@ -19,7 +19,7 @@ async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
 async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
     let mut frames = Vec::new();
     while frames.len() < count {
-        frames.push(watcher.next(false).await.expect("the match is open").expect("it goes on"));
+        frames.push(watcher.next(false).await.expect("the match is open").expect("it goes on").0);
     }
     frames
 }

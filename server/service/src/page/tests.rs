@@ -1,0 +1,77 @@
+//! What a page holds, and what it may do.
+
+use std::sync::Arc;
+
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_games::Registry;
+use serde_json::Value;
+
+use super::*;
+
+fn table() -> Arc<Table> {
+    let tables = Tables::new(Registry::load(|_| None).expect("catalogues are compiled in"));
+    tables.table("faraway", 2, []).expect("there is such a table")
+}
+
+/// Ten plies of two players with these names.
+fn film(players: [&str; 2]) -> Film {
+    let table = table();
+    let (info, mut play) = (table.rules.info(), Arc::clone(&table.rules).deal(7.into()));
+    let mut film =
+        Film::new(info, &players.map(str::to_owned), "seed 7".to_owned(), Viewer::all(2).collect());
+    for _ in 0..10 {
+        film.show(info, &*play, "</script><script>alert()".to_owned()).expect("a position of the table");
+        let seat = play.pending().iter().next().expect("it goes on");
+        let action = play.legal(seat).iter().next().expect("there is a choice");
+        play.apply(seat, action.into()).expect("it is legal");
+    }
+    film
+}
+
+/// What stands between two texts, the first time.
+fn between<'a>(page: &'a str, begin: &str, end: &str) -> &'a str {
+    let (_, rest) = page.split_once(begin).expect("it begins");
+    rest.split_once(end).expect("it ends").0
+}
+
+#[test]
+fn nothing_that_players_are_called_becomes_markup() {
+    let page = film(["</script><img src=x>", "\u{2028}\"'&"]).html();
+    assert_eq!(page.matches("</script>").count(), 2, "one for the data, one for the script");
+    let data: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).expect("it is JSON");
+    assert_eq!(data["title"], "faraway: </script><img src=x>, \u{2028}\"'&");
+    assert_eq!(data["frames"][3]["caption"], "</script><script>alert()");
+}
+
+#[test]
+fn a_page_may_run_its_own_script_and_no_other() {
+    let (live, header) = watch();
+    for page in [film(["a", "b"]).html(), live.clone()] {
+        let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
+        for (name, text) in [
+            ("script", between(&page, "<script>", "</script>")),
+            ("style", between(&page, "<style>", "</style>")),
+        ] {
+            let hash = BASE64.encode(Sha256::digest(text));
+            assert!(policy.contains(&format!("{name}-src 'sha256-{hash}';")), "{policy}");
+        }
+        assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(policy.contains("connect-src 'self'"), page == live);
+    }
+    let policy = between(&live, "Content-Security-Policy\" content=\"", "\"");
+    assert_eq!(header, format!("{policy}; frame-ancestors 'none'"));
+}
+
+#[test]
+fn what_is_alike_is_kept_once() {
+    let film = film(["a", "b"]);
+    let data = serde_json::to_value(&film).expect("texts and numbers");
+    for texts in ["parts", "lines"] {
+        let all = data[texts].as_array().expect("a list");
+        let distinct: std::collections::BTreeSet<_> = all.iter().map(Value::as_str).collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+    // Ten positions for three viewers each: most cards stay where they are.
+    let drawn: usize = film.frames.iter().flat_map(|frame| &frame.views).map(|seen| seen.drawn.len()).sum();
+    assert!(film.parts.all.len() * 5 < drawn, "{} parts for {drawn} places", film.parts.all.len());
+}

@@ -1,0 +1,149 @@
+// Pages as people use them, in a browser: by mouse, by keyboard and as a screen reader tells them.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { Client, members } from "./client.js";
+import { BINARY, closeMatch, createMatch, joinMatch, startServer, type Server } from "./house.js";
+
+const CHROMIUM = process.env["BOARDWIRE_CHROMIUM"] ?? "/usr/bin/chromium";
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+/** Finds what people who do not see or use no mouse stumble over. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+const limit = { timeout: 120_000 };
+
+let browser: Browser;
+let folder: string;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "boardwire-pages-"));
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+}, limit);
+
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A page that says nothing on the console and asks nobody but its own server, if that is not itself. */
+async function open(url: string): Promise<{ page: Page; complaints: string[]; asked: Set<string> }> {
+  const page = await browser.newPage({ viewport: { width: 1100, height: 1000 } });
+  const complaints: string[] = [];
+  const asked = new Set<string>();
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => asked.add(new URL(request.url()).pathname));
+  await page.goto(url);
+  return { page, complaints, asked };
+}
+
+async function assertUsable(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate("axe.run()") as { violations: { id: string; nodes: { html: string }[] }[] };
+  assert.deepEqual(found.violations.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
+}
+
+function film(game: string, seats: string): string {
+  const file = join(folder, `${game}.html`);
+  execFileSync(BINARY, ["play", game, "--seats", seats, "--seed", "7", "--html", file], { stdio: "pipe" });
+  return pathToFileURL(file).href;
+}
+
+for (const game of ["faraway", "rauha", "golden_compass"]) {
+  test(`a recorded match of ${game} is stepped through by keyboard`, limit, async () => {
+    const { page, complaints, asked } = await open(film(game, "greedy,random"));
+    const caption = page.locator("#caption");
+    const shown = async () => Number((await caption.innerText()).split(" ")[0]);
+    assert.match(await caption.innerText(), /^0 of \d+: the deal$/);
+    const last = Number((await caption.innerText()).split(" ")[2]?.replace(":", ""));
+    for (const [key, at] of [["ArrowRight", 1], ["ArrowRight", 2], ["ArrowLeft", 1], ["End", last], ["Home", 0]] as const) {
+      await page.keyboard.press(key);
+      assert.equal(await shown(), at, key);
+    }
+    await page.keyboard.press("Space");
+    await caption.filter({ hasText: /^2 of/ }).waitFor();
+    assert.equal(await page.locator("#play").innerText(), "Pause");
+    await page.keyboard.press("Space");
+    assert(await page.locator("#scores").isHidden());
+    await page.keyboard.press("End");
+    // A row for each seat, with its points and where they came from.
+    const rows = await page.locator("#scores tbody tr").allInnerTexts();
+    assert.equal(rows.length, 2);
+    assert(rows.every((row) => /^seat \d \((greedy|random)\)\s+[12]\s+-?\d+\s+\S/.test(row)), rows.join("\n"));
+    await assertUsable(page);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual([...asked].filter((path) => !path.endsWith(`${game}.html`)), []);
+  });
+}
+
+test("every viewer is shown what it saw, and no more", limit, async () => {
+  const { page } = await open(film("faraway", "greedy,random"));
+  const hands = async (viewer: string) => {
+    await page.locator("#viewer").selectOption({ label: viewer });
+    const picture = await page.locator("#picture svg").innerHTML();
+    return { hand: picture.includes(">hand</text>"), words: await page.locator("#text").textContent() };
+  };
+  const [own, other, everybody] = [
+    await hands("seat 0 (greedy)"), await hands("seat 1 (random)"), await hands("everybody"),
+  ];
+  assert(own.hand && other.hand && !everybody.hand);
+  assert(own.words?.includes("your hand") && !everybody.words?.includes("your hand"));
+  assert.notEqual(own.words, other.words);
+});
+
+test("a decision is gone to from the list", limit, async () => {
+  const { page } = await open(film("faraway", "greedy,random"));
+  await page.getByText("All decisions").click();
+  await page.locator("#decisions button").nth(5).click();
+  assert.match(await page.locator("#caption").innerText(), /^5 of /);
+  assert.equal(await page.locator("#decisions button[aria-current=true]").count(), 1);
+});
+
+test("a match is followed live, and nothing else can be called", limit, async () => {
+  const server: Server = await startServer(["--watch-page", "127.0.0.1:0"]);
+  const client = new Client(server.address);
+  try {
+    const match = await createMatch(client, "faraway", ["remote", "greedy"], 7);
+    const token = await joinMatch(client, match.codes[0]!);
+    const { page, complaints, asked } = await open(server.page!);
+    const caption = page.locator("#caption");
+    await caption.filter({ hasText: "the deal" }).or(caption.filter({ hasText: "has decided" })).waitFor();
+    const before = Number((await caption.innerText()).split(" ")[0]);
+    let decisions = 0;
+    for (let over = false; !over; decisions++) {
+      const observe = { matchId: match.matchId, wait: true };
+      const { observation } = await client.call(client.match.Observe, observe, token);
+      over = observation!.terminated;
+      const { episode, decision, mask } = observation!;
+      if (!over) {
+        const action = [...members(mask)][0]!;
+        await client.call(client.match.Act, { matchId: match.matchId, episode, decision, action }, token);
+      }
+    }
+    await page.locator("#scores tbody tr").nth(1).waitFor();
+    assert(Number((await caption.innerText()).split(" ")[0]) > before + decisions);
+    assert(!(await page.locator("#picture svg").innerHTML()).includes(">hand</text>"));
+    await assertUsable(page);
+    await closeMatch(client, match);
+    await page.getByText("has been closed").waitFor();
+    assert.deepEqual(complaints, []);
+    const calls = [...asked].filter((path) => path !== "/").map((path) => path.split("/").at(-1)).sort();
+    assert.deepEqual(calls, ["ListMatches", "Watch"]);
+    const forbidden = await fetch(`${server.page}/boardwire.v1.MatchService/CreateMatch`, {
+      method: "POST", headers: { "content-type": "application/grpc-web+proto" }, body: new Uint8Array(5),
+    });
+    assert.equal(forbidden.status, 404);
+  } finally {
+    client.close();
+    await server.stop();
+  }
+});
