@@ -144,7 +144,7 @@ $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml $(BINARY) | 
 	tools/install.sh $(BENCH_VENV) gym,pettingzoo
 	@touch $@
 
-## bench: measures us and our peers; prints a table, writes bench/results.json, the README's figures and docs/benchmark.png
+## bench: measures us and our peers; prints a table, writes bench/results.json, docs/benchmarks.md with its chart, and the README's table
 bench: $(BENCH_VENV)/.installed
 	$(BENCH_VENV)/bin/python bench/run
 

@@ -1,18 +1,33 @@
 """Writes what `results.json` holds where people read it.
 
-That is the section of the README between the marks `<!-- bench -->`, and the chart in docs/. `bench/run
---report` does it without measuring anything.
+That is docs/benchmarks.md, a small table in the README between the marks `<!-- bench -->`, and the chart in
+docs/. `bench/run --report` does it without measuring anything.
 """
 
 import re
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README, CHART = ROOT / "README.md", ROOT / "docs" / "benchmark.png"
+README, PAGE, CHART = ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmark.png"
 MARK, END = "<!-- bench -->", "<!-- /bench -->"
-BEST, SINGLE = "boardwire faraway x1024, halves", "boardwire faraway x1, stream"
+SERVED, SINGLE = "boardwire faraway x1024, halves", "boardwire faraway x1, stream"
+LOCAL, LOCAL_SINGLE = "boardwire faraway x1024, local", "boardwire faraway x1, local"
 SIZES = (1, 16, 64, 256, 1024, 4096)
 WAYS = ("unary", "stream", "halves")
+#: Lines of the README's table: what is driven, its rows in the process and behind a server, comparable peers.
+DRIVEN = (
+    ("1,024 environments a call", "x1024, local", "x1024, private server", r"(pgx|envpool) .*"),
+    ("16 environments a call", "x16, local", "x16, private server", None),
+    ("1 environment a call", "x1, local", "x1, private server", r"(open_spiel|rlcard) .*"),
+    (
+        "a Gymnasium environment",
+        "gymnasium, local",
+        "gymnasium, private server",
+        r"rlcard .*|pettingzoo .*|open_spiel .* rl_environment",
+    ),
+    ("a PettingZoo environment", "pettingzoo aec, local", "pettingzoo aec, private server", r"pettingzoo .*"),
+)
 
 
 def number(value):
@@ -22,30 +37,61 @@ def number(value):
     return f"{value:.3g}"
 
 
+def times(row):
+    """A ratio, or nothing; bold where the other is faster."""
+    if row is None:
+        return ""
+    return f"**{number(row['figure'])}**" if row["figure"] < 1 else number(row["figure"])
+
+
 def table(head, lines):
     """A table in Markdown, numbers to the right."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines])
 
 
-def peers_table(rows):
-    """Every contestant with its figure and how many times it Boardwire plays, fastest first."""
+def prose(text):
+    """A paragraph in lines as long as those of other pages."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
+def contestants(rows, ours):
+    """The rows of contestants, fastest first: those of Boardwire, or those of its peers."""
     shown = [
         row
-        for name, row in rows.items()
+        for row in rows.values()
         if row["unit"] == "decisions/s" and (row.get("library") or row.get("failed"))
     ]
-    shown.sort(key=lambda row: -(row["figure"] or 0))
+    shown = [row for row in shown if row["row"].startswith("boardwire ") == ours]
+    return sorted(shown, key=lambda row: -(row["figure"] or 0))
+
+
+def own_table(rows):
+    """Boardwire by what drives it."""
     lines = []
-    for row in shown:
+    for row in contestants(rows, ours=True):
         if row.get("failed"):
-            lines.append([row["row"], row["failed"], "", ""])
+            lines.append([row["row"], row["failed"], ""])
+        else:
+            lines.append([row["row"], number(row["figure"]), " to ".join(map(number, row["quartiles"]))])
+    return table(["", "decisions/s", "quartiles"], lines)
+
+
+def peers_table(rows):
+    """Every peer, and how many times as fast Boardwire is."""
+    lines = []
+    for row in contestants(rows, ours=False):
+        if row.get("failed"):
+            lines.append([row["row"], row["failed"], "", "", "", "", ""])
             continue
-        ratios = [rows.get(f"{ours}, against {row['row']}") for ours in (BEST, SINGLE)]
-        cells = [number(ratio["figure"]) if ratio else "" for ratio in ratios]
-        name = f"**{row['row']}**" if row["library"] == "boardwire" else f"{row['row']} ({row['version']})"
-        lines.append([name, number(row["figure"]), *cells])
-    return table(["", "decisions/s", "boardwire x1024 is times it", "boardwire x1 is times it"], lines)
+        ratios = [
+            times(rows.get(f"{ours}, against {row['row']}")) for ours in (LOCAL, SERVED, LOCAL_SINGLE, SINGLE)
+        ]
+        quartiles = " to ".join(map(number, row["quartiles"]))
+        lines.append([f"{row['row']} ({row['version']})", number(row["figure"]), quartiles, *ratios])
+    return table(
+        ["", "decisions/s", "quartiles", "x1024, local", "x1024, halves", "x1, local", "x1, stream"], lines
+    )
 
 
 def batch_table(rows, socket):
@@ -84,94 +130,225 @@ def budget_lines(rows):
     return table(["promised", "found", "bound", ""], lines)
 
 
-def summary(rows):
-    """What came out, in words: slow cases first."""
-    slower, faster = [], []
-    for name, row in rows.items():
-        if row["unit"] != "times its rate" or not name.startswith(f"{BEST}, against "):
-            continue
-        peer = name.removeprefix(f"{BEST}, against ")
-        (slower if row["figure"] < 1 else faster).append((row["figure"], peer))
-    single = [row for name, row in rows.items() if name.startswith(f"{SINGLE}, against ")]
-    ahead = sum(row["figure"] > 1 for row in single)
-    listed = [f"{number(ratio)} times `{peer}`" for ratio, peer in sorted(faster)]
-    text = f"In batches of 1,024 by halves Boardwire makes {number(rows[BEST]['figure'])} decisions a second"
-    text += f": {', '.join(listed)}." if listed else "."
-    if slower:
-        text += (
-            " Slower than "
-            + ", ".join(f"`{peer}` ({number(ratio)} times)" for ratio, peer in sorted(slower))
-            + "."
+def losses(rows):
+    """Where a peer is faster, and which promises are not kept: slow cases first."""
+    sentences = []
+    served = rows.get("boardwire faraway x1, private server")
+    peers = [row for row in contestants(rows, ours=False) if row["figure"]]
+    if served and served["figure"]:
+        faster = [peer for peer in peers if peer["figure"] > served["figure"]]
+        sentences.append(
+            f"One environment behind a server makes {number(served['figure'])} decisions a second, fewer than"
+            f" {len(faster)} of {len(peers)} peers: what a round trip costs, batches share."
         )
-    if single:
-        text += f" One decision a round trip is faster than {ahead} of {len(single)} of them:"
-        text += " what one environment costs over a wire, batches take away."
-    return text
+    for ours, what in (
+        (SERVED, "1,024 environments behind a server, by halves,"),
+        (LOCAL, "1,024 environments in the process"),
+        (LOCAL_SINGLE, "1 environment in the process"),
+    ):
+        # A single environment is compared with single ones.
+        ratios = {
+            peer["row"]: rows.get(f"{ours}, against {peer['row']}")
+            for peer in peers
+            if "x1024" in ours or "x1024" not in peer["row"]
+        }
+        slower = [(row["figure"], name) for name, row in ratios.items() if row and row["figure"] < 1]
+        if slower:
+            listed = ", ".join(f"{number(ratio)} times as fast as `{name}`" for ratio, name in sorted(slower))
+            sentences.append(f"With {what} Boardwire is only {listed}.")
+    verdicts = [row["met"] for row in rows.values() if row.get("budget")]
+    sentences.append(
+        f"Of {len(verdicts)} bounds that we promise ourselves {verdicts.count('no')} are missed,"
+        f" and {verdicts.count('unsure')} cannot be told from noise."
+    )
+    return prose(" ".join(sentences))
 
 
-def other_lines(rows):
-    """Rows of the engine and of single decisions."""
-    wanted = re.compile(r"(engine|greedy|mc(:[0-9]+)?) .*seats|batch .* x1024 in process.*|act .* (tcp|unix)")
+def driven_table(rows):
+    """The README's lines: each with the fastest comparable peer, ours in bold where that one is faster."""
+    lines = []
+    for what, local, served, pattern in DRIVEN:
+        ours = [rows.get(f"boardwire faraway {name}") for name in (local, served)]
+        lines.append([what, *beside(rows, ours, pattern)])
+    lines.append(["a seat of a match", *beside(rows, [None, rows.get(SINGLE)], r"dm-env-rpc .*")])
+    return table(["driven from Python", "in the process", "behind a server", "fastest peer"], lines)
+
+
+def beside(rows, ours, pattern):
+    """Cells for our figures and the fastest peer of a pattern."""
+    peers = [row for row in contestants(rows, ours=False) if row["figure"]]
+    peers = [row for row in peers if pattern and re.fullmatch(pattern, row["row"])]
+    best = peers[0]["figure"] if peers else 0
+    cells = []
+    for row in ours:
+        figure = number(row["figure"]) if row and row["figure"] else ""
+        cells.append(f"**{figure}**" if figure and row["figure"] < best else figure)
+    return [*cells, f"{peers[0]['row']}: {number(best)}" if peers else ""]
+
+
+def crowd_table(rows):
+    """Seats that distrust one another, many at once."""
     lines = []
     for name, row in rows.items():
-        if wanted.fullmatch(name) and row["figure"]:
-            ratio = rows.get(f"{name}, against echo")
+        if re.fullmatch(r"\d+ strangers.*", name) and row["unit"] == "decisions/s":
+            parts = [rows.get(f"{name}, {what}") for what in ("median", "p99", "server")]
             lines.append(
-                [name, number(row["figure"]), row["unit"], f"{ratio['figure']:.2f}" if ratio else ""]
+                [name, number(row["figure"]), *(number(part["figure"]) if part else "" for part in parts)]
             )
-    return table(["", "figure", "", "times the echo server's time"], lines)
+    head = ["", "decisions/s", "median, ms", "p99, times the median", "server, us of a core a decision"]
+    return table(head, lines)
+
+
+def process_table(rows):
+    """The server's own work for batches, by game, threads and size."""
+    found = {}
+    for name, row in rows.items():
+        parts = re.fullmatch(r"batch (\w+) x(\d+) in process, threads (\d+)", name)
+        if parts:
+            found.setdefault((parts[1], parts[3]), {})[int(parts[2])] = number(row["figure"])
+    lines = [
+        [f"{game}, {threads} thread{'s' * (threads != '1')}", *(figures.get(size, "") for size in SIZES)]
+        for (game, threads), figures in found.items()
+    ]
+    return table(["environments", *map(str, SIZES)], lines)
+
+
+def other_lines(rows, wanted):
+    """Rows whose names are of a pattern, each with its ratio to the echo server."""
+    lines = []
+    for name, row in rows.items():
+        if re.fullmatch(wanted, name) and row["figure"]:
+            ratio = rows.get(f"{name}, against echo")
+            cells = [name, number(row["figure"]), row["unit"]]
+            lines.append([*cells, f"{ratio['figure']:.2f}"] if ratio else cells)
+    head = ["", "figure", "unit", "times the echo server's time"]
+    return table(head[: len(lines[0])] if lines else head, lines)
+
+
+def measured(found):
+    """When and on what."""
+    facts = found["machine"]
+    text = f"Measured {facts['date'][:10]} at `{facts['commit'][:9]}` on {facts['cores']} cores of"
+    text += f" {facts['cpu']}, load {facts['load'][0]:.1f} at the start"
+    text += f" ({facts['system']}, {facts['rustc'].split(' (')[0]}, Python {facts['python']})."
+    if facts["load"][0] > facts["cores"] / 2:
+        text += " **The machine was busy: these figures are provisional.**"
+    return prose(text)
 
 
 def section(found):
-    """The README's section."""
+    """The README's section: one small table."""
     rows = {row["row"]: row for row in found["rows"]}
-    facts = found["machine"]
-    busy = (
-        " **The machine was busy: these figures are provisional.**"
-        if facts["load"][0] > facts["cores"] / 2
-        else ""
-    )
-    return f"""Measured {facts["date"][:10]} at `{facts["commit"][:9]}` on {facts["cores"]} cores
-of {facts["cpu"]}, load {facts["load"][0]:.1f} at the start.{busy}
+    return f"""Decisions a second, driven from Python by one random policy that reads every observation
+and mask. Boardwire plays Faraway for two; the peers were played in the same run, in turns, in games of their
+own. Bold figures are those that a peer exceeds.
 
-Decisions a second, driven from Python by one random policy that reads every observation and mask; everything
-was played in the same run, in turns. Boardwire is behind a Unix socket, dm-env-rpc behind TCP, the
-others play in the process of the policy. The games differ: a decision of Hanabi is not one of Faraway.
+{driven_table(rows)}
 
-{summary(rows) if BEST in rows and rows[BEST]["figure"] else ""}
+{losses(rows)}
+
+{measured(found)}"""
+
+
+def page(found):
+    """The page docs/benchmarks.md."""
+    rows = {row["row"]: row for row in found["rows"]}
+    return f"""# Benchmarks
+
+`make bench` measures Boardwire and its peers on your machine, and writes `bench/results.json`, this page, the
+table in the README and the chart. Do not edit this page: `bench/report.py` writes it.
+
+{measured(found)}
+
+## Method
+
+- One random policy in Python, the same for all, reads every observation and mask and draws a legal action.
+- Every contestant is a process of its own. They play in turns of half a second, in an order that reverses
+  each round, so that a slow minute of the machine is everybody's. A figure is the median of the rounds.
+- Each peer is driven the way its library does it fastest, as far as we found. A peer that cannot be loaded
+  has a row that says so.
+- The games differ: a decision of Hanabi is not one of Faraway. Peers play in the process of the policy, but
+  for dm-env-rpc, which is behind TCP.
+- Boardwire plays Faraway for two: `local` in the process of the policy (`connect("local:")`), `private
+  server` behind a Unix socket as `connect()` starts it with the extension installed, `by grpcio` the same
+  without the extension. `unary`, `stream` and `halves` are single calls, a stream, and a stream with two
+  halves of the batch under way in turn, all by grpcio; `x1, stream` is a seat of a match against a bot.
+- An echo server sends answers of the same size and plays nothing. What takes 1.3 times its time, say, costs
+  0.3 of a bare round trip.
+- Ratios are medians of the ratios of rounds, so they differ a little from ratios of medians.
+
+## Where peers are faster
+
+{losses(rows)}
+
+![Decisions a second of Boardwire and its peers](benchmark.png)
+
+## Boardwire
+
+{own_table(rows)}
+
+## Peers
+
+The last four columns say how many times as fast Boardwire is, in bold where it is slower.
 
 {peers_table(rows)}
 
-![Decisions a second of Boardwire and its peers](docs/benchmark.png)
+## Batches against an echo server
 
-Batches of Faraway over a Unix socket: decisions a second, and in brackets how many times as long a call
-takes as with a server that plays nothing and sends the same bytes. With `halves` two requests are under way,
-and the times are those of the whole loop.
+Decisions a second, and in brackets how many times as long a call takes as with the echo server. With `halves`
+two requests are under way, and the times are those of the whole loop. Over a Unix socket:
 
 {batch_table(rows, "unix")}
 
-The same over TCP:
+Over TCP:
 
 {batch_table(rows, "tcp")}
 
-The engine without wire (one core), the server's own work for a batch (no wire, nothing sent), and matches
-of mutually distrusting seats, one decision a round trip:
+## One decision a round trip
 
-{other_lines(rows)}
+A seat of a match acts, and its answer is the next observation:
 
-What we promise ourselves:
+{other_lines(rows, r"act (rust|python) (unary|stream) (tcp|unix)")}
 
-{budget_lines(rows)}"""
+## Engine, bots, and batches without a wire
+
+Engine and bots use one core; the engine writes view and mask of every decision. `mc` has 160 playouts a
+decision, `mc:10` ten ([strength](strength.md)).
+
+{other_lines(rows, r"(engine|greedy|mc(:[0-9]+)?) .*seats")}
+
+Decisions a second of the server's own work for a batch, with nothing sent:
+
+{process_table(rows)}
+
+## Many matches
+
+Agents in matches of two, each on a connection of its own, one decision a round trip; those `that think` wait
+half a second before each. A journal keeps matches on a disk
+([operations](operations.md#matches-that-outlive-the-server)).
+
+{crowd_table(rows)}
+
+{other_lines(rows, r"[0-9]+ (idle matches|matches .*|open matches.*)")}
+
+Health checks and `act` beside work that fills the server:
+
+{other_lines(rows, r"(health check|act) (quiet|beside .*), p(50|99)")}
+
+## What we promise ourselves
+
+{budget_lines(rows)}
+"""
 
 
-def write_readme(found):
-    """Puts the section between its marks."""
+def readme(found):
+    """The README with the section between its marks."""
     text = README.read_text()
     before, _, rest = text.partition(MARK)
     _, end, after = rest.partition(END)
     if not end:
         raise SystemExit(f"bench: README.md has no section from {MARK} to {END}")
-    README.write_text(f"{before}{MARK}\n{section(found)}\n{END}{after}")
+    return f"{before}{MARK}\n{section(found)}\n{END}{after}"
 
 
 def draw(found):
@@ -230,6 +407,7 @@ def draw(found):
 
 
 def report(found):
-    """Writes both."""
-    write_readme(found)
+    """Writes all three."""
+    README.write_text(readme(found))
+    PAGE.write_text(page(found))
     draw(found)
