@@ -8,11 +8,12 @@ VENV := .venv
 BENCH_VENV := .venv-bench
 TRAIN_VENV := .venv-train
 RLLIB_VENV := .venv-rllib
+DOCS_VENV := .venv-docs
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.ttf' -o -path '*/page/*') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -98,22 +99,36 @@ opponents: $(TRAIN_VENV)/.installed
 train: $(TRAIN_VENV)/.installed
 	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(ARGS)
 
+# It has what `build` leaves too: the reference is made from the package.
+$(DOCS_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed
+	@python3 -m venv $(DOCS_VENV)
+	@echo "import site; site.addsitedir('$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> "$$($(DOCS_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/test.pth"
+	$(DOCS_VENV)/bin/python -m pip install --quiet 'boardwire[docs]'
+	@touch $@
+
+## docs: makes the site of the documentation, target/site/index.html; a warning or a link that leads nowhere is an error
+docs: $(DOCS_VENV)/.installed
+	$(DOCS_VENV)/bin/python tools/docs/pages.py target/docs
+	rm -rf target/site
+	$(DOCS_VENV)/bin/python -m sphinx -q -W --keep-going -c tools/docs -d target/doctrees target/docs target/site
+
 ## lint: formats, lints, types, the protocol, and the one-way dependencies
 lint: build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	cargo test --locked --quiet -p boardwire-server --test dependencies
 	cargo test --locked --quiet -p boardwire-games --test clauses
-	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench
-	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench
-	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse
+	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
+	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
+	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 	cd proto && ../$(VENV)/bin/buf breaking --against released.binpb
 
 fmt: build
 	cargo fmt --all
-	$(PYTHON) -m ruff format client-py tests/python tests/abuse bench
-	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench
+	$(PYTHON) -m ruff format client-py tests/python tests/abuse bench tools
+	$(PYTHON) -m ruff check --fix client-py tests/python tests/abuse bench tools
 	cd proto && ../$(VENV)/bin/buf format -w
 
 ## proto: generates the committed code of all languages anew

@@ -1,11 +1,13 @@
 """The same client for event loops of asyncio: what blocks in `boardwire` is awaited here.
 
-    async with boardwire.aio.connect() as client:
-        match = await client.create_match("faraway", players=["remote", "greedy"])
-        async with (await match.join(0)).stream() as seat:
-            seen = await seat.observe(wait=True)
-            while not seen.over:
-                seen = await seat.act(seen.mask.argmax())
+```python
+async with boardwire.aio.connect() as client:
+    match = await client.create_match("faraway", players=["remote", "greedy"])
+    async with (await match.join(0)).stream() as seat:
+        seen = await seat.observe(wait=True)
+        while not seen.over:
+            seen = await seat.act(seen.mask.argmax())
+```
 
 Names, arguments, results and exceptions are those of the classes of the same names in `boardwire`. A client
 may be used by several tasks, and in one event loop after another, but not by several threads and not after a

@@ -1,5 +1,6 @@
 """What can go wrong, as one tree; `boardwire.BoardwireError` is its root.
 
+```text
 BoardwireError                      .code, .reason, .metadata
 ├── StartError                      the private server was not found or did not start
 ├── ConnectionLost                  UNAVAILABLE: nobody answers, or no longer
@@ -77,6 +78,7 @@ BoardwireError                      .code, .reason, .metadata
 │   └── RateExceeded                  RATE_EXCEEDED
 └── ServerFault                     INTERNAL, and whatever has no place above
     └── BotFailed                     BOT_FAILED
+```
 """
 
 from __future__ import annotations
