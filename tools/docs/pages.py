@@ -24,6 +24,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "DESIGN.md": "design.md",
     "client-py/README.md": "python.md",
+    "tests/vectors/README.md": "vectors.md",
 }
 #: The table of contents but for the Python reference, whose place is before the last part.
 CONTENTS = {
@@ -31,7 +32,7 @@ CONTENTS = {
     "Guides": "guides python agents training data policies frameworks/sb3 frameworks/torchrl"
     " frameworks/cleanrl frameworks/tianshou frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc",
     "Games": "games/index",
-    "Protocol": "protocol determinism",
+    "Protocol": "protocol determinism vectors",
     "Running it": "operations scaling benchmarks strength",
     "Project": "contributing testing design changelog",
 }
