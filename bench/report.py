@@ -365,7 +365,8 @@ def draw(found):
     shown = sorted(
         (row for row in rows.values() if row.get("library") and row["figure"]), key=lambda row: row["figure"]
     )
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 6), width_ratios=[3, 2])
+    height = max(6, 0.2 * len(shown))
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, height), width_ratios=[3, 2])
     figures = [row["figure"] for row in shown]
     errors = [
         [row["figure"] - row["quartiles"][0] for row in shown],
@@ -380,7 +381,7 @@ def draw(found):
     )
     left.set_xscale("log")
     left.set_xlabel("decisions/s from Python (log scale; bars: medians, whiskers: quartiles)")
-    left.set_title("Boardwire over gRPC (red), peers in process or over their own wire")
+    left.set_title("Boardwire (red) and its peers (grey)")
     for way, mark in zip(WAYS, "os^", strict=False):
         for suffix, style in (("", "-"), (", echo", ":")):
             names = {size: f"batch python {way} x{size} unix{suffix}" for size in SIZES}
