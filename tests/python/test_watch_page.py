@@ -6,7 +6,7 @@ import http.client
 import socket
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
@@ -37,10 +37,12 @@ def serving(*arguments: str) -> Iterator[tuple[str, str]]:
         server.stdout.close()
 
 
-def ask(page: str, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
+def ask(
+    page: str, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(page, timeout=10)
     try:
-        connection.request(method, path, body, headers)
+        connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
@@ -60,14 +62,12 @@ def test_the_page_and_what_it_calls_are_served_and_nothing_else() -> None:
         assert ask(page, "GET", "/index.html")[0] == 404
         # What a page may not call is not there, though the server has it.
         for method in ("CreateMatch", "Act", "CloseMatch", "JoinMatch", "GetReplay"):
-            assert ask(page, "POST", SERVICE + method, framed(b""), **WEB)[0] == 404
-        assert ask(page, "POST", "/grpc.health.v1.Health/Check", framed(b""), **WEB)[0] == 404
+            assert ask(page, "POST", SERVICE + method, framed(b""), WEB)[0] == 404
+        assert ask(page, "POST", "/grpc.health.v1.Health/Check", framed(b""), WEB)[0] == 404
         # Other sites may send forms and plain texts anywhere; those are not answered.
-        assert (
-            ask(page, "POST", SERVICE + "ListMatches", framed(b""), **{"content-type": "text/plain"})[0]
-            == 400
-        )
-        assert ask(page, "GET", SERVICE + "ListMatches", **WEB)[0] == 405
+        plain = {"content-type": "text/plain"}
+        assert ask(page, "POST", SERVICE + "ListMatches", framed(b""), plain)[0] == 400
+        assert ask(page, "GET", SERVICE + "ListMatches", headers=WEB)[0] == 405
         # Nothing tells a browser that another site may read the answers.
         connection = http.client.HTTPConnection(page, timeout=10)
         connection.request("OPTIONS", SERVICE + "ListMatches", headers={"origin": "https://example.org"})
@@ -80,13 +80,13 @@ def test_matches_are_watched_as_everybody_may_see_them() -> None:
     with serving() as (address, page), boardwire.connect(address) as client:
         shown = client.create_match("faraway", players=["remote", "greedy"], seed=7)
         hidden = client.create_match("faraway", players=["remote", "greedy"], private=True)
-        status, answer = ask(page, "POST", SERVICE + "ListMatches", framed(b""), **WEB)
+        status, answer = ask(page, "POST", SERVICE + "ListMatches", framed(b""), WEB)
         assert status == 200
         (length,) = struct.unpack(">I", answer[1:5])
         listed = pb.ListMatchesResponse.FromString(answer[5 : 5 + length])
         assert [match.id for match in listed.matches] == [shown.id]
         asked = pb.WatchRequest(match_id=hidden.id, depict=True).SerializeToString()
-        assert b"<svg" not in ask(page, "POST", SERVICE + "Watch", framed(asked), **WEB)[1]
+        assert b"<svg" not in ask(page, "POST", SERVICE + "Watch", framed(asked), WEB)[1]
         frames = client.watch(shown.id)
         view = next(iter(frames)).view
         asked = pb.WatchRequest(match_id=shown.id, after=0, depict=True).SerializeToString()
