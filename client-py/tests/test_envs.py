@@ -230,7 +230,7 @@ def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
         ({"opponents": ["random", "random"]}, "2 opponents for the 1 other"),
         ({"observation": "pixels"}, "'ids' nor 'features'"),
         ({"mask": "nowhere"}, "'info' nor 'observation'"),
-        ({"render_mode": "human"}, "'ansi'"),
+        ({"render_mode": "film"}, "nor 'ansi'"),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:

@@ -83,13 +83,13 @@ def test_max_cycles_test_passes(game: str, seats: int) -> None:
 
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
-def test_render_test_passes(game: str, seats: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_render_test_passes(game: str, seats: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     render_test(partial(aec_env, game, seats=seats))
-    assert "seat_0:" in capsys.readouterr().out
     env = parallel_env(game, seats=seats, render_mode="ansi")
     env.reset(seed=1)
     text = env.render()
-    assert text is not None
+    assert isinstance(text, str)
     assert all(f"{agent}:" in text for agent in env.agents)
     env.close()
 
@@ -250,7 +250,7 @@ def test_who_owes_a_decision_must_give_one_and_others_need_not() -> None:
 @pytest.mark.parametrize("make", [aec_env, parallel_env])
 def test_what_cannot_be_is_refused_at_once(make: Any) -> None:
     for kwargs, words in (
-        ({"render_mode": "rgb_array"}, "'ansi'"),
+        ({"render_mode": "film"}, "nor 'ansi'"),
         ({"observation": "pixels"}, "'ids' nor 'features'"),
         ({"mask": "nowhere"}, "'info' nor 'observation'"),
     ):

@@ -1,6 +1,6 @@
 """Boardwire's engine in this process; see `boardwire.connect("local:")`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,3 +58,8 @@ class Features:
     def __call__(
         self, view: NDArray[np.uint8], out: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]: ...
+
+class Painter:
+    def __init__(self, game: str, seats: int, options: Mapping[str, str], digest: str) -> None: ...
+    def svg(self, view: bytes, seat: int | None) -> str: ...
+    def pixels(self, view: bytes, seat: int | None) -> NDArray[np.uint8]: ...

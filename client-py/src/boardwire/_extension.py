@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,26 @@ def rows(about: bytes, seats: int, view_bytes: int, actions: int) -> boardwire_l
     import boardwire_local
 
     return boardwire_local.Rows(about, seats, view_bytes, actions)
+
+
+@lru_cache(maxsize=32)
+def painter(
+    game: str, seats: int, options: tuple[tuple[str, str], ...], digest: str
+) -> boardwire_local.Painter:
+    """What draws the views of a table.
+
+    Raises:
+        ImportError: The extension is not installed.
+        StartError: It is of another version.
+        ValueError: The server plays by other rules or components than the extension knows.
+    """
+    try:
+        check()
+    except ImportError as missing:
+        raise ImportError("pictures are drawn by an extension: pip install 'boardwire[local]'") from missing
+    import boardwire_local
+
+    return boardwire_local.Painter(game, seats, dict(options), digest)
 
 
 def _is_there() -> bool:

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _extension
 from ._entities import Entities, EntityLayout
 from ._features import FeatureLayout
 from ._fields import ComponentTable, ViewField
+
+if TYPE_CHECKING:
+    import boardwire_local
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,48 @@ class GameSpec:
             For each field `uint8[..., *shape]` or `uint16[..., *shape]`, 0 to the field's maximum.
         """
         return {name: field.decode(view) for name, field in self.public_fields.items()}
+
+    def picture(self, view: NDArray[np.uint8], *, seat: int | None = 0) -> str:
+        """Draws what a view shows; it takes the extension, as `connect("local:")` does.
+
+        Args:
+            view: `uint8[bytes]`, a seat's view or the public's.
+            seat: Whose view it is; None for the public's.
+
+        Returns:
+            A document of SVG, 960 pixels wide, without script, style or link.
+
+        Raises:
+            ImportError: The extension is not installed.
+            ValueError: It is no such view, or the server plays by a catalogue of its own.
+        """
+        return self._painter().svg(np.asarray(view, dtype=np.uint8).tobytes(), seat)
+
+    def pixels(self, view: NDArray[np.uint8], *, seat: int | None = 0) -> NDArray[np.uint8]:
+        """Draws the same as `uint8[height, 960, 3]`: red, green and blue of each pixel.
+
+        Args:
+            view: `uint8[bytes]`, a seat's view or the public's.
+            seat: Whose view it is; None for the public's.
+
+        Raises:
+            ImportError: The extension is not installed.
+            ValueError: It is no such view, or the server plays by a catalogue of its own.
+        """
+        return self._painter().pixels(np.asarray(view, dtype=np.uint8).tobytes(), seat)
+
+    def check_pictures(self) -> None:
+        """Sees to it that `picture` and `pixels` can draw.
+
+        Raises:
+            ImportError: The extension is not installed.
+            ValueError: The server plays by a catalogue of its own.
+        """
+        self._painter()
+
+    def _painter(self) -> boardwire_local.Painter:
+        options = tuple(sorted(self.options.items()))
+        return _extension.painter(self.game.id, self.seats, options, self.digest)
 
     def entities(self, view: NDArray[np.uint8]) -> Entities:
         """Turns a view, or a batch of views, into tokens: one for every component that it names or could.

@@ -4,7 +4,7 @@
 //! by the messages of the protocol, but for steps, whose columns it is given as arrays over the memory that they were
 //! written to. Nothing is secret here: who holds the engine holds every card. So it has no matches.
 //!
-//! Beside the engine there is what Python does too slowly by itself: connections to servers, and features of views.
+//! Beside the engine there is what Python does too slowly by itself: connections to servers, features of views, and pictures.
 
 mod array;
 mod batch;
@@ -13,6 +13,7 @@ mod columns;
 mod engine;
 mod features;
 mod fork;
+mod painter;
 mod refuse;
 mod sent;
 mod shape;
@@ -31,6 +32,7 @@ fn boardwire_local(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<features::Features>()?;
+    module.add_class::<painter::Painter>()?;
     module.add_class::<sent::Sent>()?;
     module.add_class::<step::Step>()?;
     module.add_class::<wire::Channel>()?;

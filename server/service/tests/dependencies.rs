@@ -18,7 +18,10 @@ const MAY: &[(&str, &[&str])] = &[
         &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
     ),
     ("boardwire-draw", &["boardwire-kernel"]),
-    ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-games"]),
+    (
+        "boardwire-local",
+        &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-games", "boardwire-kernel"],
+    ),
     (
         "boardwire-server",
         &[

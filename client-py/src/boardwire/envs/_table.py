@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -16,14 +16,12 @@ from .._twins import GONE
 from .._types import IllegalActions, Observation, Reward
 from ._over import Over, is_local, over_batch
 from ._recovery import advised, unspent
+from ._rendering import RENDER_FPS, RENDER_MODES, Renderer
 from ._seeding import draw
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
 from ._table_seats import BatchSeats, MatchSeats, TableSeats, TableSettings
 from ._warnings import IllegalActionNotice
-
-RenderMode = Literal["human", "ansi"]
-RENDER_MODES: tuple[RenderMode, ...] = ("human", "ansi")
 
 
 class Table:
@@ -56,10 +54,9 @@ class Table:
 
         Raises:
             ValueError: A mode cannot be.
+            ImportError: What draws, or shows a window, is not installed.
             BoardwireError: The game is not served at such a table.
         """
-        if render_mode not in (None, *RENDER_MODES):
-            raise ValueError(f"render_mode={render_mode!r} is neither None, 'human' nor 'ansi'")
         self.render_mode = render_mode
         self._client = shared_client(address)
         self.spec = self._client.game(game, seats=seats, options=options)
@@ -71,15 +68,14 @@ class Table:
         self.metadata = {
             "name": f"{game}_v{self.spec.game.rules_version - 1}",
             "render_modes": list(RENDER_MODES),
-            # One picture a second is what a reader can follow.
-            "render_fps": 1,
+            "render_fps": RENDER_FPS,
             "is_parallelizable": True,
         }
         self._notice = IllegalActionNotice(self.spec, illegal_actions)
         self._random: np.random.Generator | None = None
         seats_type = BatchSeats if over_batch(self._client, over) else MatchSeats
-        if seats_type is BatchSeats and render_mode is not None and not is_local(self._client):
-            raise ValueError(f"render_mode={render_mode!r} is for matches: a batch in a server shows no text")
+        has_text = seats_type is MatchSeats or is_local(self._client)
+        self._renderer = Renderer(self.spec, render_mode, has_text=has_text)
         self._seats: TableSeats = seats_type(self._client, TableSettings(self.spec, reward, illegal_actions))
         self._seen: dict[str, Observation] = {}
 
@@ -158,21 +154,19 @@ class Table:
             info["action_mask"] = self._mask(seen)
         return info
 
-    def render(self, agents: list[str]) -> str | None:
-        """The position as these agents may know it: as text, printed, or not at all, by the mode."""
-        if self.render_mode is None:
-            return None
+    def render(self, agents: list[str]) -> NDArray[np.uint8] | str | None:
+        """The position as these agents may know it, one below the other, as the render mode says."""
+        seats = [self.agents.index(agent) for agent in agents]
         try:
-            texts = [f"{agent}:\n{self._seats.text(self.agents.index(agent))}" for agent in agents]
+            return self._renderer.render(
+                lambda: [(seat, self.seen(self.agents[seat]).view) for seat in seats],
+                lambda: "\n\n".join(f"{self.agents[seat]}:\n{self._seats.text(seat)}" for seat in seats),
+            )
         except GONE as failure:
             raise advised(failure) from None
-        text = "\n\n".join(texts)
-        if self.render_mode == "ansi":
-            return text
-        print(text)
-        return None
 
     def close(self) -> None:
         """Closes the match. Another may be dealt."""
         self._seats.close()
+        self._renderer.close()
         self._seen = {}

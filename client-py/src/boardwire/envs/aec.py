@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from .._account import Server
@@ -58,7 +60,9 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
                 episode's seed, is played instead, since many checkers and wrappers know no masks; the first
                 one is warned of by a `boardwire.envs.IllegalActionWarning`.
             max_cycles: An agent is truncated after so many decisions of its own.
-            render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
+            render_mode: What `render` does with the position as the agent selected may know it: `rgb_array`
+                gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
+                too; `ansi` gives it as text. Pictures take `boardwire[render]`.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
             over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
@@ -66,6 +70,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
 
         Raises:
             ValueError: A mode cannot be.
+            ImportError: What draws, or shows a window, is not installed.
             BoardwireError: The game is not served at such a table.
         """
         super().__init__()
@@ -114,6 +119,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         self._decisions = dict.fromkeys(agents, 0)
         self._skip_agent_selection = None
         self._select(self._table.seen(agents[0]))
+        self._show()
 
     def observe(self, agent: str) -> Any:
         """What the agent may know now: its own arrays from call to call."""
@@ -147,6 +153,7 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
             self.truncations[agent] = True
         self._accumulate_rewards()
         self._select(seen)
+        self._show()
 
     def _play_for_those_who_left(self, seen: Observation, playing: list[str]) -> Observation:
         """Plays until the lowest who owes a decision is one of those playing, or the episode is over."""
@@ -180,10 +187,15 @@ class BoardwireAECEnv(AECEnv[str, Any, Any]):
         if not self._decisions:
             raise gymnasium.error.ResetNeeded("reset the environment first")
 
-    def render(self) -> str | None:
+    def render(self) -> NDArray[np.uint8] | str | None:
         """The position as the agent selected may know it; none without a render mode."""
         self._check_reset()
         return self._table.render([self.agent_selection])
+
+    def _show(self) -> None:
+        """Shows people the position that has come to be."""
+        if self.render_mode == "human":
+            self.render()
 
     def close(self) -> None:
         """Closes the match. The environment may be reset again."""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from .._account import Server
@@ -57,7 +59,9 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
                 episode's seed, is played instead, since many checkers and wrappers know no masks; the first
                 one is warned of by a `boardwire.envs.IllegalActionWarning`.
             max_cycles: After so many steps the episode is truncated.
-            render_mode: `ansi` to have `render` give the position as text, `human` to have it printed.
+            render_mode: What `render` does with the position as each agent may know it: `rgb_array`
+                gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
+                too; `ansi` gives it as text. Pictures take `boardwire[render]`.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
             over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
@@ -65,6 +69,7 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
 
         Raises:
             ValueError: A mode cannot be.
+            ImportError: What draws, or shows a window, is not installed.
             BoardwireError: The game is not served at such a table.
         """
         self._table = Table(
@@ -162,9 +167,11 @@ class BoardwireParallelEnv(ParallelEnv[str, Any, Any]):
         due = table.pending(table.seen(self.agents[0]))
         for agent, info in infos.items():
             info["pending"] = agent in due
+        if self.render_mode == "human":
+            self.render()
         return observations, infos
 
-    def render(self) -> str | None:
+    def render(self) -> NDArray[np.uint8] | str | None:
         """The position as each agent may know it, one after the other; none without a render mode."""
         if self._cycles < 0:
             raise gymnasium.error.ResetNeeded("reset the environment first")

@@ -17,6 +17,7 @@ from ._agent_seat import AgentSeat, BatchSeat, MatchSeat, Settings, Shown
 from ._over import Over, is_local, over_batch
 from ._players import Opponents, players
 from ._recovery import advised, unspent
+from ._rendering import RENDER_FPS, RENDER_MODES, Renderer
 from ._seeding import draw
 from ._shared import shared_client
 from ._spaces import Lens, MaskPlace, ObservationKind
@@ -36,8 +37,10 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
     what it would have shown in that one; it draws no seed when it fails.
     """
 
-    # One picture a second is what a reader can follow; Gymnasium wants a figure.
-    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
+    metadata = {  # noqa: RUF012 - as Gymnasium declares it
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }
 
     def __init__(
         self,
@@ -72,7 +75,9 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
                 episode's seed, is played instead, since many checkers and wrappers know no masks; the first
                 one is warned of by an `IllegalActionWarning`.
             skip_forced: Whether decisions with a single legal action are skipped.
-            render_mode: `ansi` to have `render` give the position as text.
+            render_mode: What `render` does with the position as the agent's seat may know it: `rgb_array`
+                gives its picture, `uint8[height, 960, 3]`; `human` shows that in a window, after each step
+                too; `ansi` gives it as text. Pictures take `boardwire[render]`.
             address: The server, as a `boardwire.Server` where it asks for TLS or a token; a private one,
                 shared by the environments of this process, when left out; `local:` for an engine in it.
             over: `batch` to play over a batch of one environment, `match` for a match; by default a batch
@@ -80,20 +85,17 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
 
         Raises:
             ValueError: The opponents, the agent's seat or a mode cannot be.
+            ImportError: What draws, or shows a window, is not installed.
             BoardwireError: The game is not served at such a table.
         """
-        if render_mode not in (None, "ansi"):
-            raise ValueError(f"render_mode={render_mode!r} is neither None nor 'ansi'")
         self.render_mode = render_mode
         client = shared_client(address)
         self.game_spec = client.game(game, seats=seats, options=options)
         others = players(self.game_spec.seats, agent_seat, opponents)
         seat_type = BatchSeat if over_batch(client, over) or others.policies else MatchSeat
-        if seat_type is BatchSeat and render_mode is not None and not is_local(client):
-            raise ValueError(
-                f"render_mode={render_mode!r} is for matches, with bots as opponents: a batch in a server "
-                "shows no text"
-            )
+        has_text = seat_type is MatchSeat or is_local(client)
+        self._renderer = Renderer(self.game_spec, render_mode, has_text=has_text)
+        self._agent_seat = agent_seat
         settings = Settings(self.game_spec, agent_seat, others, reward, illegal_actions, skip_forced)
         self._seat: AgentSeat = seat_type(client, settings)
         self._notice = IllegalActionNotice(self.game_spec, illegal_actions)
@@ -117,6 +119,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         super().reset(seed=seed)
         with unspent(self.np_random):
             self._seen = self._seat.deal(draw(self.np_random))
+        self._show()
         return self._lens.observation(self._seen.view, self._seen.mask), self._info(self._seen)
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -137,6 +140,7 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             raise advised(failure) from None
         if seen.substituted:
             self._notice.give(operator.index(action))
+        self._show()
         shown, info = self._lens.observation(seen.view, seen.mask), self._info(seen)
         return shown, seen.reward, seen.terminated, seen.truncated, info
 
@@ -144,19 +148,25 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         """The legal actions now: `int8[actions]`, 0 or 1; all 0 when the episode is over."""
         return np.array(self._last().mask)
 
-    def render(self) -> str | None:
-        """The position as the agent's seat may know it, as text; none without a render mode."""
+    def render(self) -> NDArray[np.uint8] | str | None:
+        """The position as the agent's seat may know it, as the render mode says."""
         if self.render_mode is None:
             return None
-        self._last()
+        seen = self._last()
         try:
-            return self._seat.text()
+            return self._renderer.render(lambda: [(self._agent_seat, seen.view)], self._seat.text)
         except GONE as failure:
             raise advised(failure) from None
+
+    def _show(self) -> None:
+        """Shows people the position that has come to be."""
+        if self.render_mode == "human":
+            self.render()
 
     def close(self) -> None:
         """Closes the match. The environment may be reset again."""
         self._seat.close()
+        self._renderer.close()
         self._seen = None
 
     def _last(self) -> Shown:

@@ -1,0 +1,103 @@
+"""What `render` gives, in environments of all kinds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._spec import GameSpec
+
+RenderMode = Literal["human", "rgb_array", "ansi"]
+RENDER_MODES: tuple[RenderMode, ...] = ("human", "rgb_array", "ansi")
+#: One picture a second is what a reader can follow; Gymnasium and PettingZoo want a figure.
+RENDER_FPS = 1
+
+#: Seats, and what each of them is shown.
+Views = list[tuple[int, NDArray[np.uint8]]]
+
+
+class Renderer:
+    """Shows what some seats see, in the way that an environment was made for.
+
+    Attributes:
+        mode: How; None for not at all.
+    """
+
+    def __init__(self, spec: GameSpec, mode: str | None, *, has_text: bool) -> None:
+        """Prepares for a mode.
+
+        Raises:
+            ValueError: There is no such mode, or there is no text at this table.
+            ImportError: What draws, or shows a window, is not installed.
+        """
+        if mode not in (None, *RENDER_MODES):
+            raise ValueError(f"render_mode={mode!r} is neither None, 'human', 'rgb_array' nor 'ansi'")
+        if mode == "ansi" and not has_text:
+            raise ValueError(
+                "render_mode='ansi' is for matches, with bots as opponents: a batch in a server shows no text"
+            )
+        self.mode = mode
+        self._spec = spec
+        if mode in ("human", "rgb_array"):
+            spec.check_pictures()
+        self._window = _Window(spec.game.name) if mode == "human" else None
+
+    def render(self, views: Callable[[], Views], text: Callable[[], str]) -> NDArray[np.uint8] | str | None:
+        """What is to be seen: pixels, words, or nothing but a window."""
+        if self.mode is None:
+            return None
+        if self.mode == "ansi":
+            return text()
+        pixels = np.concatenate([self._spec.pixels(view, seat=seat) for seat, view in views()])
+        if self._window is None:
+            return pixels
+        self._window.show(pixels)
+        return None
+
+    def close(self) -> None:
+        """Closes the window. What is rendered later opens another."""
+        if self._window is not None:
+            self._window.close()
+
+
+class _Window:
+    """A window that shows one picture after another, made smaller where the screen is."""
+
+    def __init__(self, title: str) -> None:
+        # Who imports it is thanked on stdout otherwise.
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+        try:
+            import pygame
+        except ImportError as missing:
+            raise ImportError("a window is shown by pygame: pip install 'boardwire[render]'") from missing
+        self._pygame = pygame
+        self._title = title
+        self._screen: Any = None
+
+    def show(self, pixels: NDArray[np.uint8]) -> None:
+        pygame = self._pygame
+        height, width, _ = pixels.shape
+        if self._screen is None:
+            pygame.display.init()
+            screen = pygame.display.Info()
+            size = (min(width, screen.current_w), min(1000, screen.current_h * 9 // 10))
+            self._screen = pygame.display.set_mode(size)
+            pygame.display.set_caption(self._title)
+        own_width, own_height = self._screen.get_size()
+        scale = min(1.0, own_width / width, own_height / height)
+        image = pygame.image.frombuffer(pixels.tobytes(), (width, height), "RGB")
+        image = pygame.transform.smoothscale(image, (int(width * scale), int(height * scale)))
+        # The ground of a picture.
+        self._screen.fill(pixels[0, 0].tolist())
+        self._screen.blit(image, (0, 0))
+        pygame.event.pump()
+        pygame.display.flip()
+
+    def close(self) -> None:
+        if self._screen is not None:
+            self._pygame.display.quit()
+            self._screen = None

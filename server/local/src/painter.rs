@@ -1,0 +1,81 @@
+//! Positions as people look at them, drawn from the views that clients are sent.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_draw::{draw, raster};
+use boardwire_games::Registry;
+use boardwire_kernel::{Seat, Viewer};
+use numpy::{PyArray1, PyArray3, PyArrayMethods as _};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::refuse::refused;
+
+/// Draws what the views of one table show.
+#[pyclass(frozen, module = "boardwire_local")]
+pub(crate) struct Painter {
+    table: Arc<Table>,
+}
+
+fn wrong(what: &impl ToString) -> PyErr {
+    PyValueError::new_err(what.to_string())
+}
+
+impl Painter {
+    fn draw(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
+        let info = self.table.rules.info();
+        let viewer = match seat {
+            None => Viewer::Public,
+            Some(seat) if seat < info.seats => Seat::new(seat).into(),
+            Some(seat) => return Err(wrong(&format!("there are {} seats, and no seat {seat}", info.seats))),
+        };
+        Ok(draw(info, viewer, view).map_err(|error| wrong(&error))?.svg())
+    }
+}
+
+#[pymethods]
+impl Painter {
+    /// For the table whose facts have this digest.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives is taken over")]
+    fn new(
+        py: Python<'_>,
+        game: &str,
+        seats: u32,
+        options: BTreeMap<String, String>,
+        digest: &str,
+    ) -> PyResult<Self> {
+        let registry =
+            Registry::load(|_| None).map_err(|(game, error)| wrong(&format!("{game}: {error}")))?;
+        let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let table = Tables::new(registry).table(game, seats, options);
+        let table = table.map_err(|error| refused(py, &error))?;
+        if table.digest.to_string() != digest {
+            return Err(wrong(&format!(
+                "the server plays {game} by other rules or components than are drawn here"
+            )));
+        }
+        Ok(Self { table })
+    }
+
+    /// What a view shows a seat, or the public, as SVG.
+    #[pyo3(signature = (view, seat))]
+    fn svg(&self, view: &[u8], seat: Option<u8>) -> PyResult<String> {
+        self.draw(view, seat)
+    }
+
+    /// The same as `uint8[height, width, 3]`.
+    #[pyo3(signature = (view, seat))]
+    fn pixels<'py>(
+        &self,
+        py: Python<'py>,
+        view: &[u8],
+        seat: Option<u8>,
+    ) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let svg = self.draw(view, seat)?;
+        let (width, height, rgb) = py.detach(|| raster(&svg)).map_err(|error| wrong(&error))?;
+        PyArray1::from_vec(py, rgb).reshape([height as usize, width as usize, 3])
+    }
+}
