@@ -13,7 +13,7 @@ PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.ttf' -o -path '*/page/*') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -112,6 +112,10 @@ docs: $(DOCS_VENV)/.installed
 	$(DOCS_VENV)/bin/python tools/docs/pages.py target/docs
 	rm -rf target/site
 	$(DOCS_VENV)/bin/python -m sphinx -q -W --keep-going -c tools/docs -d target/doctrees target/docs target/site
+
+## pictures: draws the pictures of the docs anew, from matches of bots
+pictures: $(BINARY)
+	python3 tools/pictures.py $(BINARY) docs
 
 ## lint: formats, lints, types, the protocol, and the one-way dependencies
 lint: build
