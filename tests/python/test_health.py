@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 import boardwire
 from boardwire import errors
+from boardwire._server import find_binary
 from journals import make_room, served
 
 #: The protocol's messages are short enough to be written by hand: a status is field 1.
@@ -61,3 +64,39 @@ def test_matches_do_not_serve_while_the_journal_fails(tmp_path: Path) -> None:
             make_room(server)
             health.becomes(SERVING)
             assert health.of(MATCHES) == SERVING
+
+
+def asked(*arguments: str) -> tuple[int, str, str]:
+    """What the command line tells of a server's health."""
+    command = [str(find_binary()), "health", *arguments]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    return told.returncode, told.stdout.strip(), told.stderr
+
+
+def test_the_command_line_asks_for_health(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path / 'socket'}"
+    with served(tmp_path, file_bytes=200_000):
+        assert asked(address) == (0, "SERVING", "")
+        assert asked(address, "--service", MATCHES) == (0, "SERVING", "")
+        with boardwire.connect(address) as client, pytest.raises(errors.JournalFailed):
+            fill(client)
+        health = Health(tmp_path / "socket")
+        with health.channel:
+            health.becomes(NOT_SERVING)
+        assert asked(address) == (1, "NOT_SERVING", "")
+        assert asked(address, "--service", BATCHES) == (0, "SERVING", "")
+        code, told, why = asked(address, "--service", "boardwire.v1.NoService")
+        assert (code, told) == (1, "")
+        assert "does not tell its health" in why
+
+
+def test_nobody_there_is_not_healthy(tmp_path: Path) -> None:
+    code, told, why = asked(f"unix:{tmp_path / 'nobody'}")
+    assert (code, told) == (1, "")
+    assert f"{tmp_path / 'nobody'} does not tell its health" in why
+    # It takes connections and answers nothing.
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        code, told, why = asked(f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", "1")
+    assert (code, told) == (1, "")
+    assert "no answer within 1 s" in why
+    assert asked("50051")[0] == 2

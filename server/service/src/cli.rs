@@ -4,6 +4,7 @@ mod address;
 mod agent_check;
 mod arena;
 mod games;
+mod health;
 mod lines;
 mod parquet;
 mod play;
@@ -53,6 +54,7 @@ enum Command {
     Score(lines::Score),
     Replay(replay::Replay),
     Verify(verify::Verify),
+    Health(health::Health),
 }
 
 impl Cli {
@@ -72,6 +74,7 @@ impl Cli {
             Command::Score(score) => score.run(),
             Command::Replay(replay) => replay.run(),
             Command::Verify(verify) => verify.run(),
+            Command::Health(health) => health.run(),
         }
     }
 }
