@@ -3,9 +3,12 @@
 mod address;
 mod agent_check;
 mod arena;
+mod completions;
+mod doctor;
 mod games;
 mod health;
 mod lines;
+mod man;
 mod parquet;
 mod play;
 mod proto;
@@ -32,7 +35,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// A headless engine for modern board games, served over gRPC.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(name = "boardwire", version, propagate_version = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -55,6 +58,9 @@ enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Health(health::Health),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Cli {
@@ -75,6 +81,9 @@ impl Cli {
             Command::Replay(replay) => replay.run(),
             Command::Verify(verify) => verify.run(),
             Command::Health(health) => health.run(),
+            Command::Doctor(doctor) => doctor.run(),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod journal;
 mod observing;
+mod planned;
 mod renewal;
 mod settings;
 
@@ -17,6 +18,7 @@ use super::address::{Address, bound};
 use crate::edge::{Access, Tls};
 use crate::run::{Listener, run_within, runtime};
 use crate::telemetry;
+pub(super) use planned::Planned;
 use settings::Settings;
 
 /// Serves matches.

@@ -78,7 +78,7 @@ pub(super) struct Settings {
     snapshot_key: Option<PathBuf>,
     /// Keeps matches in this file: they go on when the server is started again with it.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_JOURNAL")]
-    journal: Option<PathBuf>,
+    pub(super) journal: Option<PathBuf>,
     /// When what is answered is safe: `always` from a loss of power, before it is answered; `interval` from a crash of the
     /// server before it is answered, from a loss of power within a second. [default: always]
     #[arg(long, env = "BOARDWIRE_JOURNAL_SYNC")]
@@ -263,10 +263,15 @@ impl Settings {
         Ok(sockets?.into_iter().next())
     }
 
+    /// The catalogues of a server with these settings.
+    pub(super) fn catalogues(&self) -> anyhow::Result<Catalogues> {
+        Ok(Catalogues { catalogues: pairs(&self.catalogue)? })
+    }
+
     /// The matches of a server with these settings, whose bots think in `pool`, and the journal that keeps them, if one
     /// does.
     pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<(Matches, Option<Arc<Journal>>)> {
-        let catalogues = Catalogues { catalogues: pairs(&self.catalogue)? };
+        let catalogues = self.catalogues()?;
         let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
         let tables = Tables::new(catalogues.load()?).with_policies(policies.load()?);
         let matches = Matches::new(tables, self.match_limits(), Arc::clone(pool));

@@ -1,0 +1,61 @@
+//! `completions`: scripts by which shells complete the command line.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::{Shell, generate};
+
+use super::Cli;
+
+/// Prints the script by which a shell completes commands, flags and their values.
+///
+/// It goes where the shell looks for such scripts: `boardwire completions bash >
+/// ~/.local/share/bash-completion/completions/boardwire`, and for zsh into a file `_boardwire` in a folder of its `fpath`.
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// The shell.
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
+        std::io::stdout().write_all(&script(self.shell))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The script. It is made whole before any of it is written: `generate` panics where its writer fails.
+fn script(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    generate(shell, &mut Cli::command(), "boardwire", &mut script);
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn every_shell_completes_every_command() {
+        for shell in Shell::value_variants() {
+            let script = String::from_utf8(script(*shell)).expect("it is text");
+            for command in Cli::command().get_subcommands() {
+                assert!(script.contains(command.get_name()), "{shell}: {}", command.get_name());
+            }
+            assert!(script.contains("max-matches-per-caller"), "{shell}: the flags of a command");
+            assert!(script.contains("interval"), "{shell}: the values of a flag");
+        }
+    }
+
+    #[test]
+    fn bash_reads_its_script() {
+        let mut bash = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().expect("there is bash");
+        bash.stdin.take().expect("it is piped").write_all(&script(Shell::Bash)).expect("bash reads");
+        assert!(bash.wait().expect("it ends").success());
+    }
+}
