@@ -1,0 +1,63 @@
+"""The version: written in Cargo.toml, and everywhere else what follows from it.
+
+`version.py` sees that all places agree, and `version.py 1.2.3` writes another version to all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ("Cargo.toml", r'(?<=^\[workspace\.package\]\nversion = ")([^"]+)')
+#: Where the version stands beside its home, and the pattern of all its places there.
+ELSEWHERE = (
+    # Crates that are published name the versions of those that they use.
+    ("Cargo.toml", r'^boardwire-\w+ = \{ version = "([^"]+)'),
+    ("client-py/pyproject.toml", r'(?<="boardwire-local==)([^"]+)'),
+    ("CITATION.cff", r"(?<=^version: )(\S+)"),
+    # The newest heading. A date follows once it is released.
+    ("CHANGELOG.md", r"\A# Changelog\n\n## (\S+)"),
+)
+
+
+def places(name: str, pattern: str) -> list[re.Match[str]]:
+    """Where a file has the version."""
+    found = list(re.finditer(pattern, (ROOT / name).read_text(), re.MULTILINE))
+    if not found:
+        raise SystemExit(f"{__file__}: {name} has no version where one is looked for")
+    return found
+
+
+def write(name: str, pattern: str, version: str) -> None:
+    """Writes the version to a file."""
+    text, parts, end = (ROOT / name).read_text(), [], 0
+    for place in places(name, pattern):
+        parts += [text[end : place.start(1)], version]
+        end = place.end(1)
+    (ROOT / name).write_text("".join([*parts, text[end:]]))
+
+
+def main(version: str | None) -> None:
+    """Compares all places, or writes the version to them."""
+    if version is not None:
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+            raise SystemExit(f"{__file__}: {version} is no version such as 1.2.3")
+        for name, pattern in (HOME, *ELSEWHERE):
+            write(name, pattern, version)
+        print("`cargo update --workspace` writes it to Cargo.lock; the changelog's words are yours")
+        return
+    (home,) = places(*HOME)
+    wrong = [
+        f"{name} says {place[1]}"
+        for name, pattern in ELSEWHERE
+        for place in places(name, pattern)
+        if place[1] != home[1]
+    ]
+    if wrong:
+        raise SystemExit(f"the version is {home[1]} in Cargo.toml, but {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:] or [None])
