@@ -9,11 +9,12 @@ BENCH_VENV := .venv-bench
 TRAIN_VENV := .venv-train
 RLLIB_VENV := .venv-rllib
 DOCS_VENV := .venv-docs
+WHEELS_VENV := .venv-wheels
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
 RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.ttf' -o -path '*/page/*') Cargo.toml Cargo.lock
 
-.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
@@ -113,12 +114,32 @@ docs: $(DOCS_VENV)/.installed
 	rm -rf target/site
 	$(DOCS_VENV)/bin/python -m sphinx -q -W --keep-going -c tools/docs -d target/doctrees target/docs target/site
 
+$(WHEELS_VENV)/.installed: | check-tools
+	@python3 -m venv $(WHEELS_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(WHEELS_VENV); }
+	$(WHEELS_VENV)/bin/python -m pip install --quiet 'maturin[zig]>=1.16,<2' 'twine>=6'
+	@touch $@
+
+## wheels: wheels and sources as they are published, in target/wheels; TARGET=aarch64-unknown-linux-gnu for another platform
+wheels: $(WHEELS_VENV)/.installed
+	rm -rf target/wheels
+	tools/wheels.sh $(WHEELS_VENV) $(TARGET)
+	$(WHEELS_VENV)/bin/python -m twine check --strict target/wheels/*
+
+## test-wheels: installs them where there is no Rust, with the oldest and the newest versions of all that they need, and plays
+test-wheels: wheels
+	python3 tools/try_wheels.py target/wheels
+
+## crates: packs the crates as they are published, and builds each from its package
+crates: | check-tools
+	cargo package --workspace --exclude boardwire-local --exclude boardwire-agent --locked
+
 ## pictures: draws the pictures of the docs anew, from matches of bots
 pictures: $(BINARY)
 	python3 tools/pictures.py $(BINARY) docs
 
 ## lint: formats, lints, types, the protocol, and the one-way dependencies
 lint: build
+	python3 tools/version.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	cargo test --locked --quiet -p boardwire-server --test dependencies

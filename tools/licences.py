@@ -1,0 +1,79 @@
+"""Writes the licences of all that a wheel's binary is made of: licences.py CRATE FILE.
+
+Each text stands once, below the names of the crates that it is of. What has no text of its own among its
+sources is named with what its manifest says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Files that have such a text.
+NAMED = re.compile(r"(?i)(un)?licen[cs]e|copying|notice|copyright")
+
+
+def built(crate: str, metadata: dict[str, Any]) -> set[str]:
+    """The ids of the packages that a crate is made of, itself included, without what builds or tests it."""
+    edges = {
+        node["id"]: [
+            edge["pkg"] for edge in node["deps"] if any(kind["kind"] is None for kind in edge["dep_kinds"])
+        ]
+        for node in metadata["resolve"]["nodes"]
+    }
+    (first,) = (package["id"] for package in metadata["packages"] if package["name"] == crate)
+    found, queue = {first}, [first]
+    while queue:
+        new = set(edges[queue.pop()]) - found
+        found |= new
+        queue += new
+    return found
+
+
+def texts(package: dict[str, Any]) -> list[str]:
+    """The texts of a package's licence: beside its manifest, and of files of others that it carries."""
+    folder = Path(package["manifest_path"]).parent
+    files = sorted(path for path in folder.glob("*") if NAMED.match(path.name) and path.is_file())
+    if package["source"] is None:
+        # Ours is the wheel's own; what we carry of others has its licence beside it.
+        files = [
+            path for path in sorted(folder.rglob("src/**/*")) if NAMED.match(path.name) and path.is_file()
+        ]
+    return [path.read_text(errors="replace").replace("\r\n", "\n").strip() for path in files]
+
+
+def report(crate: str) -> str:
+    """All texts, and whose they are."""
+    command = [
+        "cargo",
+        "metadata",
+        "--format-version=1",
+        "--locked",
+        "--filter-platform=x86_64-unknown-linux-gnu",
+    ]
+    told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    metadata = json.loads(told.stdout)
+    wanted = built(crate, metadata)
+    whose: dict[str, list[str]] = defaultdict(list)
+    for package in sorted(metadata["packages"], key=lambda package: package["name"]):
+        if package["id"] not in wanted:
+            continue
+        name = f"{package['name']} {package['version']} ({package['license'] or 'see below'})"
+        found = texts(package)
+        if package["source"] is not None and not found:
+            found = [f"Its sources hold no text of a licence; its manifest says {package['license']}."]
+        for text in found:
+            whose[text].append(name)
+    parts = ["\n".join([*names, "", text]) for text, names in whose.items()]
+    rule = "\n\n" + "-" * 80 + "\n\n"
+    return rule.join([f"{crate} holds code of these packages, under their own licences.", *parts]) + "\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[2]).write_text(report(sys.argv[1]))

@@ -1,0 +1,152 @@
+"""Tries the packages of a folder as strangers meet them: try_wheels.py FOLDER.
+
+Each environment is new and sees neither Rust nor this checkout's sources. One has the oldest Python that is
+here with the oldest versions that the package takes, the other the newest Python with the newest. In both the
+examples play and the client's tests pass. The sources are built into a wheel, which plays too.
+"""
+
+from __future__ import annotations
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CLIENT = ROOT / "client-py"
+#: The Pythons that are looked for.
+MINORS = range(10, 20)
+#: Tests of what an installation can break: messages, arrays, both engines, environments.
+TESTS = "api batch columns envs errors features local seat spec vector pettingzoo"
+EXAMPLES = ("first_match.py", "gym_loop.py")
+
+
+def say(words: str) -> None:
+    """Tells what is being tried."""
+    print(f"try_wheels: {words}", flush=True)
+
+
+def pythons() -> list[str]:
+    """The Pythons of this machine that the package is for, oldest first."""
+    asked = "import sys; print(sys.executable if sys.implementation.name == 'cpython' else '')"
+    found = []
+    for minor in MINORS:
+        name = f"python3.{minor}"
+        # A version that pyenv has, but is not told to use, is in its folder alone.
+        homes = sorted(Path(os.environ.get("PYENV_ROOT", "/nowhere")).glob(f"versions/3.{minor}.*/bin"))
+        for path in filter(None, [shutil.which(name), *(str(home / name) for home in homes)]):
+            ran = subprocess.run([path, "-c", asked], capture_output=True, text=True, check=False)
+            if ran.returncode == 0 and ran.stdout.strip():
+                found.append(ran.stdout.strip())
+                break
+    return found
+
+
+def required(wheel: Path) -> list[str]:
+    """What a wheel requires without extras: `numpy>=1.26` and so on."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        told = email.message_from_bytes(archive.read(name))
+    return [line for line in told.get_all("Requires-Dist", []) if ";" not in line]
+
+
+def has_licences(wheel: Path) -> None:
+    """Sees to it that a wheel has its licence, and those of what it is made of."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {Path(name).name for name in archive.namelist() if "/licenses/" in name}
+    if names != {"LICENSE", "LICENSE-THIRD-PARTY.txt"}:
+        raise SystemExit(f"{wheel.name} has the licences {sorted(names)}")
+
+
+class Environment:
+    """An environment: what is installed into it, and the system's own programs."""
+
+    def __init__(self, folder: Path, python: str) -> None:
+        """Makes it."""
+        subprocess.run([python, "-m", "venv", str(folder)], check=True)
+        self.folder = folder
+        self._env = {
+            "PATH": f"{folder}/bin:/usr/bin:/bin",
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            # Where packages come from is the machine's matter.
+            **{
+                name: value for name, value in os.environ.items() if re.match("PIP_|SSL_CERT|REQUESTS_", name)
+            },
+        }
+
+    def run(self, *words: str, cwd: Path | None = None, **more: str) -> None:
+        """Runs a program of the environment."""
+        command = [str(self.folder / "bin" / words[0]), *words[1:]]
+        subprocess.run(command, check=True, cwd=cwd or self.folder, env=self._env | more)
+
+    def install(self, *words: str, **more: str) -> None:
+        """Installs packages."""
+        self.run("python", "-m", "pip", "install", "--quiet", *words, **more)
+
+    def play(self) -> None:
+        """Plays the examples."""
+        for name in EXAMPLES:
+            shutil.copy(CLIENT / "examples" / name, self.folder)
+            self.run("python", "-W", "error", name)
+
+
+def try_wheels(folder: Path, python: str, where: Path, pins: list[str]) -> None:
+    """Installs the wheels, plays, and runs the client's tests."""
+    environment = Environment(where, python)
+    limits = where / "constraints.txt"
+    limits.write_text("".join(f"{pin}\n" for pin in pins))
+    find = ("--find-links", str(folder), "--constraint", str(limits))
+    environment.install(*find, "boardwire[gym,local]")
+    environment.run("python", "-m", "pip", "check")
+    environment.play()
+    environment.install(*find, "boardwire[pettingzoo,local]", "pygame", "pytest", "blake3", "tqdm")
+    environment.run("python", "-m", "pip", "list")
+    tests = [f"tests/test_{name}.py" for name in TESTS.split()]
+    environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CLIENT)
+
+
+def try_sources(source: Path, python: str, where: Path) -> None:
+    """Builds a wheel of the sources, by the rules of development, which are quicker, and plays."""
+    environment = Environment(where, python)
+    with tarfile.open(source) as archive:
+        if not any(name.endswith("/LICENSE") for name in archive.getnames()):
+            raise SystemExit(f"{source.name} has no licence")
+    cargo = Path(shutil.which("cargo") or "cargo").parent
+    told = {name: value for name, value in os.environ.items() if re.match("CARGO_HOME|RUSTUP_|HOME$", name)}
+    environment.install(
+        f"boardwire[gym] @ {source.as_uri()}",
+        PATH=f"{where}/bin:{cargo}:/usr/bin:/bin",
+        CARGO_TARGET_DIR=str(ROOT / "target"),
+        MATURIN_PEP517_ARGS="--profile dev --locked",
+        **told,
+    )
+    environment.play()
+
+
+def main(folder: Path) -> None:
+    """Tries all of it."""
+    (client,), (engine,) = folder.glob("boardwire-*.whl"), folder.glob("boardwire_local-*.whl")
+    (source,) = folder.glob("boardwire-*.tar.gz")
+    for wheel in (client, engine):
+        say(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
+        has_licences(wheel)
+    floors = [line.replace(">=", "==") for line in required(client)]
+    found = pythons()
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, python, pins in (("oldest", found[0], floors), ("newest", found[-1], [])):
+            say(f"the {name} versions, with {python}")
+            try_wheels(folder, python, Path(scratch, name), pins)
+        say(f"{source.name}, built")
+        try_sources(source, found[-1], Path(scratch, "sources"))
+    say("all of it plays")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())
