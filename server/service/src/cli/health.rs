@@ -15,7 +15,7 @@ use crate::run::runtime;
 
 /// Asks a running server whether it serves, as supervisors of containers do.
 ///
-/// Prints SERVING or NOT_SERVING; the exit code is 0 where it serves, 1 where it does not or nobody answers. It speaks no TLS:
+/// Prints `SERVING` or `NOT_SERVING`; the exit code is 0 where it serves, 1 where it does not or nobody answers. It speaks no TLS:
 /// a server that does also listens on a Unix socket for this.
 #[derive(Debug, Args)]
 pub(super) struct Health {
