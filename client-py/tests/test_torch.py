@@ -97,6 +97,13 @@ def test_a_network_chooses_what_is_legal(client: boardwire.Client, game: str, se
     assert torch.equal(best, chances.argmax(1))
 
 
+def test_a_network_takes_what_a_step_carries_without_a_warning(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=2, seed=5) as batch:
+        step = batch.reset()
+        assert not step.view.flags.writeable
+        sample(Network(batch.spec), Decisions(step.view, step.mask, step.seat, np.arange(2)))
+
+
 def test_all_of_a_network_learns(client: boardwire.Client) -> None:
     spec, asked = positions(client, "golden_compass", 2)
     torch.manual_seed(3)

@@ -234,8 +234,9 @@ def sample(network: nn.Module, asked: Decisions, *, best: bool = False) -> tuple
     Returns:
         The actions `int64[n]`, the logarithms of their probabilities `float32[n]`, the values `float32[n]`.
     """
-    logits, value = network(torch.from_numpy(asked.view))
-    chances = log_probabilities(logits, torch.from_numpy(asked.mask))
+    # Copies: what steps carry is read-only, which tensors over the same memory cannot be.
+    logits, value = network(torch.tensor(asked.view))
+    chances = log_probabilities(logits, torch.tensor(asked.mask))
     action = chances.argmax(1) if best else chances.exp().multinomial(1).squeeze(1)
     return action, chances.gather(1, action[:, None]).squeeze(1), value
 
