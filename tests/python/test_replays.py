@@ -183,9 +183,9 @@ def show(path: Path, page: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
-def data_of(page: Path) -> Any:
+def data_of(page: str) -> Any:
     """What a page holds."""
-    _, _, rest = page.read_text().partition('id="data">')
+    _, _, rest = page.partition('id="data">')
     return json.loads(rest.partition("</script>")[0])
 
 
@@ -201,7 +201,7 @@ def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
         shown = show(tmp_path / f"{name}.json", tmp_path / f"{name}.html")
         assert shown.returncode == 0, shown.stderr
     # While it is played nobody has its key: the page shows what seat 0 saw.
-    early, late = data_of(tmp_path / "early.html"), data_of(tmp_path / "match.html")
+    early, late = (data_of((tmp_path / f"{name}.html").read_text()) for name in ("early", "match"))
     assert early["viewers"] == ["seat 0 (remote)"]
     assert late["viewers"] == ["seat 0 (remote)", "seat 1 (remote)", "everybody"]
     replay = json.loads((tmp_path / "match.json").read_text())
@@ -214,6 +214,22 @@ def test_an_episode_becomes_a_page(game: str, tmp_path: Path) -> None:
     assert [early["parts"][part] for part, _, _ in deal] == [
         late["parts"][part] for part, _, _ in late["frames"][0]["views"][0]["drawn"]
     ]
+
+
+def test_a_replay_gives_the_same_page_as_the_program(client: boardwire.Client, tmp_path: Path) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        replay = match.join(0).replay()
+    replay.save(tmp_path / "match.json")
+    assert show(tmp_path / "match.json", tmp_path / "match.html").returncode == 0
+    assert replay.to_html() == (tmp_path / "match.html").read_text(encoding="utf-8")
+
+
+def test_a_replay_of_other_rules_gives_no_page(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        replay = match.join(0).replay()
+    replay._message.spec_digest = "0" * 64
+    with pytest.raises(ValueError, match="other rules or components"):
+        replay.to_html()
 
 
 def test_what_is_no_episode_is_no_page(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from . import _convert
 from ._channel import Connection
 from ._info import FairDeal, SeedOpening
+from ._server import find_binary
 from ._status import error
 from ._types import Outcome
 from ._ways import RpcError
@@ -115,6 +118,30 @@ class Replay:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes that text to a file."""
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def to_html(self) -> str:
+        """The replay as a page of HTML that shows every position; it needs no network and no other file.
+
+        The program that comes with this package draws it, as `boardwire replay FILE --html PAGE` does. Once
+        the episode is over, it can be looked at from every seat.
+
+        Raises:
+            StartError: The program was not found.
+            ValueError: It cannot draw the replay, for instance because the server had other rules or
+                components.
+        """
+        with tempfile.TemporaryDirectory(prefix="boardwire-") as folder:
+            page = Path(folder, "replay.html")
+            drawn = subprocess.run(
+                [str(find_binary()), "replay", "-", "--html", str(page)],
+                input=self.to_json(),
+                capture_output=True,
+                encoding="utf-8",
+                check=False,
+            )
+            if drawn.returncode:
+                raise ValueError(f"the replay cannot be drawn: {drawn.stderr.strip()}")
+            return page.read_text(encoding="utf-8")
 
 
 async def fetch_replay(
