@@ -67,12 +67,12 @@ test-pages: build
 # PyTorch alone takes 5 GB: what needs heavy packages has an environment of its own.
 $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-tools
 	@python3 -m venv $(TRAIN_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(TRAIN_VENV); }
-	tools/install.sh $(TRAIN_VENV) test,train,data,open_spiel,frameworks
+	tools/install.sh $(TRAIN_VENV) test,train,notebook,data,open_spiel,frameworks
 	@touch $@
 
-## test-train: tests of networks, recordings, other frameworks, and their examples, with PyTorch in an environment of its own (6 GB)
+## test-train: tests of networks, recordings, other frameworks, their examples and the notebook, with PyTorch in an environment of its own (6 GB)
 test-train: $(TRAIN_VENV)/.installed
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py tests/test_notebook.py
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo or dqn'
 
