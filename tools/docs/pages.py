@@ -2,13 +2,15 @@
 
 Pages are plain Markdown that is read in the repository as well, so a link names a file of the repository.
 Here each link becomes one to the page that shows the file: that of `docs/`, that of `ELSEWHERE`, or one that
-is made of a source file or folder. A link to what is not there stays as it is, and Sphinx refuses it. The
-pages of the Python reference and the table of contents are made here too.
+is made of a source file or folder. A link to what is not there stays as it is, and Sphinx refuses it. A
+notebook becomes a page of its text and its code. The pages of the Python reference and the table of contents
+are made here too.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import posixpath
 import re
@@ -23,12 +25,13 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "DESIGN.md": "design.md",
+    "client-py/examples/first_agent.ipynb": "first_agent.md",
     "client-py/README.md": "python.md",
     "tests/vectors/README.md": "vectors.md",
 }
 #: The table of contents but for the Python reference, whose place is before the last part.
 CONTENTS = {
-    "": "tutorial concepts glossary faq",
+    "": "tutorial first_agent concepts glossary faq",
     "Guides": "guides python agents training data policies frameworks/sb3 frameworks/torchrl"
     " frameworks/cleanrl frameworks/tianshou frameworks/rllib frameworks/open_spiel frameworks/dm_env_rpc",
     "Games": "games/index",
@@ -94,11 +97,17 @@ class Site:
     def add(self, place: str) -> None:
         """Adds a file of `docs/`, or a page from elsewhere."""
         path, page = ROOT / place, shown(place)
-        if path.suffix != ".md":
+        if path.suffix not in (".md", ".ipynb"):
             (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, self.folder / page)
             return
-        text, parts, end = path.read_text(), [], 0
+        if path.suffix == ".ipynb":
+            # To be downloaded from its page.
+            shutil.copy(path, self.folder / path.name)
+            text = notebook(path)
+        else:
+            text = path.read_text()
+        parts, end = [], 0
         for block in FENCED.finditer(text):
             parts += [self.linked(text[end : block.start()], place), block[0]]
             end = block.end()
@@ -151,6 +160,17 @@ def shown(place: str) -> str:
 def code(path: Path) -> str:
     """A file as a block of code."""
     return f"````{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text().rstrip()}\n````\n"
+
+
+def notebook(path: Path) -> str:
+    """A notebook as a page: its title, where to get it, then its text, and its code as blocks."""
+    cells = []
+    for cell in json.loads(path.read_text())["cells"]:
+        text = "".join(cell["source"])
+        cells.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+    title, _, begin = cells[0].partition("\n")
+    download = f"{{download}}`Download this page as a notebook <{path.name}>`."
+    return "\n\n".join([title, download, begin.strip(), *cells[1:]]) + "\n"
 
 
 def protocol(path: Path) -> str:
