@@ -13,6 +13,9 @@ copyright = "the Boardwire maintainers. The games' names belong to their publish
 version = release = version_of("boardwire")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
+# Source files compile or are tested; whether the colouring knows every word of their languages is not ours to say.
+suppress_warnings = ["misc.highlighting_failure"]
+
 html_theme = "furo"
 html_title = f"Boardwire {version}"
 html_copy_source = False

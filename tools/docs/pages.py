@@ -25,6 +25,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "DESIGN.md": "design.md",
+    "SECURITY.md": "security.md",
     "client-py/examples/first_agent.ipynb": "first_agent.md",
     "client-py/README.md": "python.md",
     "tests/vectors/README.md": "vectors.md",
@@ -37,7 +38,7 @@ CONTENTS = {
     "Games": "games/index",
     "Protocol": "protocol determinism vectors",
     "Running it": "operations scaling benchmarks strength",
-    "Project": "contributing testing design changelog",
+    "Project": "contributing testing design security changelog",
 }
 #: The Python reference, page by page. Together they have every public name of the package.
 PYTHON = {
