@@ -8,6 +8,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from blake3 import blake3
@@ -221,7 +222,12 @@ def test_a_replay_gives_the_same_page_as_the_program(client: boardwire.Client, t
         replay = match.join(0).replay()
     replay.save(tmp_path / "match.json")
     assert show(tmp_path / "match.json", tmp_path / "match.html").returncode == 0
-    assert replay.to_html() == (tmp_path / "match.html").read_text(encoding="utf-8")
+    page = (tmp_path / "match.html").read_text(encoding="utf-8")
+    assert replay.to_html() == page
+    # A notebook shows it, and a terminal does not print every position.
+    (framed,) = ElementTree.fromstring(replay._repr_html_())
+    assert framed.attrib["srcdoc"] == page.replace("\n", " ")
+    assert len(repr(replay)) < 2_000
 
 
 def test_a_replay_of_other_rules_gives_no_page(client: boardwire.Client) -> None:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from html import escape
 from pathlib import Path
 from typing import Literal, cast
 
@@ -107,7 +108,7 @@ class Replay:
     seed_opening: SeedOpening | None
     viewer: int | None
     over: bool
-    frames: tuple[Frame, ...]
+    frames: tuple[Frame, ...] = field(repr=False)
     fair: FairDeal | None
     _message: replay_pb2.Replay = field(repr=False)
 
@@ -142,6 +143,11 @@ class Replay:
             if drawn.returncode:
                 raise ValueError(f"the replay cannot be drawn: {drawn.stderr.strip()}")
             return page.read_text(encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """That page in a frame of its own, as notebooks show it."""
+        page = escape(self.to_html())
+        return f'<div><iframe srcdoc="{page}" width="100%" height="720" title="replay"></iframe></div>'
 
 
 async def fetch_replay(
