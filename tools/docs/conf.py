@@ -13,7 +13,7 @@ copyright = "the Boardwire maintainers. The games' names belong to their publish
 version = release = version_of("boardwire")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
-# Source files compile or are tested; whether the colouring knows every word of their languages is not ours to say.
+# Source files are compiled or tested elsewhere; here the colouring need not know every word of theirs.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
