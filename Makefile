@@ -146,7 +146,7 @@ lint: build
 	cargo test --locked --quiet -p boardwire-games --test clauses
 	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
-	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs
+	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs tools/*.py
 	cd proto && ../$(VENV)/bin/buf lint && ../$(VENV)/bin/buf format -d --exit-code
 	cd proto && ../$(VENV)/bin/buf breaking --against released.binpb
 

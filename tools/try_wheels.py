@@ -16,6 +16,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +26,7 @@ MINORS = range(10, 20)
 #: Tests of what an installation can break: messages, arrays, both engines, environments.
 TESTS = "api batch columns envs errors features local seat spec vector"
 EXAMPLES = ("first_match.py", "gym_loop.py")
+NOTHING: Mapping[str, str] = {}
 
 
 def say(words: str) -> None:
@@ -81,14 +83,14 @@ class Environment:
             },
         }
 
-    def run(self, *words: str, cwd: Path | None = None, **more: str) -> None:
-        """Runs a program of the environment."""
+    def run(self, *words: str, cwd: Path | None = None, more: Mapping[str, str] = NOTHING) -> None:
+        """Runs a program of the environment, with more variables."""
         command = [str(self.folder / "bin" / words[0]), *words[1:]]
-        subprocess.run(command, check=True, cwd=cwd or self.folder, env=self._env | more)
+        subprocess.run(command, check=True, cwd=cwd or self.folder, env={**self._env, **more})
 
-    def install(self, *words: str, **more: str) -> None:
+    def install(self, *words: str, more: Mapping[str, str] = NOTHING) -> None:
         """Installs packages."""
-        self.run("python", "-m", "pip", "install", "--quiet", *words, **more)
+        self.run("python", "-m", "pip", "install", "--quiet", *words, more=more)
 
     def play(self) -> None:
         """Has the installation look at itself, and plays the examples."""
@@ -120,14 +122,13 @@ def try_sources(source: Path, python: str, where: Path) -> None:
         if not any(name.endswith("/LICENSE") for name in archive.getnames()):
             raise SystemExit(f"{source.name} has no licence")
     cargo = Path(shutil.which("cargo") or "cargo").parent
-    told = {name: value for name, value in os.environ.items() if re.match("CARGO_HOME|RUSTUP_|HOME$", name)}
-    environment.install(
-        f"boardwire[gym] @ {source.as_uri()}",
-        PATH=f"{where}/bin:{cargo}:/usr/bin:/bin",
-        CARGO_TARGET_DIR=str(ROOT / "target"),
-        MATURIN_PEP517_ARGS="--profile dev --locked",
-        **told,
-    )
+    more = {name: value for name, value in os.environ.items() if re.match("CARGO_HOME|RUSTUP_|HOME$", name)}
+    more |= {
+        "PATH": f"{where}/bin:{cargo}:/usr/bin:/bin",
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
+        "MATURIN_PEP517_ARGS": "--profile dev --locked",
+    }
+    environment.install(f"boardwire[gym] @ {source.as_uri()}", more=more)
     environment.play()
 
 

@@ -39,7 +39,7 @@ def write(name: str, pattern: str, version: str) -> None:
     (ROOT / name).write_text("".join([*parts, text[end:]]))
 
 
-def main(version: str | None) -> None:
+def main(version: str | None = None) -> None:
     """Compares all places, or writes the version to them."""
     if version is not None:
         if not re.fullmatch(r"\d+\.\d+\.\d+", version):
@@ -60,4 +60,4 @@ def main(version: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:] or [None])
+    main(*sys.argv[1:])
