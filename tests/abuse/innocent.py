@@ -24,6 +24,8 @@ from calls import Seat, Stubs, bearer, legal, method, reason
 PAUSE_SECONDS = 0.004
 #: A health check is made once in so many decisions.
 BETWEEN_CHECKS = 5
+#: What it answers while the server is well.
+SERVING = b"\x08\x01"
 
 
 @dataclass
@@ -88,8 +90,10 @@ class Innocent:
                 self.decide()
                 if turn % BETWEEN_CHECKS == 0:
                     health = self.measure(self.seen.checks, self.check, b"")
-                    if health != b"\x08\x01":
-                        self.seen.errors.append(f"the health check said {health!r}")
+                    # A server that stops says so before it ends connections.
+                    if health != SERVING:
+                        self.seen.stopped = f"the health check said {health!r}"
+                        return
             except grpc.RpcError as error:
                 if isinstance(error, grpc.Call) and error.code() is grpc.StatusCode.UNAVAILABLE:
                     self.seen.stopped = reason(error)
