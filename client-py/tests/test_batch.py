@@ -350,7 +350,7 @@ def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -
             some = (np.arange(21) * 7 + number) % 3 == 0
             for stepped in halves if number % 2 else masked.parts(1):
                 own, chosen = before.part(stepped.rows), some[stepped.rows]
-                first = stepped.step(np.where(some, actions, 9999)[stepped.rows], mask=chosen)
+                first = stepped.step(np.where(some, actions.astype(int), 9999)[stepped.rows], mask=chosen)
                 for row, is_chosen in enumerate(chosen):
                     expected = shown.part(stepped.rows) if is_chosen else own
                     np.testing.assert_array_equal(first.view[row], expected.view[row])
