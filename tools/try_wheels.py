@@ -126,7 +126,7 @@ def try_sources(source: Path, python: str, where: Path) -> None:
     more |= {
         "PATH": f"{where}/bin:{cargo}:/usr/bin:/bin",
         "CARGO_TARGET_DIR": str(ROOT / "target"),
-        "MATURIN_PEP517_ARGS": "--profile dev --locked",
+        "MATURIN_PEP517_ARGS": "--profile dev",
     }
     environment.install(f"boardwire[gym] @ {source.as_uri()}", more=more)
     environment.play()
