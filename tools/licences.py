@@ -1,7 +1,7 @@
-"""Writes the licences of all that a wheel's binary is made of: licences.py CRATE FILE.
+"""Writes the licences of all that a wheel's binary is made of: licences.py CRATE TARGET FILE.
 
-Each text stands once, below the names of the crates that it is of. What has no text of its own among its
-sources is named with what its manifest says.
+TARGET is Rust's name of the platform that it is built for. Each text stands once, below the names of the
+crates that it is of. What has no text of its own among its sources is named with what its manifest says.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def texts(package: dict[str, Any]) -> list[str]:
     return [path.read_text(errors="replace").replace("\r\n", "\n").strip() for path in files]
 
 
-def report(crate: str) -> str:
+def report(crate: str, target: str) -> str:
     """All texts, and whose they are."""
     command = [
         "cargo",
         "metadata",
         "--format-version=1",
         "--locked",
-        "--filter-platform=x86_64-unknown-linux-gnu",
+        f"--filter-platform={target}",
     ]
     told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     metadata = json.loads(told.stdout)
@@ -76,4 +76,4 @@ def report(crate: str) -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(report(sys.argv[1]))
+    Path(sys.argv[3]).write_text(report(sys.argv[1], sys.argv[2]))

@@ -16,6 +16,6 @@ case "$target" in
 esac
 for part in boardwire-server:client-py boardwire-local:server/local; do
     folder=${part#*:}
-    python3 tools/licences.py "${part%:*}" "$folder/LICENSE-THIRD-PARTY.txt"
+    python3 tools/licences.py "${part%:*}" "$target" "$folder/LICENSE-THIRD-PARTY.txt"
     (cd "$folder" && maturin sdist --out "$CARGO_TARGET_DIR/wheels" && maturin build "${options[@]}")
 done
