@@ -49,7 +49,7 @@ impl Health {
         };
         let channel = Endpoint::from_shared(target)?.connect().await?;
         let request = HealthCheckRequest { service: self.service.clone() };
-        let told = HealthClient::new(channel).check(request).await?;
-        Ok(told.into_inner().status())
+        let told = HealthClient::new(channel).check(request).await;
+        Ok(told.map_err(|status| anyhow::anyhow!("{}", status.message()))?.into_inner().status())
     }
 }
