@@ -85,10 +85,8 @@ impl Chance {
 
     /// Goes back to the beginning of every stream; a script stays where it is.
     pub fn rewind(&mut self) {
-        if let Source::Seeded { key, streams } = &mut self.0 {
-            for (stream, rng) in (0..).zip(streams).filter(|(_, rng)| rng.words() > 0) {
-                *rng = RngStream::keyed(*key, stream);
-            }
+        if let Source::Seeded { streams, .. } = &mut self.0 {
+            streams.iter_mut().for_each(RngStream::rewind);
         }
     }
 

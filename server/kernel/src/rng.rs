@@ -18,6 +18,9 @@ pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
 
+/// As many words of a stream are kept for when it is rewound.
+const KEPT: usize = 8;
+
 /// The 256-bit key that all randomness of an episode follows from.
 ///
 /// A seed that somebody gives is 64 bits wide: its 8 bytes, low first, then 24 zero bytes. A key that nobody
@@ -68,6 +71,10 @@ impl std::fmt::Debug for Key {
 pub struct RngStream {
     rng: ChaCha8Rng,
     words: u64,
+    /// Words that `rng` has given: as many, but after a rewind, when they are among the first.
+    given: u64,
+    /// The first of them.
+    first: [u32; KEPT],
 }
 
 impl RngStream {
@@ -82,16 +89,31 @@ impl RngStream {
     pub fn keyed(key: Key, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream);
-        Self { rng, words: 0 }
+        Self { rng, words: 0, given: 0, first: [0; KEPT] }
     }
 
     /// Opens a stream of which `words` have been used already.
     #[must_use]
     pub fn resume(key: Key, stream: u64, words: u64) -> Self {
         let mut rng = Self::keyed(key, stream);
-        rng.rng.set_word_pos(u128::from(words));
-        rng.words = words;
+        if words > KEPT as u64 {
+            rng.rng.set_word_pos(u128::from(words));
+            (rng.words, rng.given) = (words, words);
+        }
+        while rng.words < words {
+            rng.word();
+        }
         rng
+    }
+
+    /// Goes back to the beginning.
+    ///
+    /// Whoever draws a few words time and again has them from memory: the cipher gives 64 at once.
+    pub(crate) fn rewind(&mut self) {
+        if self.given > KEPT as u64 {
+            *self = Self::keyed(self.rng.get_seed().into(), self.rng.get_stream());
+        }
+        self.words = 0;
     }
 
     /// How many words have been used.
@@ -101,8 +123,17 @@ impl RngStream {
     }
 
     fn word(&mut self) -> u32 {
+        let at = usize::try_from(self.words).unwrap_or(usize::MAX);
         self.words += 1;
-        self.rng.next_u32()
+        if self.words <= self.given {
+            return self.first[at];
+        }
+        self.given += 1;
+        let word = self.rng.next_u32();
+        if let Some(kept) = self.first.get_mut(at) {
+            *kept = word;
+        }
+        word
     }
 
     /// The next two words as one seed, low word first.

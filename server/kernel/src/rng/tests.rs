@@ -28,6 +28,24 @@ fn a_resumed_stream_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn a_rewound_stream_gives_the_same_again_however_far_it_came() {
+    let all: Vec<u32> = {
+        let mut rng = RngStream::new(99, 1);
+        (0..200).map(|_| rng.word()).collect()
+    };
+    let kept = KEPT as u64;
+    for resumed in [0, 3, kept, kept + 1, 70] {
+        let mut rng = RngStream::resume(99.into(), 1, resumed);
+        for far in [0, 1, kept - 1, kept, kept + 1, 3, 150, 2] {
+            rng.rewind();
+            assert_eq!(rng.words(), 0);
+            let again: Vec<u32> = (0..far).map(|_| rng.word()).collect();
+            assert_eq!((again.as_slice(), rng.words()), (&all[..again.len()], far), "from {resumed}, to {far}");
+        }
+    }
+}
+
+#[test]
 fn below_is_even_within_chance() {
     let mut rng = RngStream::new(1, 0);
     let mut counts = [0u32; 7];
