@@ -18,7 +18,7 @@ pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
 
-/// As many words of a stream are kept for when it is rewound.
+/// How many of its first words a stream keeps, to give them again after a rewind.
 const KEPT: usize = 8;
 
 /// The 256-bit key that all randomness of an episode follows from.
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Key {
 pub struct RngStream {
     rng: ChaCha8Rng,
     words: u64,
-    /// Words that `rng` has given: as many, but after a rewind, when they are among the first.
+    /// How many words `rng` has given: more than `words` after a rewind, and then no more than are kept.
     given: u64,
     /// The first of them.
     first: [u32; KEPT],
@@ -100,6 +100,7 @@ impl RngStream {
             rng.rng.set_word_pos(u128::from(words));
             (rng.words, rng.given) = (words, words);
         }
+        // Those that are kept have to be drawn.
         while rng.words < words {
             rng.word();
         }

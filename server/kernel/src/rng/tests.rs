@@ -40,7 +40,11 @@ fn a_rewound_stream_gives_the_same_again_however_far_it_came() {
             rng.rewind();
             assert_eq!(rng.words(), 0);
             let again: Vec<u32> = (0..far).map(|_| rng.word()).collect();
-            assert_eq!((again.as_slice(), rng.words()), (&all[..again.len()], far), "from {resumed}, to {far}");
+            assert_eq!(
+                (again.as_slice(), rng.words()),
+                (&all[..again.len()], far),
+                "from {resumed}, to {far}"
+            );
         }
     }
 }
