@@ -8,7 +8,7 @@ use crate::greedy::Greedy;
 use crate::playout::{Playout, Seeds};
 
 /// As many playouts at least are spent on each action that is considered.
-const LEAST: u32 = 4;
+const LEAST: u32 = 8;
 
 /// The legal action that ends best on average, among those that greedy likes best.
 ///
