@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import huber_loss
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
@@ -129,13 +130,15 @@ def warm_up(
                 shown = batch.step(explore(network, shown))
             trainee.samples += given.steps // 2 * batch.environments
             told = []
-            for rows in memory.draw(given.steps // 2 * batch.environments).split(1024):
+            for rows in memory.draw(given.steps // 2 * batch.environments, given.replay).split(1024):
                 mask, worth = memory.mask[rows], memory.worth[rows].float()
                 logits, value = network(memory.view[rows])
                 count = mask.sum(1, keepdim=True)
                 expected = worth.sum(1, keepdim=True) / count
                 preferred = logits - (logits * mask).sum(1, keepdim=True) / count
-                wrong = ((preferred - (worth - expected) / TEMPERATURE) * mask).square().sum() / mask.sum()
+                error = (preferred - (worth - expected) / TEMPERATURE) * mask
+                # Early decisions are noisier than late ones: no single result may weigh much.
+                wrong = 2 * huber_loss(error, torch.zeros_like(error), reduction="sum") / mask.sum()
                 value_loss = (value - expected.squeeze(1) / POINTS).square().mean()
                 trainee.descend(wrong + 0.3 * value_loss, given.warm_up_rate * left(trainee, begin, end))
                 told.append(torch.stack([wrong, value_loss]).detach())
@@ -161,10 +164,10 @@ class Memory:
         self.worth[at] = torch.from_numpy(worth).half()
         self.seen += len(view)
 
-    def draw(self, last: int) -> Any:
-        """The places of the last decisions, and of as many others, in disorder."""
+    def draw(self, last: int, replay: int) -> Any:
+        """The places of the last decisions, and of `replay` times as many others, in disorder."""
         fresh = torch.arange(self.seen - last, self.seen) % MEMORY
-        rows = torch.cat([fresh, torch.randint(min(self.seen, MEMORY), (last,))])
+        rows = torch.cat([fresh, torch.randint(min(self.seen, MEMORY), (replay * last,))])
         return rows[torch.randperm(len(rows))]
 
 
@@ -352,6 +355,7 @@ def arguments() -> argparse.Namespace:
     add("--threads", type=int, default=min(os.cpu_count() or 1, 4), help="of the learner")
     add("--warm-up", type=float, default=0.8, help="the share of the time for learning from playouts")
     add("--warm-up-rate", type=float, default=4e-3, help="the learning rate of the warm-up at its beginning")
+    add("--replay", type=int, default=3, help="how often the warm-up learns again from what it has seen")
     add("--bots", nargs="*", default=["greedy"], help="bots that are met in training")
     add("--bot-share", type=float, default=0.5, help="in how many matches")
     add("--league", type=int, default=4, help="how many snapshots are kept")
