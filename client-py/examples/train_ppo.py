@@ -137,7 +137,7 @@ def warm_up(
                 expected = worth.sum(1, keepdim=True) / count
                 preferred = logits - (logits * mask).sum(1, keepdim=True) / count
                 error = (preferred - (worth - expected) / TEMPERATURE) * mask
-                # Early decisions are noisier than late ones: no single result may weigh much.
+                # More luck follows early decisions than late ones: no single result may weigh much.
                 wrong = 2 * huber_loss(error, torch.zeros_like(error), reduction="sum") / mask.sum()
                 value_loss = (value - expected.squeeze(1) / POINTS).square().mean()
                 trainee.descend(wrong + 0.3 * value_loss, given.warm_up_rate * left(trainee, begin, end))
