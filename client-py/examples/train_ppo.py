@@ -136,9 +136,9 @@ def warm_up(
                 count = mask.sum(1, keepdim=True)
                 expected = worth.sum(1, keepdim=True) / count
                 preferred = logits - (logits * mask).sum(1, keepdim=True) / count
-                error = (preferred - (worth - expected) / TEMPERATURE) * mask
+                right = (worth - expected) / TEMPERATURE
                 # More luck follows early decisions than late ones: no single result may weigh much.
-                wrong = 2 * huber_loss(error, torch.zeros_like(error), reduction="sum") / mask.sum()
+                wrong = 2 * huber_loss(preferred * mask, right * mask, reduction="sum") / mask.sum()
                 value_loss = (value - expected.squeeze(1) / POINTS).square().mean()
                 trainee.descend(wrong + 0.3 * value_loss, given.warm_up_rate * left(trainee, begin, end))
                 told.append(torch.stack([wrong, value_loss]).detach())

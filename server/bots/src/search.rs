@@ -7,8 +7,8 @@ use crate::DEFAULT_WORLDS;
 use crate::greedy::Greedy;
 use crate::playout::{Playout, Seeds};
 
-/// As many playouts at least are spent on each action that is considered.
-const LEAST: u32 = 8;
+/// One action is considered for every so many playouts.
+const PLAYOUTS_PER_ACTION: u32 = 8;
 
 /// The legal action that ends best on average, among those that greedy likes best.
 ///
@@ -82,7 +82,7 @@ impl<G: Estimate> Search<G> {
     /// Takes up the actions that greedy likes best, as many as there are playouts for.
     fn begin(&mut self, liked: u8) -> Option<u8> {
         let ranked = self.prior.ranking();
-        let most = usize::try_from(self.playouts / LEAST).unwrap_or(usize::MAX).max(2);
+        let most = usize::try_from(self.playouts / PLAYOUTS_PER_ACTION).unwrap_or(usize::MAX).max(2);
         self.arms = ranked.take(most).map(|action| Arm { action, visits: 0, worth: 0 }).collect();
         if self.arms.len() < 2 {
             return Some(liked);
