@@ -45,7 +45,7 @@ from boardwire.torch import Network, export, log_probabilities, sample
 #: What a lead in points is divided by, so that what is expected is about as large as 1.
 POINTS = 30.0
 #: The lead in points that makes an action 2.7 times as likely, as far as its worth is known.
-TEMPERATURE = 8.0
+TEMPERATURE = 6.0
 #: Decisions that are kept with the worth of their actions, to be learned from again.
 MEMORY = 1_000_000
 #: Updates between two snapshots for the league.
@@ -157,8 +157,7 @@ class Memory:
 
     def add(self, view: Any, mask: Any, lead: Any) -> None:
         """Adds decisions in the places of the oldest; `lead` is NaN where an action is not legal."""
-        # What wins is worth more than the points it takes.
-        worth = np.nan_to_num(lead.clip(-60, 60) + 15 * np.sign(lead))
+        worth = np.nan_to_num(lead.clip(-60, 60))
         at = torch.arange(self.seen, self.seen + len(view)) % MEMORY
         self.view[at], self.mask[at] = torch.from_numpy(view.copy()), torch.from_numpy(mask).byte()
         self.worth[at] = torch.from_numpy(worth).half()

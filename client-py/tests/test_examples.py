@@ -68,6 +68,7 @@ NEEDS = {
     "rllib_ppo.py": ["ray"],
     "sb3_maskable_ppo.py": ["sb3_contrib"],
     "tianshou_dqn.py": ["tianshou"],
+    "probe_network.py": ["torch"],
     "torchrl_ppo.py": ["torchrl"],
     "train_ppo.py": ["torch"],
 }
@@ -107,7 +108,9 @@ def end_early(
 
 
 def test_every_example_is_run() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {command.split()[0] for command in EXPECTED}
+    run_here = {command.split()[0] for command in EXPECTED}
+    # What needs a trained network has a test of its own.
+    assert {path.name for path in EXAMPLES.glob("*.py")} == run_here | {"probe_network.py"}
 
 
 def need(name: str) -> None:
@@ -225,6 +228,27 @@ def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
     assert "ended early" in told
     assert "wins against random: " in told
     assert (tmp_path / "runs" / kept).stat().st_size
+
+
+def test_a_trained_network_is_probed(tmp_path: Path) -> None:
+    need("probe_network.py")
+    with pytest.raises(AssertionError, match=r"there is no runs/faraway/checkpoint\.pt: train_ppo"):
+        run("probe_network.py", tmp_path)
+    run("train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03", tmp_path)
+    small = "probe_network.py --environments 16 --probes 4 --playouts 2"
+    told = run(small, tmp_path)
+    for kind in ("explore", "take", "all"):
+        assert re.search(rf"^{kind} +\d+ +\d\.\d +-?\d+% +-?\d+\.\d\d +-?\d+\.\d\d$", told, re.MULTILINE), (
+            told
+        )
+    assert "explore round 1 " in run(f"{small} --by phase round", tmp_path)
+    with pytest.raises(AssertionError, match="--by lines is no single value of a view: round, phase"):
+        run(f"{small} --by lines", tmp_path)
+    begun = re.compile(r" ([4-9]|\d\d+)/19998")
+    told = end_early(
+        [*small.split(), "--probes", "9999"], tmp_path, lambda shown: begun.search(shown) is not None
+    )
+    assert "ended early" in told
 
 
 def test_training_goes_on_only_with_what_fits(tmp_path: Path) -> None:

@@ -41,13 +41,22 @@ def slowly(spec: boardwire.GameSpec, view: NDArray[np.uint8], rows: NDArray[np.f
             latest: dict[tuple[int, ...], int] = {}
             sets: dict[tuple[int, ...], NDArray[np.float32]] = {}
             for place, value in np.ndenumerate(values):
-                key = tuple(at for at, stands in zip(place, ordered, strict=True) if stands)
+                key = tuple(at for at, alone in zip(place, ordered, strict=True) if alone)
                 row = rows[spec.row_offsets[field.table] + int(value)]
                 sets[key] = sets.get(key, np.zeros_like(row)) + row
                 if any(in_turn):
                     line = tuple(at for at, stands in zip(place, in_turn, strict=True) if not stands)
                     latest[line] = int(value) or latest.get(line, 0)
             found += [number for total in sets.values() for number in total.tolist()]
+            for other in spec.fields.values():
+                if other.kind == "category" and other.axes == field.axes and not all(ordered):
+                    stands = other.decode(view).reshape(other.shape)
+                    split = np.zeros((len(sets), other.max + 1, rows.shape[1]), np.float32)
+                    for place, value in np.ndenumerate(values):
+                        key = tuple(at for at, alone in zip(place, ordered, strict=True) if alone)
+                        row = rows[spec.row_offsets[field.table] + int(value)]
+                        split[list(sets).index(key), stands[place]] += row
+                    found += split[:, 1:].ravel().tolist()
             for value in latest.values():
                 found += rows[spec.row_offsets[field.table] + value].tolist()
         elif field.kind in ("seat", "category"):

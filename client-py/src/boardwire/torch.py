@@ -61,7 +61,8 @@ class Encoder(nn.Module):
 
     A component becomes its embedding. Those in places of their own, such as the cells of a board, stand side
     by side; the others, in a bag or a sequence, are added up, and of a sequence the latest stands there once
-    more. Numbers are divided by what is usual; seats and categories become one-hots.
+    more. Where a category says how each of a bag or a sequence stands, those of each value are added up as
+    well. Numbers are divided by what is usual; seats and categories become one-hots.
 
     Attributes:
         size: How many numbers.
@@ -93,6 +94,13 @@ class Encoder(nn.Module):
         self._lines = [(begin, len(line)) for begin, line in lines if len(line)]
         for number, line in enumerate(line for _, line in lines if len(line)):
             self._note(f"line{number}", line)
+        # The bytes of each bag of which a category tells, and of the category; then where its table begins.
+        told = [(field, other) for field in named for other in spec.fields.values() if _tells(other, field)]
+        self._told = [(offset[field.table], other.max) for field, other in told]
+        for number, (field, other) in enumerate(told):
+            self._note(
+                f"told{number}", np.array([[bag for _, bag in _bags(each)] for each in (field, other)])
+            )
         plain = [field for field in spec.fields.values() if field.kind in ("count", "flag")]
         hot = [field for field in spec.fields.values() if field.kind in ("seat", "category")]
         self._note("at", np.array(at, np.int64))
@@ -109,7 +117,8 @@ class Encoder(nn.Module):
         each = [np.tile(np.arange(field.max + 1), field.size) for field in hot]
         self._note("hot_value", np.concatenate([np.arange(0), *each]).astype(np.int32))
         latest = sum(count for _, count in self._lines)
-        self.size = (len(places) + latest) * width + len(low) + len(self.hot_at)
+        split = sum(len(list(_bags(field))) * other.max for field, other in told)
+        self.size = (len(places) + latest + split) * width + len(low) + len(self.hot_at)
 
     def forward(self, view: Tensor, components: Tensor) -> Tensor:
         """Encodes views.
@@ -135,6 +144,13 @@ class Encoder(nn.Module):
             is_latest = place == place.amax(2, keepdim=True)
             latest = (row * is_latest).sum(2, dtype=torch.int32)
             parts.append(nn.functional.embedding(latest + offset, components).flatten(1))
+        for number, (offset, values) in enumerate(self._told):
+            at = getattr(self, f"told{number}")
+            row, value = view.index_select(1, at.flatten()).unflatten(1, at.shape).unbind(1)
+            each = torch.arange(1, values + 1, dtype=torch.int32, device=view.device).unsqueeze(1)
+            row = row.unsqueeze(2) * (value.unsqueeze(2) == each)
+            found = nn.functional.embedding(row + offset, components)
+            parts.append(found.sum(3).flatten(1))
         numbers = view.index_select(1, self.low) + self.carry * view.index_select(1, self.high)
         parts.append(numbers / self.usual)
         parts.append((view.index_select(1, self.hot_at) == self.hot_value).float())
@@ -277,6 +293,12 @@ def _printed(spec: GameSpec) -> NDArray[np.float32]:
         out[row : row + rows, column : column + columns] = block
         row, column = row + rows, column + columns
     return out
+
+
+def _tells(field: ViewField, named: ViewField) -> bool:
+    """Whether a field is a category that says how each component of a bag or a sequence stands."""
+    is_bag = any(axis.order != "places" and axis.size > 1 for axis in named.axes)
+    return is_bag and field.kind == "category" and field.axes == named.axes
 
 
 def _bags(field: ViewField) -> Iterator[tuple[ViewField, list[int]]]:

@@ -8,6 +8,7 @@ use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::legal::choosable;
 use super::memory::{hidden_hand, last_returned, public_hand};
+use super::scoring::{QUESTS, quests};
 use super::state::{RegionId, SanctuaryId, State};
 use super::turn::count;
 
@@ -102,6 +103,19 @@ fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &
     sink.field(lines.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
         for &seat in shown.around.seats() {
             out.put_all(&RegionId::rows(shown.state.lines[seat]));
+        }
+    });
+    let stand = FieldSpec::category(
+        "quests",
+        &QUESTS,
+        "How the quest of each region in `lines` stands as if the line were finished: met, short of one wonder, or of \
+         more.",
+    );
+    sink.field(stand.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
+        for &seat in shown.around.seats() {
+            let line = RegionId::rows(shown.state.lines[seat]);
+            let placed = SanctuaryId::rows(shown.state.placed[seat]);
+            out.put_all(&quests(shown.game.cards(), line, placed));
         }
     });
     let placed = sanctuaries(

@@ -5,19 +5,9 @@ use std::sync::Arc;
 
 use boardwire_kernel::{Axis, Episode, Game, RESAMPLE_STREAM, RngStream, testkit, testkit::Shown};
 
-use super::{VARIANTS, climbing_game, explore, play, region, scripted, seat, table};
+use super::{VARIANTS, climbing_game, explore, field, play, region, scripted, seat, table};
 use crate::faraway::resample::Known;
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
-
-/// One field of a seat's view.
-fn field(game: &Faraway, state: &State, number: u8, name: &str) -> Vec<u8> {
-    let layout = &game.info().layout;
-    let mut view = vec![0; layout.bytes()];
-    game.view(state, seat(number).into(), &mut view);
-    let found = layout.with_offsets().find(|(_, field)| field.name == name);
-    let (offset, field) = found.expect("a known field");
-    view[offset..offset + field.bytes()].to_vec()
-}
 
 /// Checks that two positions look alike to all but `owner`, who sees them differ.
 fn only_known_to(game: &Faraway, owner: u8, one: &State, other: &State) {

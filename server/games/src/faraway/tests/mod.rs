@@ -115,3 +115,13 @@ fn climbing_game(
 fn fame(line: &[u8], sanctuaries: &[u8]) -> super::Fame {
     super::scoring::fame(&catalogue(), line, sanctuaries)
 }
+
+/// One field of a seat's view.
+fn field(game: &Faraway, state: &State, number: u8, name: &str) -> Vec<u8> {
+    let layout = &game.info().layout;
+    let mut view = vec![0; layout.bytes()];
+    game.view(state, seat(number).into(), &mut view);
+    let found = layout.with_offsets().find(|(_, field)| field.name == name);
+    let (offset, field) = found.expect("a known field");
+    view[offset..offset + field.bytes()].to_vec()
+}

@@ -3,7 +3,8 @@
 use boardwire_kernel::{Game, RngStream};
 use serde_json::Value;
 
-use super::{catalogue, fame, table};
+use super::{catalogue, climbing_game, fame, field, line, placed, table};
+use crate::faraway::scoring::{QUESTS, quests};
 use crate::faraway::{Card, Faraway};
 
 #[test]
@@ -60,6 +61,34 @@ fn r4_prerequisites_use_only_what_is_visible_the_card_itself_included() {
         visible.0[at.expect("found")] = 0;
         assert!(!card.is_met(&visible), "{card}");
     }
+}
+
+/// How the quests of a line of regions with sanctuaries stand.
+fn stands(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
+    let mut cards = ([0; 8], [0; 7]);
+    cards.0[..line.len()].copy_from_slice(line);
+    cards.1[..sanctuaries.len()].copy_from_slice(sanctuaries);
+    quests(&catalogue(), cards.0, cards.1).map(|value| QUESTS[usize::from(value)])
+}
+
+#[test]
+fn views_show_how_the_quest_of_each_region_stands() {
+    // FA-6.2, FA-R4: 17 asks for two chimeras; regions 16 and 5, and sanctuary 12, show one each.
+    assert_eq!(stands(&[17], &[])[..2], ["lacks_more", "no_region"]);
+    assert_eq!(stands(&[17, 16], &[])[..2], ["lacks_chimera", "met"]);
+    assert_eq!(stands(&[17, 16, 5], &[])[0], "met");
+    assert_eq!(stands(&[16, 17], &[])[1], "lacks_more", "played before it: face down still");
+    assert_eq!(stands(&[17], &[12])[0], "lacks_chimera", "sanctuaries are visible from the first step");
+    let game = table(3, "basic");
+    climbing_game(&game, 5, |episode| {
+        for viewer in 0..3u8 {
+            let shown = field(&game, episode.state(), viewer, "quests");
+            for (row, at) in shown.chunks(8).zip((0..3).map(|at| (viewer + at) % 3)) {
+                let words: Vec<_> = row.iter().map(|&value| QUESTS[usize::from(value)]).collect();
+                assert_eq!(words, stands(&line(episode.state(), at), &placed(episode.state(), at)));
+            }
+        }
+    });
 }
 
 #[test]
@@ -133,9 +162,23 @@ fn plainly(card: &Value, visible: &[&Value]) -> u64 {
     times * number(quest, "/points")
 }
 
+/// How the quest of one card stands, from the catalogue's own words.
+fn stands_plainly(card: &Value, visible: &[&Value]) -> String {
+    let wonders = ["stone", "chimera", "thistle"].into_iter().flat_map(|wonder| {
+        let number = |card: &Value, part: &str| card[part][wonder].as_u64().unwrap_or(0);
+        let seen: u64 = visible.iter().map(|card| number(card, "wonders")).sum();
+        (seen..number(card, "prerequisite")).map(move |_| wonder)
+    });
+    match wonders.collect::<Vec<_>>()[..] {
+        [] => "met".to_owned(),
+        [wonder] => format!("lacks_{wonder}"),
+        _ => "lacks_more".to_owned(),
+    }
+}
+
 #[test]
 fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
-    // FA-6.3
+    // FA-6.2, FA-6.3
     let file: Value = serde_json::from_str(Faraway::TYPE.catalogue).expect("JSON");
     let mut rng = RngStream::new(1, 0);
     for _ in 0..3_000 {
@@ -150,9 +193,11 @@ fn random_tableaus_score_as_a_plain_reading_of_the_catalogue_says() {
         let regions: Vec<Value> = line.iter().map(|&id| row("regions", id)).collect();
         let placed: Vec<Value> = sanctuaries.iter().map(|&id| row("sanctuaries", id)).collect();
         let got = fame(&line, &sanctuaries);
+        let stand = stands(&line, &sanctuaries);
         for at in 0..8 {
             let visible: Vec<&Value> = regions[at..].iter().chain(&placed).collect();
             assert_eq!(u64::from(got.regions[at]), plainly(&regions[at], &visible), "{line:?}");
+            assert_eq!(stand[at], stands_plainly(&regions[at], &visible), "{line:?}");
         }
         let visible: Vec<&Value> = regions.iter().chain(&placed).collect();
         for (at, card) in placed.iter().enumerate() {
