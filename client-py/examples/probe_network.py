@@ -56,9 +56,9 @@ class Probe:
         """Judges the decisions of all environments, those with one legal action aside."""
         halves = np.zeros((2, *shown.mask.shape), np.float32)
         places = batch.environments + int(shown.mask.sum())
-        for number in range(playouts):
+        for half in list(halves) * playouts:
             with batch.search(places=places, reward="margin", skip_forced=True) as search:
-                halves[number % 2] += search.values() / (playouts / 2)
+                half += search.values() / playouts
             bar.update(1)
         with torch.no_grad():
             logits = self.network(torch.tensor(shown.view))[0].numpy()
@@ -79,15 +79,15 @@ class Probe:
         rows = np.arange(len(view))
         gained = judging[rows, np.nanargmax(liked, 1)]
         best = judging[rows, np.nanargmax(choosing, 1)]
-        values = np.stack([spec.fields[name].decode(view).reshape(len(view), -1)[:, 0] for name in by], 1)
+        values = np.stack([spec.fields[name].decode(view) for name in by], 1)
         lines = [f"{'':24}{'decisions':>10}{'actions':>9}{'known':>8}{'gained':>8}{'to gain':>9}"]
         for kind in [*np.unique(values, axis=0), None]:
-            chosen = (values == kind).all(1) if kind is not None else rows >= 0
+            chosen = np.full(len(view), True) if kind is None else (values == kind).all(1)
             of, to, right = choosing[chosen], judging[chosen], liked[chosen]
             # Luck of the two halves is apart, so their product has none of it on average.
             spread = np.nansum(of * to)
             told = np.nansum((of + to) / 2 * right) ** 2 / np.nansum(right**2)
-            name = "all" if kind is None else " ".join(map(str, named(spec, by, kind)))
+            name = "all" if kind is None else named(spec, by, kind)
             lines.append(
                 f"{name:24}{chosen.sum():10,}{(~np.isnan(of)).sum(1).mean():9.1f}"
                 f"{told / spread:8.0%}{gained[chosen].mean():8.2f}{best[chosen].mean():9.2f}"
@@ -95,12 +95,11 @@ class Probe:
         return "\n".join(lines)
 
 
-def named(spec: boardwire.GameSpec, by: list[str], kind: Any) -> list[str]:
-    """The values of a kind in words."""
+def named(spec: boardwire.GameSpec, by: list[str], kind: Any) -> str:
+    """A kind of decision in words."""
     words = [spec.fields[name].names for name in by]
-    return [
-        word[value] if word else f"{name} {value}" for name, word, value in zip(by, words, kind, strict=True)
-    ]
+    parts = zip(by, words, kind, strict=True)
+    return " ".join(word[value] if word else f"{name} {value}" for name, word, value in parts)
 
 
 def main() -> None:
@@ -118,7 +117,7 @@ def main() -> None:
     add("--environments", type=int, default=256)
     add("--probes", type=int, default=32, help="how often the decisions of all environments are judged")
     add("--every", type=int, default=3, help="steps from one to the next")
-    add("--playouts", type=int, default=64, help="of each action")
+    add("--playouts", type=int, default=32, help="of each action, in each half")
     add("--address", help="a running server; a private one when left out")
     given = parser.parse_args()
     file = given.checkpoint or Path("runs") / given.game / "checkpoint.pt"
@@ -142,7 +141,7 @@ def main() -> None:
                 skip_forced=True,
                 seed=1,
             ) as batch,
-            tqdm(total=given.probes * given.playouts, unit="playout", leave=False) as bar,
+            tqdm(total=2 * given.probes * given.playouts, unit="playout", leave=False) as bar,
         ):
             shown = batch.reset()
             try:

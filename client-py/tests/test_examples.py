@@ -235,7 +235,7 @@ def test_a_trained_network_is_probed(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"there is no runs/faraway/checkpoint\.pt: train_ppo"):
         run("probe_network.py", tmp_path)
     run("train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes 0.03", tmp_path)
-    small = "probe_network.py --environments 16 --probes 4 --playouts 2"
+    small = "probe_network.py --environments 16 --probes 4 --playouts 1"
     told = run(small, tmp_path)
     for kind in ("explore", "take", "all"):
         assert re.search(rf"^{kind} +\d+ +\d\.\d +-?\d+% +-?\d+\.\d\d +-?\d+\.\d\d$", told, re.MULTILINE), (

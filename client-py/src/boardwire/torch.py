@@ -96,11 +96,10 @@ class Encoder(nn.Module):
             self._note(f"line{number}", line)
         # The bytes of each bag of which a category tells, and of the category; then where its table begins.
         told = [(field, other) for field in named for other in spec.fields.values() if _tells(other, field)]
+        pairs = [np.array([[bag for _, bag in _bags(each)] for each in pair]) for pair in told]
         self._told = [(offset[field.table], other.max) for field, other in told]
-        for number, (field, other) in enumerate(told):
-            self._note(
-                f"told{number}", np.array([[bag for _, bag in _bags(each)] for each in (field, other)])
-            )
+        for number, pair in enumerate(pairs):
+            self._note(f"told{number}", pair)
         plain = [field for field in spec.fields.values() if field.kind in ("count", "flag")]
         hot = [field for field in spec.fields.values() if field.kind in ("seat", "category")]
         self._note("at", np.array(at, np.int64))
@@ -117,7 +116,7 @@ class Encoder(nn.Module):
         each = [np.tile(np.arange(field.max + 1), field.size) for field in hot]
         self._note("hot_value", np.concatenate([np.arange(0), *each]).astype(np.int32))
         latest = sum(count for _, count in self._lines)
-        split = sum(len(list(_bags(field))) * other.max for field, other in told)
+        split = sum(pair.shape[1] * values for pair, (_, values) in zip(pairs, self._told, strict=True))
         self.size = (len(places) + latest + split) * width + len(low) + len(self.hot_at)
 
     def forward(self, view: Tensor, components: Tensor) -> Tensor:
