@@ -16,6 +16,7 @@ mod estimate;
 mod legal;
 mod memory;
 mod paths;
+mod quests;
 mod record;
 mod resample;
 mod scoring;
@@ -51,6 +52,7 @@ pub struct Faraway {
     catalogue: Arc<Loaded<Catalogue>>,
     info: GameInfo,
     forecast: estimate::Forecast,
+    quests: quests::Quests,
     seats: u8,
     advanced: bool,
 }
@@ -114,7 +116,9 @@ impl Game for Faraway {
             tables: catalogue.value.tables(),
             scores: (0, scoring::most(&catalogue.value)),
         };
-        Ok(Self { forecast: estimate::Forecast::of(&catalogue.value), catalogue, info, seats, advanced })
+        let cards = &catalogue.value;
+        let (forecast, quests) = (estimate::Forecast::of(cards), quests::Quests::of(cards));
+        Ok(Self { catalogue, info, forecast, quests, seats, advanced })
     }
 
     fn info(&self) -> &GameInfo {

@@ -77,41 +77,6 @@ pub(super) fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fa
     fame
 }
 
-/// How the quest of a region in a line can stand, in the order of the values that views show.
-pub(super) const QUESTS: [&str; 6] =
-    ["no_region", "met", "lacks_stone", "lacks_chimera", "lacks_thistle", "lacks_more"];
-
-/// How the quest of each region of a line stands (FA-6.2) as if the line were finished, as places in `QUESTS`.
-#[inline]
-pub(super) fn quests(catalogue: &Catalogue, line: [u8; 8], sanctuaries: [u8; 7]) -> [u8; 8] {
-    let mut quests = [0; 8];
-    let mut visible = [0; 3];
-    let mut see = |card: &Card| {
-        for (count, more) in visible.iter_mut().zip(card.symbols.wonders()) {
-            *count += more;
-        }
-        visible
-    };
-    // FA-6.1: the sanctuaries are visible from the first step on.
-    for id in sanctuaries.into_iter().filter(|&id| id > 0) {
-        see(&catalogue.sanctuaries[usize::from(id)]);
-    }
-    for (quest, id) in quests.iter_mut().zip(line).rev().filter(|&(_, id)| id > 0) {
-        let card = &catalogue.regions[usize::from(id)];
-        let visible = see(card);
-        let [stones, chimeras, thistles] =
-            std::array::from_fn(|at| card.prerequisite[at].saturating_sub(visible[at]));
-        *quest = match (stones, chimeras, thistles) {
-            (0, 0, 0) => 1,
-            (1, 0, 0) => 2,
-            (0, 1, 0) => 3,
-            (0, 0, 1) => 4,
-            _ => 5,
-        };
-    }
-    quests
-}
-
 impl Card {
     /// Whether the wonders its quest asks for are among those visible.
     pub(super) fn is_met(&self, visible: &Symbols) -> bool {

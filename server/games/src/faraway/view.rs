@@ -8,7 +8,7 @@ use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::legal::choosable;
 use super::memory::{hidden_hand, last_returned, public_hand};
-use super::scoring::{QUESTS, quests};
+use super::quests::STANDINGS;
 use super::state::{RegionId, SanctuaryId, State};
 use super::turn::count;
 
@@ -105,17 +105,17 @@ fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &
             out.put_all(&RegionId::rows(shown.state.lines[seat]));
         }
     });
-    let stand = FieldSpec::category(
+    let standings = FieldSpec::category(
         "quests",
-        &QUESTS,
+        &STANDINGS,
         "How the quest of each region in `lines` stands as if the line were finished: met, short of one wonder, or of \
          more.",
     );
-    sink.field(stand.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
+    sink.field(standings.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
         for &seat in shown.around.seats() {
             let line = RegionId::rows(shown.state.lines[seat]);
             let placed = SanctuaryId::rows(shown.state.placed[seat]);
-            out.put_all(&quests(shown.game.cards(), line, placed));
+            out.put_all(&shown.game.quests.standings(line, placed));
         }
     });
     let placed = sanctuaries(

@@ -4,7 +4,7 @@ use boardwire_kernel::{Game, RngStream};
 use serde_json::Value;
 
 use super::{catalogue, climbing_game, fame, field, line, placed, table};
-use crate::faraway::scoring::{QUESTS, quests};
+use crate::faraway::quests::{Quests, STANDINGS};
 use crate::faraway::{Card, Faraway};
 
 #[test]
@@ -68,7 +68,8 @@ fn stands(line: &[u8], sanctuaries: &[u8]) -> [&'static str; 8] {
     let mut cards = ([0; 8], [0; 7]);
     cards.0[..line.len()].copy_from_slice(line);
     cards.1[..sanctuaries.len()].copy_from_slice(sanctuaries);
-    quests(&catalogue(), cards.0, cards.1).map(|value| QUESTS[usize::from(value)])
+    let standings = Quests::of(&catalogue()).standings(cards.0, cards.1);
+    standings.map(|value| STANDINGS[usize::from(value)])
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn views_show_how_the_quest_of_each_region_stands() {
         for viewer in 0..3u8 {
             let shown = field(&game, episode.state(), viewer, "quests");
             for (row, at) in shown.chunks(8).zip((0..3).map(|at| (viewer + at) % 3)) {
-                let words: Vec<_> = row.iter().map(|&value| QUESTS[usize::from(value)]).collect();
+                let words: Vec<_> = row.iter().map(|&value| STANDINGS[usize::from(value)]).collect();
                 assert_eq!(words, stands(&line(episode.state(), at), &placed(episode.state(), at)));
             }
         }
