@@ -17,7 +17,7 @@ ELSEWHERE = (
     ("Cargo.toml", r'^boardwire-\w+ = \{ version = "([^"]+)'),
     ("client-py/pyproject.toml", r'(?<="boardwire-local==)([^"]+)'),
     ("CITATION.cff", r"(?<=^version: )(\S+)"),
-    # The newest heading. A date follows once it is released.
+    # The newest heading. A date follows once it is released; changes since then have none yet.
     ("CHANGELOG.md", r"\A# Changelog\n\n## (\S+)"),
 )
 
@@ -53,7 +53,7 @@ def main(version: str | None = None) -> None:
         f"{name} says {place[1]}"
         for name, pattern in ELSEWHERE
         for place in places(name, pattern)
-        if place[1] != home[1]
+        if place[1] not in (home[1], "Unreleased")
     ]
     if wrong:
         raise SystemExit(f"the version is {home[1]} in Cargo.toml, but {', '.join(wrong)}")
