@@ -49,6 +49,10 @@ impl Faraway {
         let whole =
             line[..explored].iter().all(Option::is_some) && line[explored..].iter().all(Option::is_none);
         ensure(whole, || format!("the line {line:?} of {seat} after {explored} rounds"))?;
+        let quests = self.standings(state, seat);
+        ensure(state.quests[seat] == quests, || {
+            format!("{seat}'s quests stand as {:?}, not {quests:?}", state.quests[seat])
+        })?;
         let empty = state.hands[seat].is_empty()
             && state.set_aside[seat] == [None; 2]
             && state.chosen[seat].is_none()

@@ -1,6 +1,10 @@
 //! How the quests of a line stand, as views show it: the wonders of a card are compared in one word.
 
+use boardwire_kernel::Seat;
+
+use super::Faraway;
 use super::catalogue::{Card, Catalogue};
+use super::state::{RegionId, SanctuaryId, State};
 
 /// How the quest of a place in a line can stand, in the order of the values that views show.
 pub(super) const STANDINGS: [&str; 6] =
@@ -19,6 +23,14 @@ pub(super) struct Quests {
     regions: [(Wonders, Wonders); 256],
     /// What a sanctuary shows.
     sanctuaries: [Wonders; 256],
+}
+
+impl Faraway {
+    /// How the quest of each region of a seat's line stands.
+    pub(super) fn standings(&self, state: &State, seat: Seat) -> [u8; 8] {
+        let placed = SanctuaryId::rows(state.placed[seat]);
+        self.quests.standings(RegionId::rows(state.lines[seat]), placed)
+    }
 }
 
 impl Quests {

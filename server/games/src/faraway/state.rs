@@ -62,6 +62,9 @@ pub struct State {
     pub chosen: BySeat<Option<RegionId>, SEATS>,
     /// Each seat's line by round.
     pub lines: BySeat<[Option<RegionId>; 8], SEATS>,
+    /// How the quest of each region of a line stands. It follows from `lines` and `placed`, and is kept since every
+    /// view shows it of every seat.
+    pub quests: BySeat<[u8; 8], SEATS>,
     /// Each seat's hand.
     pub hands: BySeat<Regions, SEATS>,
     /// What each seat set aside, ascending; in the hand until all have, in the deck from then on.

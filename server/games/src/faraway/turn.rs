@@ -17,6 +17,7 @@ impl Faraway {
             order: [Seat::FIRST; SEATS],
             chosen: BySeat::default(),
             lines: BySeat::default(),
+            quests: BySeat::default(),
             hands: BySeat::default(),
             set_aside: BySeat::default(),
             deck: (1..=REGIONS).collect(),
@@ -81,6 +82,7 @@ impl Faraway {
                 // FA-4.5: the others go under the deck; `dealt` and `placed` together say which.
                 let round = usize::from(state.round - 2);
                 state.placed[seat][round] = Some(id);
+                state.quests[seat] = self.standings(state, seat);
                 state.sanctuary_deck += count(state.dealt[seat][round]) - 1;
                 self.end_turn(state, chance);
             }
@@ -116,6 +118,7 @@ impl Faraway {
             let id = state.chosen[seat].take();
             state.hands[seat].remove(RegionId::row(id));
             state.lines[seat][usize::from(state.round - 1)] = id;
+            state.quests[seat] = self.standings(state, seat);
         }
         state.order = state.order_of(state.round, self.seats);
         state.turn = 0;

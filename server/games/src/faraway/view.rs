@@ -113,9 +113,7 @@ fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &
     );
     sink.field(standings.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
         for &seat in shown.around.seats() {
-            let line = RegionId::rows(shown.state.lines[seat]);
-            let placed = SanctuaryId::rows(shown.state.placed[seat]);
-            out.put_all(&shown.game.quests.standings(line, placed));
+            out.put_all(&shown.state.quests[seat]);
         }
     });
     let placed = sanctuaries(

@@ -155,6 +155,7 @@ fn tampered(state: &State) -> Vec<State> {
         change(|state| state.order[0] = seat(7)),
         change(|state| state.lines[seat(0)][7] = RegionId::of_row(77)),
         change(|state| state.lines[seat(0)][0] = state.lines[seat(1)][0].max(RegionId::of_row(1))),
+        change(|state| state.quests[seat(1)][0] ^= 7),
         change(|state| state.hands[seat(0)].insert(100u8)),
         change(|state| state.deck.insert(0u8)),
         change(|state| state.revealed.insert(70u8)),
