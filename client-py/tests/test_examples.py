@@ -211,20 +211,21 @@ def test_rllib_ends_early_and_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "word", "kept"),
+    ("command", "begun", "kept"),
     [
         ("sb3_maskable_ppo.py --timesteps 100000", "timesteps, wins", "sb3/faraway.zip"),
         ("cleanrl_ppo.py", "before learning", "cleanrl/faraway.pt"),
         ("torchrl_ppo.py", "before learning", "torchrl/faraway.pt"),
-        ("tianshou_dqn.py", "before learning", "tianshou/faraway.pt"),
+        # Numba compiles a part of its first update, and may swallow a Ctrl-C while it does.
+        ("tianshou_dqn.py", r"Epoch #1: +([3-9]|\d\d)%", "tianshou/faraway.pt"),
     ],
 )
 def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
-    command: str, word: str, kept: str, tmp_path: Path
+    command: str, begun: str, kept: str, tmp_path: Path
 ) -> None:
     name, *arguments = f"{command} --deals 4 --environments 8".split()
     need(name)
-    told = end_early([name, *arguments], tmp_path, lambda shown: word in shown, well_into=1)
+    told = end_early([name, *arguments], tmp_path, lambda shown: bool(re.search(begun, shown)), well_into=1)
     assert "ended early" in told
     assert "wins against random: " in told
     assert (tmp_path / "runs" / kept).stat().st_size
