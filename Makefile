@@ -88,17 +88,23 @@ $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
 test-rllib: $(RLLIB_VENV)/.installed
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
 
+# In Faraway self-play takes away some of what playouts have taught.
+TRAIN_faraway = --warm-up 1
+
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
-opponents: $(TRAIN_VENV)/.installed
-	for game in $(or $(GAME),faraway rauha golden_compass); do \
-		test -f opponents/$$game/policy.onnx || $(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $$game --out opponents/$$game $(ARGS) || exit; \
-		$(BINARY) arena $$game --field random,greedy,mc:10,mc:40,policy:$$game:argmax --at 2 --matches 2000 --seed 1 \
-			--policy $$game=opponents/$$game/policy.onnx --out opponents/$$game/arena.jsonl --png opponents/$$game/ladder.png || exit; \
-	done
+opponents: $(patsubst %,opponents/%/ladder.png,$(or $(GAME),faraway rauha golden_compass))
+
+opponents/%/ladder.png: opponents/%/policy.onnx $(BINARY)
+	$(BINARY) arena $* --field random,greedy,mc:10,mc:40,policy:$*:argmax --at 2 --matches 2000 --seed 1 \
+		--policy $*=opponents/$*/policy.onnx --out opponents/$*/arena.jsonl --png $@
+
+.PRECIOUS: opponents/%/policy.onnx
+opponents/%/policy.onnx: | $(TRAIN_VENV)/.installed
+	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $* --out opponents/$* $(TRAIN_$*) $(ARGS)
 
 ## train: trains an agent in 10 minutes; GAME=faraway, ARGS="--minutes 30 --seats 3" and all else that the example takes
 train: $(TRAIN_VENV)/.installed
-	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(ARGS)
+	$(TRAIN_VENV)/bin/python client-py/examples/train_ppo.py $(or $(GAME),faraway) $(TRAIN_$(or $(GAME),faraway)) $(ARGS)
 
 # It has what `build` leaves too: the reference is made from the package.
 $(DOCS_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed
