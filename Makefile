@@ -88,7 +88,7 @@ $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
 test-rllib: $(RLLIB_VENV)/.installed
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
 
-# In Faraway self-play takes away some of what playouts have taught.
+# In Faraway self-play seems to take away some of what playouts have taught: docs/training.md.
 TRAIN_faraway = --warm-up 1
 
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
