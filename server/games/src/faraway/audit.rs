@@ -41,7 +41,7 @@ impl Faraway {
         ensure(state.order == order, || format!("order {:?}, not {order:?}", state.order))
     }
 
-    /// A line is as long as rounds were explored; where nobody sits there is nothing.
+    /// A line is as long as rounds were explored, its quests stand as it says; where nobody sits there is nothing.
     fn audit_seat(&self, state: &State, seat: Seat) -> Audit {
         let sits = seat.number() < self.seats;
         let explored = if sits { usize::from(state.explored()) } else { 0 };
