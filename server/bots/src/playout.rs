@@ -69,6 +69,7 @@ impl Playout {
         state: &mut G::State,
         mut choose: impl FnMut(&mut Self, &G::State, Seat) -> u8,
     ) {
+        game.forget(state);
         for _ in 0..game.info().max_plies {
             let pending = game.pending(state);
             if pending.is_empty() {

@@ -215,10 +215,12 @@ impl<G: Game> Knowledge<G> {
 }
 
 impl<G: Estimate> Knowledge<G> {
-    /// A world for estimates: possible, but not as likely as it is, and drawn faster where the game has a way.
+    /// A world for estimates: possible, but not as likely as it is, and drawn faster where the game has a way. It
+    /// [forgets](Estimate::forget).
     #[must_use]
     pub fn sketch(&self, rng: &mut RngStream) -> G::State {
         let mut sketch = self.state;
+        self.game.forget(&mut sketch);
         self.game.sketch(&mut sketch, self.seat, rng);
         sketch
     }
@@ -227,6 +229,8 @@ impl<G: Estimate> Knowledge<G> {
     /// choice; its plies count from here.
     #[must_use]
     pub fn imagine(&self, rng: &mut RngStream, chance: Chance) -> Episode<G> {
-        Episode { game: Arc::clone(&self.game), state: self.sketch(rng), chance, ply: 0 }
+        let mut state = self.state;
+        self.game.sketch(&mut state, self.seat, rng);
+        Episode { game: Arc::clone(&self.game), state, chance, ply: 0 }
     }
 }

@@ -130,6 +130,13 @@ pub trait Estimate: Game {
     fn sketch(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
         self.resample(state, viewer, rng);
     }
+
+    /// Lets a position go on without what nobody will ask of it: what seats remember, and how it came about.
+    ///
+    /// What may be chosen, outlooks and the outcome stay as they would have been, now and later. A sketch may still be
+    /// drawn at once; views, texts, worlds and the audit are not to be asked again. A game that has
+    /// nothing to gain from it does nothing.
+    fn forget(&self, _state: &mut Self::State) {}
 }
 
 /// A choice that [`apply`] has found legal; nobody else can make one.

@@ -331,6 +331,10 @@ impl Estimate for GoldenCompass {
     fn sketch(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         Self::sketch(self, state, viewer, rng);
     }
+
+    fn forget(&self, state: &mut State) {
+        state.trace.is_closed = true;
+    }
 }
 
 impl crate::Registered for GoldenCompass {

@@ -80,6 +80,9 @@ pub(super) struct Trace {
     len: u16,
     /// Whether the oldest events have been replaced by a shorter history.
     pub(super) is_condensed: bool,
+    /// Whether no more is written, nor remembered: nobody will ask. Nothing that is shown or saved is so.
+    #[borsh(skip)]
+    pub(super) is_closed: bool,
     /// Zero beyond `len`.
     bytes: [u8; TRACE],
 }
@@ -96,7 +99,7 @@ pub(super) struct Entry {
 impl Trace {
     /// Nothing has happened yet.
     pub(super) const EMPTY: Self =
-        Self { actor: Seat::FIRST, len: 0, is_condensed: false, bytes: [0; TRACE] };
+        Self { actor: Seat::FIRST, len: 0, is_condensed: false, is_closed: false, bytes: [0; TRACE] };
 
     /// Nothing has been written yet of a shorter history.
     pub(super) const CONDENSED: Self = Self { is_condensed: true, ..Self::EMPTY };
@@ -104,7 +107,7 @@ impl Trace {
     /// Whether one more event may not fit.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        usize::from(self.len) > TRACE - LONGEST
+        usize::from(self.len) > TRACE - LONGEST && !self.is_closed
     }
 
     /// The bytes in use.
@@ -121,6 +124,9 @@ impl Trace {
     /// Adds what `actor` does.
     #[inline]
     pub(super) fn push(&mut self, actor: Seat, event: Event) {
+        if self.is_closed {
+            return;
+        }
         if actor != self.actor {
             self.actor = actor;
             self.put(TURN | actor.number());
@@ -180,6 +186,9 @@ impl Trace {
 
     /// Puts the cards drawn last, so many, in order.
     pub(super) fn sort_last(&mut self, draws: usize) {
+        if self.is_closed {
+            return;
+        }
         let len = self.len();
         self.bytes[len - draws..len].sort_unstable();
     }

@@ -39,6 +39,7 @@ pub fn law_abiding_game<G: Estimate>(game: &Arc<G>, seed: u64) {
     Law::Scores.require(whole::scores_are_explained(&played.end));
     Law::Repeatable.require(whole::play_is_repeatable(&played, seed, &digests));
     Law::Restored.require(whole::snapshots_are_played_on(&played, &snapshots));
+    Law::Forgets.require(whole::what_forgets_goes_on_alike(&played, seed));
     Law::Restarted.require(whole::a_restart_is_a_new_episode(&played, seed));
     let varied = if has_varied { Ok(()) } else { Err("it changed nothing in a whole game".to_owned()) };
     Law::ResampleVaries.require(varied);
@@ -58,6 +59,7 @@ fn position_is_lawful<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream, ha
     check(Law::SketchKeeps, position::a_sketch_keeps_what_its_seat_is_shown(episode, rng));
     check(Law::SketchFollows, position::a_sketch_follows_from_what_its_seat_knows(episode, rng));
     check(Law::Audited, position::audit_holds_after_a_sketch(episode, rng));
+    check(Law::Forgets, position::sketches_that_forget_are_alike(episode, rng));
     check(Law::CommitsCommute, position::commits_commute(episode, rng));
     check(Law::CommitsHidden, position::commits_stay_hidden(episode, rng));
     check(Law::Refusals, position::refusals_change_nothing(episode));

@@ -39,9 +39,11 @@ impl GoldenCompass {
         (0..MOST_TRIES)
             .find(|_| self.deal_cards(state, viewer, rng).is_some() && self.can_go_on(state, viewer))?;
         (0..COLLECTING).try_for_each(|city| self.deal_tokens(state, viewer, city, rng))?;
-        state.trace = self.made_up_past(state)?;
-        for seat in self.others(viewer) {
-            state.memory[seat] = self.forgetful(state, seat);
+        if !state.trace.is_closed {
+            state.trace = self.made_up_past(state)?;
+            for seat in self.others(viewer) {
+                state.memory[seat] = self.forgetful(state, seat);
+            }
         }
         Some(())
     }

@@ -115,6 +115,9 @@ impl GoldenCompass {
     /// Every seat remembers what it sees of an event, and the event itself is kept.
     #[inline]
     fn happened(&self, state: &mut State, actor: Seat, event: Event) {
+        if state.trace.is_closed {
+            return;
+        }
         for viewer in self.all_seats() {
             self.witness(&mut state.memory[viewer], viewer, actor, event, &state.discard);
         }

@@ -53,6 +53,8 @@ laws! {
     SketchKeeps = "a sketch keeps what its seat is shown",
     /// Of all positions that a seat to choose cannot tell apart, what is drawn anew for estimates is the same.
     SketchFollows = "a sketch follows from what its seat knows alone",
+    /// A position that forgets goes on as one that does not, and so do sketches drawn from both.
+    Forgets = "what forgets goes on alike",
     /// The order of two simultaneous choices makes no difference.
     CommitsCommute = "commits commute",
     /// Which choice a seat made shows to nobody else while others owe theirs.

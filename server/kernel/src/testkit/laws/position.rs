@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::testkit::Shown;
 use crate::{
-    ActionSet, Audit, Chance, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, Rejection, RngStream, Seat,
-    Viewer, apply, ensure,
+    ActionSet, Audit, Chance, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, Outcome, Rejection, RngStream,
+    Seat, Viewer, apply, ensure,
 };
 
 /// The most bytes of a state.
@@ -207,6 +207,38 @@ pub(super) fn audit_holds_after_a_sketch<G: Estimate>(episode: &Episode<G>, rng:
         apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");
         game.audit(&sketch)
             .map_err(|broken| format!("after action {action} of {seat} in a sketch: {broken}\n{sketch:?}"))?;
+    }
+    Ok(())
+}
+
+/// What may be asked of a position that forgets: what each seat may choose and what that is worth to it, and how it ended.
+#[derive(Debug, PartialEq)]
+pub(super) struct Prospects {
+    seats: Vec<(ActionSet, i32)>,
+    outcome: Option<Outcome>,
+}
+
+impl Prospects {
+    pub(super) fn of<G: Estimate>(game: &G, state: &G::State) -> Self {
+        let of = |seat| (game.legal(state, seat), game.estimate(&game.outlook(state, seat)));
+        Self { seats: Seat::all(game.info().seats).map(of).collect(), outcome: game.outcome(state) }
+    }
+}
+
+pub(super) fn sketches_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, rng: &RngStream) -> Audit {
+    let game = &**episode.game();
+    for seat in episode.pending().iter() {
+        let mut forgetful = *episode.state();
+        game.forget(&mut forgetful);
+        let [full, forgetful] = [*episode.state(), forgetful].map(|mut sketch| {
+            let mut rng = rng.clone();
+            game.sketch(&mut sketch, seat, &mut rng);
+            let action = rng.draw(&mut game.legal(&sketch, seat));
+            let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
+            apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");
+            (action, Prospects::of(game, &sketch), rng.words(), chance.words())
+        });
+        ensure(full == forgetful, || format!("a sketch for {seat} leads to {forgetful:?}, not {full:?}"))?;
     }
     Ok(())
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::position::seats;
+use super::position::{Prospects, seats};
 use crate::testkit::playout::Played;
-use crate::{Audit, Digest, Episode, Game, Seat, ensure};
+use crate::{Audit, Digest, Episode, Estimate, Game, Seat, ensure};
 
 /// The most episodes that are restored and played on in one game.
 const MOST_RESTORED: usize = 64;
+/// The most times that a game goes on forgetfully.
+const MOST_FORGOTTEN: usize = 16;
 
 pub(super) fn play_ends<G: Game>(end: &Episode<G>) -> Audit {
     let most = end.game().info().max_plies;
@@ -65,6 +67,38 @@ pub(super) fn snapshots_are_played_on<G: Game>(played: &Played<G>, snapshots: &[
         }
         let is_equal = restored.digest() == played.end.digest() && restored.state() == played.end.state();
         ensure(is_equal, || format!("restored at ply {ply}, it comes to another end"))?;
+    }
+    Ok(())
+}
+
+/// Whether an episode that forgets comes to the same by the same choices, from some plies on.
+pub(super) fn what_forgets_goes_on_alike<G: Estimate>(played: &Played<G>, seed: u64) -> Audit {
+    let game = played.end.game();
+    let step = played.choices.len().div_ceil(MOST_FORGOTTEN);
+    let mut full = Episode::seeded(Arc::clone(game), seed);
+    for (ply, &choice) in played.choices.iter().enumerate() {
+        if ply.is_multiple_of(step) {
+            let mut state = *full.state();
+            game.forget(&mut state);
+            goes_on_alike(full.clone(), full.at(state), &played.choices[ply..])
+                .map_err(|broken| format!("forgetful since ply {ply}, {broken}"))?;
+        }
+        play_on(&mut full, choice)?;
+    }
+    Ok(())
+}
+
+fn goes_on_alike<G: Estimate>(
+    mut full: Episode<G>,
+    mut forgetful: Episode<G>,
+    choices: &[(Seat, u8)],
+) -> Audit {
+    for &choice in choices {
+        play_on(&mut full, choice)?;
+        play_on(&mut forgetful, choice)?;
+        let [one, other] = [&full, &forgetful]
+            .map(|episode| (Prospects::of(&**episode.game(), episode.state()), episode.chance().words()));
+        ensure(one == other, || format!("it comes to {other:?} at ply {}, not {one:?}", full.ply()))?;
     }
     Ok(())
 }

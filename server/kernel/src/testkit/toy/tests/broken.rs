@@ -363,6 +363,14 @@ impl Estimate for Broken {
             state.toy.deck = Cards::EMPTY;
         }
     }
+
+    fn forget(&self, state: &mut BrokenState) {
+        if self.is(Flaw::ForgetsACard)
+            && let Some(card) = state.toy.hands[Seat::FIRST].lowest()
+        {
+            state.toy.hands[Seat::FIRST].remove(card);
+        }
+    }
 }
 
 impl Replayable for Broken {

@@ -61,6 +61,8 @@ pub(super) enum Flaw {
     SketchesFromElsewhere,
     /// `sketch` loses the cards of the deck.
     SketchesWhatCannotBe,
+    /// A position that forgets loses a card of the first hand.
+    ForgetsACard,
     /// `resample` leaves everything as it is.
     NeverResamples,
     /// The state remembers who chose last.

@@ -42,6 +42,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::SketchesFromElsewhere, Law::Pure),
     (Flaw::SketchesWhatCannotBe, Law::SketchKeeps),
     (Flaw::KeepsTheTruth, Law::SketchFollows),
+    (Flaw::ForgetsACard, Law::Forgets),
     (Flaw::RemembersTheOrder, Law::CommitsCommute),
     (Flaw::ShowsACommit, Law::CommitsHidden),
     (Flaw::MovesOnRefusal, Law::Refusals),
