@@ -42,10 +42,10 @@ impl GoldenCompass {
         }
         room[AT_CITY] = few(state.piles[city].len());
         state.piles[city] = BitSet::EMPTY;
-        let mut all_ways = free_ways(tokens, &places, room);
+        let mut all_ways = free_ways(tokens, &places, &room);
         for (at, &token) in tokens.iter().enumerate() {
             let chosen = if let Some(all) = &mut all_ways {
-                choose_freely(all, tokens.len() - at, room, rng)
+                choose_freely(all, tokens.len() - at, &room, rng)
             } else {
                 let rest = &tokens[at + 1..];
                 choose(&std::array::from_fn(|place| count_with(token, place, rest, &places, &mut room)), rng)?
@@ -65,10 +65,10 @@ impl GoldenCompass {
 const FACTORIALS: [u32; CITY_TOKENS as usize + 1] = [1, 1, 2, 6, 24, 120, 720, 5_040, 40_320];
 
 /// How many ways there are to give `tokens` to places, if each may be in every place with room and they fill them.
-fn free_ways(tokens: &[u8], places: &[u8], room: [u8; SEATS + 1]) -> Option<u32> {
+fn free_ways(tokens: &[u8], places: &[u8], room: &[u8; SEATS + 1]) -> Option<u32> {
     let mut open = 0u8;
     let (mut rooms, mut orders) = (0, 1);
-    for (place, room) in room.into_iter().enumerate() {
+    for (place, &room) in room.iter().enumerate() {
         open |= u8::from(room > 0) << place;
         rooms += usize::from(room);
         orders *= FACTORIALS.get(usize::from(room))?;
@@ -84,7 +84,7 @@ fn count(tokens: &[u8], places: &[u8], room: &mut [u8; SEATS + 1]) -> u32 {
     let Some((&token, rest)) = tokens.split_first() else {
         return 1;
     };
-    let free = free_ways(tokens, places, *room);
+    let free = free_ways(tokens, places, room);
     free.unwrap_or_else(|| (0..=SEATS).map(|place| count_with(token, place, rest, places, room)).sum())
 }
 
@@ -101,11 +101,11 @@ fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u
 
 /// A place for the next of so many tokens that may each be in every place with room: likely by its room, as its
 /// share of `all` ways is. What ways there are for the others remains.
-fn choose_freely(all: &mut u32, tokens: usize, room: [u8; SEATS + 1], rng: &mut RngStream) -> usize {
+fn choose_freely(all: &mut u32, tokens: usize, room: &[u8; SEATS + 1], rng: &mut RngStream) -> usize {
     let tokens = u32::from(few(tokens));
     let drawn = rng.below(*all) * tokens;
     let mut reached = 0;
-    let chosen = room.into_iter().position(|room| {
+    let chosen = room.iter().position(|&room| {
         reached += *all * u32::from(room);
         drawn < reached
     });
