@@ -41,10 +41,12 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
     chance.rewind();
     apply(game, &mut state, seat, action.into(), chance).expect("a world keeps the legal set");
     let outlook = game.outlook(&state, seat);
-    let estimate = match *last {
-        Some((known, estimate)) if known == outlook => estimate,
-        Some(_) | None => game.estimate(&outlook),
-    };
+    if let Some((known, estimate)) = last
+        && *known == outlook
+    {
+        return *estimate;
+    }
+    let estimate = game.estimate(&outlook);
     *last = Some((outlook, estimate));
     estimate
 }
