@@ -162,6 +162,7 @@ impl RngStream {
     ///
     /// # Panics
     /// When `set` is empty.
+    #[inline]
     pub fn draw<const W: usize>(&mut self, set: &mut BitSet<W>) -> u8 {
         let id = set.nth(self.below(set.len())).expect("below(len) is a rank");
         set.remove(id);

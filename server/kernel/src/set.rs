@@ -161,7 +161,7 @@ impl<const W: usize> BitSet<W> {
     /// The members in ascending order.
     #[must_use]
     pub fn iter(&self) -> Members<W> {
-        Members { words: self.0, word: 0 }
+        Members { words: self.0, word: 0, bits: self.0.first().copied().unwrap_or(0), base: 0 }
     }
 
     /// Writes the set as flags: byte `i` is 1 if id `i` is a member, and 0 if not; ids beyond `out` are left out.
@@ -195,14 +195,14 @@ const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
 #[inline]
 const fn spread(bits: u8) -> u64 {
     // A copy of all bits in each byte, of which byte `i` keeps bit `i`; adding carries that bit into the highest.
-    let own_bit = (bits as u64 * EACH_BYTE) & 0x8040_2010_0804_0201;
-    ((own_bit + 0x0040_6070_787c_7e7f) >> 7) & EACH_BYTE
+    let own_bit = (bits as u64).wrapping_mul(EACH_BYTE) & 0x8040_2010_0804_0201;
+    (own_bit.wrapping_add(0x0040_6070_787c_7e7f) >> 7) & EACH_BYTE
 }
 
 /// In how many of eight bytes, each below 128 and none below those before it, the value is at most `k`.
 #[inline]
 const fn bytes_up_to(sums: u64, k: u64) -> u64 {
-    let at_most = ((0x80 + k) * EACH_BYTE - sums) >> 7;
+    let at_most = (0x80 | k).wrapping_mul(EACH_BYTE).wrapping_sub(sums) >> 7;
     (at_most & EACH_BYTE).wrapping_mul(EACH_BYTE) >> 56
 }
 
@@ -212,15 +212,15 @@ const fn bytes_up_to(sums: u64, k: u64) -> u64 {
 #[inline]
 fn nth_bit(bits: u64, k: u32) -> u8 {
     let k = u64::from(k);
-    let pairs = bits - ((bits >> 1) & 0x5555_5555_5555_5555);
-    let fours = (pairs & 0x3333_3333_3333_3333) + ((pairs >> 2) & 0x3333_3333_3333_3333);
-    let ones_by_byte = (fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f;
+    let pairs = bits.wrapping_sub((bits >> 1) & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333).wrapping_add((pairs >> 2) & 0x3333_3333_3333_3333);
+    let ones_by_byte = fours.wrapping_add(fours >> 4) & 0x0f0f_0f0f_0f0f_0f0f;
     // Byte `i` of the sums is the number of ones up to byte `i`.
     let sums = ones_by_byte.wrapping_mul(EACH_BYTE);
-    let byte = bytes_up_to(sums, k);
-    let below = (sums << 8).to_le_bytes()[usize::from(lowest_byte(byte & 7))];
-    let own = spread(bits.to_le_bytes()[usize::from(lowest_byte(byte & 7))]).wrapping_mul(EACH_BYTE);
-    lowest_byte(8 * byte + bytes_up_to(own, k - u64::from(below)))
+    let start = bytes_up_to(sums, k) << 3;
+    let below = (sums << 8) >> (start & 63) & 0xff;
+    let own = spread(lowest_byte(bits >> (start & 63))).wrapping_mul(EACH_BYTE);
+    lowest_byte(start | bytes_up_to(own, k.wrapping_sub(below)))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the lowest byte is meant")]
@@ -283,31 +283,39 @@ impl<const W: usize> std::fmt::Debug for BitSet<W> {
 #[derive(Debug, Clone)]
 pub struct Members<const W: usize> {
     words: [u64; W],
+    /// The present word, and what is left of it.
     word: usize,
+    bits: u64,
+    /// The id of its lowest bit.
+    base: u8,
 }
 
 impl<const W: usize> Iterator for Members<W> {
     type Item = u8;
 
+    #[inline]
     fn next(&mut self) -> Option<u8> {
-        while let Some(bits) = self.words.get_mut(self.word) {
-            if *bits != 0 {
-                let id = lowest_bit(*bits);
-                *bits &= *bits - 1;
-                return u8::try_from(self.word * 64).ok().map(|base| base + id);
-            }
+        while self.bits == 0 {
+            self.bits = *self.words.get(self.word + 1)?;
             self.word += 1;
+            self.base = self.base.wrapping_add(64);
         }
-        None
+        let id = self.base | lowest_bit(self.bits);
+        self.bits &= self.bits - 1;
+        Some(id)
     }
 
+    #[inline]
     fn fold<B, F: FnMut(B, u8) -> B>(self, init: B, mut add: F) -> B {
+        let Self { words, word, bits, mut base } = self;
+        let later = words.into_iter().skip(word + 1);
         let mut folded = init;
-        for (word, mut bits) in (0..).zip(self.words) {
+        for mut bits in std::iter::once(bits).chain(later) {
             while bits != 0 {
-                folded = add(folded, 64 * word + lowest_bit(bits));
+                folded = add(folded, base | lowest_bit(bits));
                 bits &= bits - 1;
             }
+            base = base.wrapping_add(64);
         }
         folded
     }
