@@ -17,9 +17,11 @@ ELSEWHERE = (
     ("Cargo.toml", r'^boardwire-\w+ = \{ version = "([^"]+)'),
     ("client-py/pyproject.toml", r'(?<="boardwire-local==)([^"]+)'),
     ("CITATION.cff", r"(?<=^version: )(\S+)"),
-    # The newest heading. A date follows once it is released; changes since then have none yet.
-    ("CHANGELOG.md", r"\A# Changelog\n\n## (\S+)"),
 )
+#: The newest heading of the changelog, which another version is written to, and the newest that is a version: changes since
+#: a release stand above it.
+NEWEST = ("CHANGELOG.md", r"\A# Changelog\n\n## (\S+)")
+RELEASED = ("CHANGELOG.md", r"\A# Changelog\n\n(?:## Unreleased\n(?:(?!## ).*\n)*)?## (\S+)")
 
 
 def places(name: str, pattern: str) -> list[re.Match[str]]:
@@ -44,16 +46,16 @@ def main(version: str | None = None) -> None:
     if version is not None:
         if not re.fullmatch(r"\d+\.\d+\.\d+", version):
             raise SystemExit(f"{__file__}: {version} is no version such as 1.2.3")
-        for name, pattern in (HOME, *ELSEWHERE):
+        for name, pattern in (HOME, *ELSEWHERE, NEWEST):
             write(name, pattern, version)
         print("`cargo update --workspace` writes it to Cargo.lock; the changelog's words are yours")
         return
     (home,) = places(*HOME)
     wrong = [
         f"{name} says {place[1]}"
-        for name, pattern in ELSEWHERE
+        for name, pattern in (*ELSEWHERE, RELEASED)
         for place in places(name, pattern)
-        if place[1] not in (home[1], "Unreleased")
+        if place[1] != home[1]
     ]
     if wrong:
         raise SystemExit(f"the version is {home[1]} in Cargo.toml, but {', '.join(wrong)}")
