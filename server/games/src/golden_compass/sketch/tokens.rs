@@ -65,7 +65,7 @@ impl GoldenCompass {
 const FACTORIALS: [u32; CITY_TOKENS as usize + 1] = [1, 1, 2, 6, 24, 120, 720, 5_040, 40_320];
 
 /// How many ways there are to give `tokens` to places, if each may be in every place with room and they fill them.
-fn free_ways(tokens: &[u8], places: &[u8], room: &[u8; SEATS + 1]) -> Option<u32> {
+fn free_ways(tokens: &[u8], places: &[u8], room: &[u8]) -> Option<u32> {
     let mut open = 0u8;
     let (mut rooms, mut orders) = (0, 1);
     for (place, &room) in room.iter().enumerate() {
@@ -101,7 +101,7 @@ fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u
 
 /// A place for the next of so many tokens that may each be in every place with room: likely by its room, as its
 /// share of `all` ways is. What ways there are for the others remains.
-fn choose_freely(all: &mut u32, tokens: usize, room: &[u8; SEATS + 1], rng: &mut RngStream) -> usize {
+fn choose_freely(all: &mut u32, tokens: usize, room: &[u8], rng: &mut RngStream) -> usize {
     let tokens = u32::from(few(tokens));
     let drawn = rng.below(*all) * tokens;
     let mut reached = 0;
