@@ -1,5 +1,6 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
+mod front;
 mod journal;
 mod observing;
 mod planned;
@@ -15,9 +16,10 @@ use clap::Args;
 use tokio::net::TcpListener;
 
 use super::address::{Address, bound};
-use crate::edge::{Access, Tls};
+use crate::edge::Access;
 use crate::run::{Listener, run_within, runtime};
 use crate::telemetry;
+use front::Front;
 pub(super) use planned::Planned;
 use settings::Settings;
 
@@ -42,24 +44,19 @@ impl Serve {
         // Matches that the journal has kept go on at once, and so do their clocks.
         let _inside = runtime.enter();
         let observing = settings.observe()?;
-        let tls = settings.tls()?.map(Tls::load).transpose()?.map(Arc::new);
-        let accounts = settings.accounts()?.map(Arc::new);
-        let addresses = settings.addresses();
-        let places = addresses.iter().map(|address| address.find(tls.is_some() || settings.insecure));
-        let places = places.collect::<anyhow::Result<Vec<_>>>()?;
+        let Front { tls, accounts, places, metrics, watch_page } = Front::of(&settings)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
-        if let Some(address) = settings.metrics()? {
+        if let Some(address) = metrics {
             telemetry::begin(address).with_context(|| format!("metrics cannot be told on {address}"))?;
         }
-        let watch_page = settings.watch_page()?;
         let (matches, journal) = settings.matches(&pool)?;
         let matches = Arc::new(matches);
         let access = Access { bounds: settings.bounds(), accounts: accounts.clone() };
         runtime.block_on(async {
             renewal::begin(tls.clone(), accounts)?;
             let mut listeners = Vec::new();
-            for (address, place) in addresses.iter().zip(places) {
+            for (address, place) in places {
                 let listener = place.bind(tls.as_ref()).await;
                 let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
                 println!("listening on {}", bound(&listener)?);

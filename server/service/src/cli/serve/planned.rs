@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as _, FromArgMatches as _};
 
-use super::{Serve, Settings};
+use super::{Front, Serve, Settings};
 use crate::cli::Catalogues;
-use crate::edge::{Bounds, Tls};
+use crate::edge::Bounds;
 
 /// The part of its settings that this machine may be short of.
 #[derive(Debug)]
@@ -35,13 +35,7 @@ impl Planned {
         let serve = Serve::from_arg_matches(&command.try_get_matches_from(["serve"])?)?;
         let file = config.map_or_else(|| Ok(Settings::default()), Settings::read)?;
         let settings = serve.settings.or(file);
-        let tls = settings.tls()?.map(Tls::load).transpose()?;
-        settings.accounts()?;
-        for address in settings.addresses() {
-            address.find(tls.is_some() || settings.insecure)?;
-        }
-        settings.metrics()?;
-        settings.watch_page()?;
+        Front::of(&settings)?;
         Ok(Self {
             connections: settings.bounds().connections,
             journal: settings.journal.clone(),
