@@ -131,7 +131,7 @@ pub trait Estimate: Game {
         self.resample(state, viewer, rng);
     }
 
-    /// Lets a position go on without what nobody will ask of it: what seats remember, and how it came about.
+    /// Lets a position go on without what nobody will ask of it: what only views show, what seats remember, how it came about.
     ///
     /// What may be chosen, outlooks and the outcome stay as they would have been, now and later. A sketch may still be
     /// drawn at once; views, texts, worlds and the audit are not to be asked again. A game that has

@@ -204,6 +204,10 @@ impl Estimate for Faraway {
         area.standing = (choices == length).then_some([None; 16]);
         area.best_order(plan, outlook.hand, length)
     }
+
+    fn forget(&self, state: &mut State) {
+        state.forgets = true;
+    }
 }
 
 impl Forecast {

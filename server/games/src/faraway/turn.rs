@@ -18,6 +18,7 @@ impl Faraway {
             chosen: BySeat::default(),
             lines: BySeat::default(),
             quests: BySeat::default(),
+            forgets: false,
             hands: BySeat::default(),
             set_aside: BySeat::default(),
             deck: (1..=REGIONS).collect(),
@@ -82,7 +83,7 @@ impl Faraway {
                 // FA-4.5: the others go under the deck; `dealt` and `placed` together say which.
                 let round = usize::from(state.round - 2);
                 state.placed[seat][round] = Some(id);
-                state.quests[seat] = self.standings(state, seat);
+                self.see_quests(state, seat);
                 state.sanctuary_deck += count(state.dealt[seat][round]) - 1;
                 self.end_turn(state, chance);
             }
@@ -118,10 +119,17 @@ impl Faraway {
             let id = state.chosen[seat].take();
             state.hands[seat].remove(RegionId::row(id));
             state.lines[seat][usize::from(state.round - 1)] = id;
-            state.quests[seat] = self.standings(state, seat);
+            self.see_quests(state, seat);
         }
         state.order = state.order_of(state.round, self.seats);
         state.turn = 0;
+    }
+
+    /// Notes how the quests of a seat's line stand now, for views.
+    fn see_quests(&self, state: &mut State, seat: Seat) {
+        if !state.forgets {
+            state.quests[seat] = self.standings(state, seat);
+        }
     }
 
     /// FA-3.2 to FA-3.4: who climbed is dealt one sanctuary and one for each clue.
