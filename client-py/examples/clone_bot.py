@@ -23,7 +23,6 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import minari
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -56,6 +55,8 @@ def of_parquet(recording: boardwire.Recording, spec: boardwire.GameSpec) -> Choi
 
 def of_minari(names: list[str]) -> Choices:
     """Reads Minari's datasets, one of each seat. An episode ends with an observation and no action."""
+    import minari  # needs Python 3.11
+
     parts = []
     for name in names:
         for episode in minari.load_dataset(name):
@@ -90,6 +91,8 @@ def record(given: argparse.Namespace, folder: Path, client: boardwire.Client) ->
 
 def to_minari(recording: boardwire.Recording, client: boardwire.Client) -> list[str]:
     """Makes a dataset of each seat, unless there is one of as many episodes; gives their names."""
+    import minari
+
     facts = recording.facts
     name = f"{facts.game}/clone-{recording.episodes}"
     names = [f"{name}-seat{seat}-v0" for seat in range(facts.seats)]

@@ -1,4 +1,4 @@
-"""Lets a policy look ahead, and beats the same policy that does not: Faraway for two, numpy alone.
+"""Lets a policy look ahead, and beats the same policy that does not: Faraway for two, numpy and tqdm alone.
 
 A linear policy is learnt by self-play first (see self_play.py). Then it plays against itself, each deal both
 ways round. One side searches: worlds are drawn that its seat can believe in, the actions that the policy

@@ -342,7 +342,7 @@ def draw(trainee: Trainee, file: Path, warm: float) -> None:
 
 def arguments() -> argparse.Namespace:
     """What was asked for."""
-    parser = argparse.ArgumentParser(description="Trains an agent by self-play.")
+    parser = argparse.ArgumentParser(description="Trains an agent from playouts and by self-play.")
     add = parser.add_argument
     add("game", nargs="?", default="faraway")
     add("--seats", type=int, help="how many seats; the fewest when left out")

@@ -108,7 +108,7 @@ class MatchInfo:
         clocks: How long each seat may think, none for as long as it likes; empty where nobody has a clock.
         fair: How its deals come about, if they are fair.
         spec_digest: The digest of the table's facts, as in `GameSpec.digest`.
-        state: `playing`, `over` or `closed`.
+        state: `gathering`, `playing`, `over` or `closed`.
         close_reason: Why it has been closed; None as long as it is open.
         joined: The seats that are bots or have been joined.
         waiting_for: The seats that the match waits for: those that owe a decision while it is played, the
