@@ -203,6 +203,23 @@ def test_a_refused_part_leaves_the_other_alone(client: boardwire.Client) -> None
         assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
 
 
+def test_a_reset_after_a_refused_part_leaves_nothing_to_receive(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=4, seed=2) as batch:
+        for some in (np.arange(4) < 3, None):
+            step = batch.reset()
+            left, right = batch.halves()
+            left.send((step.mask[left.rows] == 0).argmax(axis=1))
+            right.send(lowest(step.mask[right.rows]))
+            with pytest.raises(boardwire.errors.IllegalAction):
+                left.recv()
+            step = batch.reset(mask=some)
+            if some is None:
+                with pytest.raises(RuntimeError, match="nothing has been sent"):
+                    right.recv()
+                right.send(lowest(step.mask[right.rows]))
+            assert (right.recv().ply == 1).all(), "what no reset of all its rows came after is still to come"
+
+
 def test_arrays_are_the_callers_own(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=8, seed=1, scores=True, final_views=True) as batch:
         kept = [batch.reset()]

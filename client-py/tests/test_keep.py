@@ -177,6 +177,42 @@ def test_without_keep_what_was_in_flight_on_a_broken_stream_is_lost(client: boar
         assert (batch.step(lowest(again.mask)).ply == 1).all()
 
 
+def test_a_reset_that_is_repeated_is_made_once(address: str) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address) as client,
+        client.open_batch("faraway", environments=N, seed=3, keep=True, episodes=True) as batch,
+    ):
+        batch.reset()
+        with proxy.held(), pytest.raises(CallTimeout):
+            batch.reset(timeout=0.05)
+        step = batch.reset()
+        assert step.episode is not None
+        assert (step.episode == 1).all()
+        with proxy.held(), pytest.raises(CallTimeout):
+            batch.reset(timeout=0.05)
+        assert not batch.reset(seed=4).ply.any(), "another reset, after the one that nobody saw"
+
+
+def test_without_keep_no_step_follows_one_whose_answer_was_lost(address: str) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address) as client,
+        open_batch(client, keep=False) as batch,
+    ):
+        step = batch.reset(seed=1)
+        left, right = batch.halves()
+        with proxy.held(), pytest.raises(CallTimeout):
+            left.step(lowest(step.mask[left.rows]), timeout=0.05)
+        for _ in range(2):
+            with pytest.raises(ConnectionLost, match="nobody knows what its step has done"):
+                left.step(lowest(step.mask[left.rows]))
+        assert (right.step(lowest(step.mask[right.rows])).ply == 1).all(), "the other half lost nothing"
+        mask = np.arange(N) < N // 2
+        step = batch.reset(mask=mask, seed=1)
+        assert (left.step(lowest(step.mask[left.rows])).ply == 1).all()
+
+
 def test_a_batch_goes_on_after_an_answer_that_came_too_late(address: str) -> None:
     with (
         proxy_of(address) as proxy,

@@ -13,6 +13,7 @@ import numpy as np
 from . import _rows
 from ._channel import Connection, Stubs
 from ._native import NativeMethod
+from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import refused
@@ -32,6 +33,8 @@ _KEPT = (
     "receive again what was sent"
 )
 
+_RESET = "as long as the server has the batch, a reset goes on with it; else open another"
+
 
 class Asked:
     """A request on the stream.
@@ -41,16 +44,18 @@ class Asked:
         rows: The environments that the answer is about.
         opening: The opening of the stream that it was sent in last.
         answer: The answer, once it has come.
-        failed: Whether somebody has waited for the answer in vain.
-        resets: How many resets had been asked for before.
+        failed: Whether somebody has waited in vain for this answer, or for one before it.
+        touched: The environments that it changes.
+        resets: How many resets had been asked for, this one included.
     """
 
-    __slots__ = ("answer", "failed", "opening", "request", "resets", "rows")
+    __slots__ = ("answer", "failed", "opening", "request", "resets", "rows", "touched")
 
-    def __init__(self, request: BatchRequest, rows: slice, resets: int) -> None:
+    def __init__(self, request: BatchRequest, rows: slice, touched: Any, resets: int) -> None:
         """Has not been sent."""
         self.request = request
         self.rows = rows
+        self.touched = touched
         self.opening = 0
         self.answer: pb.RunBatchResponse | None = None
         self.failed = False
@@ -96,8 +101,10 @@ class BatchStream:
             connection, token, _method(about, spec), advice=self._advice
         )
         self._unanswered: deque[Asked] = deque()
+        # Those whose answers went with an earlier stream.
+        self._lost: list[Asked] = []
         self._sequence = np.zeros(about.environments, dtype=np.uint64)
-        self._resets = 0
+        self._resets = Resets(about.environments)
 
     @property
     def at_once(self) -> None:
@@ -107,6 +114,7 @@ class BatchStream:
         """Sends an action for each of some environments.
 
         Raises:
+            ConnectionLost: Nobody knows whether they have made the step before, whose answer was lost.
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
         request = pb.StepBatchRequest(
@@ -116,7 +124,7 @@ class BatchStream:
             count=rows.stop - rows.start,
             mask=mask,
         )
-        return await self._send(request, rows)
+        return await self._send(Asked(request, rows, rows, self._resets.count))
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> Asked:
         """Asks for episodes to be begun.
@@ -125,22 +133,48 @@ class BatchStream:
             BoardwireError: The stream does not open, or broke before an earlier answer came.
         """
         request = pb.ResetBatchRequest(batch_id=self.about.id, mask=mask, seed=seed, seeds=seeds)
-        return await self._send(request, slice(0, self.about.environments))
+        if (asked := self._repeated(request)) is not None:
+            return asked
+        environments = self.about.environments
+        touched = _rows.chosen(mask, environments)
+        asked = await self._send(Asked(request, slice(0, environments), touched, self._resets.count + 1))
+        self._resets.note(mask)
+        return asked
 
-    async def _send(self, request: BatchRequest, rows: slice) -> Asked:
-        asked = Asked(request, rows, self._resets)
+    def _repeated(self, request: pb.ResetBatchRequest) -> Asked | None:
+        """The same reset, if it was asked for last and waited for in vain: its answer is still to come."""
+        last = self._unanswered[-1] if self._keep and self._unanswered else None
+        if last is None or not last.failed or not isinstance(last.request, pb.ResetBatchRequest):
+            return None
+        again = pb.ResetBatchRequest()
+        again.CopyFrom(last.request)
+        again.ClearField("sequence")
+        return last if again == request else None
+
+    async def _send(self, asked: Asked) -> Asked:
         if self._keep:
             # The server must have answered these before it is asked for the next.
-            for earlier in [each for each in self._unanswered if each.overlaps(rows)]:
+            for earlier in [each for each in self._unanswered if each.overlaps(asked.rows)]:
                 await self._wait(earlier, WAIT_SECONDS)
-            request.sequence = int(self._sequence[rows].max()) + 1
+            asked.request.sequence = int(self._sequence[asked.rows].max()) + 1
             await self._send_again()
+        else:
+            await self._settle(asked)
         await self._put(asked)
         while self._unanswered and self._unanswered[0].opening != asked.opening:
-            self._unanswered.popleft()
+            self._lost.append(self._unanswered.popleft())
         self._unanswered.append(asked)
-        self._resets += isinstance(request, pb.ResetBatchRequest)
         return asked
+
+    async def _settle(self, asked: Asked) -> None:
+        """Sees to it that a step follows what its environments have shown."""
+        while self._unanswered and not self._is_under_way(self._unanswered[0]):
+            self._lost.append(self._unanswered.popleft())
+        self._lost = [each for each in self._lost if not self._resets.cover(each.touched, each.resets)]
+        is_step = isinstance(asked.request, pb.StepBatchRequest)
+        if is_step and any(each.overlaps(asked.rows) for each in self._lost):
+            what_now = await self._connection.what_now(_RESET)
+            raise ConnectionLost(f"an answer was lost, and nobody knows what its step has done: {what_now}")
 
     async def receive(self, asked: Asked, timeout: float) -> BatchStep:
         """Waits for the answer to a request.
@@ -149,10 +183,16 @@ class BatchStream:
             BoardwireError: The request was refused, or its answer was lost.
         """
         asked.failed = True
-        answer = await self._wait(asked, timeout)
+        try:
+            answer = await self._wait(asked, timeout)
+            if answer.HasField("error"):
+                raise refused(answer.error)
+        except BaseException:
+            # Whoever begins anew wants none of what is under way.
+            for each in self._unanswered:
+                each.failed = True
+            raise
         asked.failed = False
-        if answer.HasField("error"):
-            raise refused(answer.error)
         return self._rows(answer.step)
 
     def may_answer(self, asked: Asked) -> bool:
@@ -160,8 +200,8 @@ class BatchStream:
         return asked.answer is None and (self._keep or self._is_under_way(asked))
 
     def is_dropped(self, asked: Asked) -> bool:
-        """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
-        return asked.failed and asked.resets < self._resets
+        """Whether nobody wants the answer any more: something failed, and its rows were reset since."""
+        return asked.failed and self._resets.cover(asked.touched, asked.resets)
 
     async def make_way(self) -> None:
         """Sees to it that nothing is under way, for calls that do not wait for the stream.
@@ -203,6 +243,7 @@ class BatchStream:
             advice=self._advice,
         )
         self._note(slice(0, self.about.environments), answer.step)
+        self._resets.note(mask)
         return self._rows(answer.step)
 
     async def close(self) -> None:
@@ -250,9 +291,7 @@ class BatchStream:
             if self._keep:
                 await self._send_again()
             elif not self._is_under_way(asked):
-                what_now = await self._connection.what_now(
-                    "as long as the server has the batch, a reset goes on with it; else open another"
-                )
+                what_now = await self._connection.what_now(_RESET)
                 raise ConnectionLost(f"the stream broke before the answer came: {what_now}")
             try:
                 answer = await self._stream.receive(timeout)

@@ -57,7 +57,7 @@ class BatchCarrier(Protocol):
         """Whether the answer to what was sent is still to come."""
 
     def is_dropped(self, sent: Sent) -> bool:
-        """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
+        """Whether nobody wants the answer any more: something failed, and its rows were reset since."""
 
     async def make_way(self) -> None:
         """Sees to it that nothing is under way, for calls that do not wait for what was sent.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from . import _extension
 from ._channel import REPEAT, Connection, Stubs, Unary, inherited, lock
+from ._resets import Resets
 from ._seat import WAIT_SECONDS
 from ._spec import GameSpec
 from ._status import error
@@ -91,7 +92,7 @@ class LocalCarrier:
         self._batch = self._engine.batch(about.id)
         self._unfinished: deque[_Sent] = deque()
         self._unanswered: deque[_Sent] = deque()
-        self._resets = 0
+        self._resets = Resets(about.environments)
 
     @property
     def at_once(self) -> Callable[[Any], BatchStep | None]:
@@ -101,12 +102,13 @@ class LocalCarrier:
     async def step(self, rows: slice, actions: bytes, mask: bytes) -> _Sent:
         """Sends actions for some environments."""
         first, count = rows.start, rows.stop - rows.start
-        return self._send(lambda: self._batch.send(first, count, actions, mask))
+        return self._send(rows, lambda: self._batch.send(first, count, actions, mask))
 
     async def reset(self, mask: bytes, seed: int | None, seeds: Sequence[int]) -> _Sent:
         """Asks for episodes to be begun."""
-        sent = self._send(lambda: self._batch.reset(mask, seed, seeds))
-        self._resets += 1
+        everywhere = slice(0, self.about.environments)
+        sent = self._send(everywhere, lambda: self._batch.reset(mask, seed, seeds))
+        self._resets.note(mask)
         return sent
 
     async def receive(self, sent: _Sent, timeout: float) -> BatchStep:
@@ -116,8 +118,21 @@ class LocalCarrier:
             BoardwireError: It was refused.
             CallTimeout: It takes longer: it may be received again.
         """
+        try:
+            await self._wait(sent, timeout)
+            # As on a stream, the answers before it have come, too.
+            while sent in self._unanswered:
+                self._unanswered.popleft()
+            assert sent.doing is not None
+            return sent.doing.take()
+        except BaseException:
+            # Whoever begins anew wants none of what is under way.
+            for each in self._unanswered:
+                each.failed = True
+            raise
+
+    async def _wait(self, sent: _Sent, timeout: float) -> None:
         due = time.monotonic() + timeout
-        sent.failed = True
         while not sent.done:
             first = self._unfinished[0]
             assert first.doing is not None, "the first one has begun"
@@ -125,20 +140,14 @@ class LocalCarrier:
             if not await self._way.aside(first.doing.wait, max(due - time.monotonic(), 0.0)):
                 raise error("DEADLINE_EXCEEDED", "", f"no answer within {timeout} s")
             self._go_on()
-        sent.failed = False
-        # As on a stream, the answers before it have come, too.
-        while sent in self._unanswered:
-            self._unanswered.popleft()
-        assert sent.doing is not None
-        return sent.doing.take()
 
     def may_answer(self, sent: _Sent) -> bool:
         """Whether the answer is still to come."""
         return not sent.done
 
     def is_dropped(self, sent: _Sent) -> bool:
-        """Whether nobody wants the answer any more: it was waited for in vain, and a reset came after it."""
-        return sent.failed and sent.resets < self._resets
+        """Whether nobody wants the answer any more: something failed, and its rows were reset since."""
+        return sent.failed and self._resets.cover(sent.rows, sent.resets)
 
     async def make_way(self) -> None:
         """Sees to it that nothing is under way.
@@ -174,8 +183,8 @@ class LocalCarrier:
     def _way(self) -> Way:
         return self._connection.way
 
-    def _send(self, begin: Callable[[], boardwire_local.Sent]) -> _Sent:
-        sent = _Sent(begin, self._resets)
+    def _send(self, rows: slice, begin: Callable[[], boardwire_local.Sent]) -> _Sent:
+        sent = _Sent(rows, begin, self._resets.count)
         self._unfinished.append(sent)
         self._unanswered.append(sent)
         self._go_on()
@@ -197,15 +206,17 @@ class _Sent:
     """What a batch was asked for.
 
     Attributes:
+        rows: The environments that it is about.
         begin: Begins to do it.
         doing: What comes of it, once it has begun.
         resets: How many resets had been asked for before.
-        failed: Whether somebody has waited for it in vain.
+        failed: Whether somebody has waited in vain for it, or for something before it.
     """
 
-    __slots__ = ("begin", "doing", "failed", "resets")
+    __slots__ = ("begin", "doing", "failed", "resets", "rows")
 
-    def __init__(self, begin: Callable[[], boardwire_local.Sent], resets: int) -> None:
+    def __init__(self, rows: slice, begin: Callable[[], boardwire_local.Sent], resets: int) -> None:
+        self.rows = rows
         self.begin = begin
         self.doing: boardwire_local.Sent | None = None
         self.resets = resets

@@ -71,6 +71,13 @@ def packed(mask: NDArray[np.bool_] | None, environments: int) -> bytes:
     return np.packbits(mask, bitorder="little").tobytes()
 
 
+def chosen(mask: bytes, environments: int) -> Any:
+    """The environments of a mask as the wire has it, to index rows by."""
+    if not mask:
+        return slice(0, environments)
+    return np.flatnonzero(np.unpackbits(np.frombuffer(mask, np.uint8), count=environments, bitorder="little"))
+
+
 def _wanted(is_wanted: bool, column: bytes, dtype: str, *shape: int) -> NDArray[Any] | None:
     """A column that is sent on request."""
     return np.frombuffer(column, dtype).reshape(shape) if is_wanted else None

@@ -154,7 +154,10 @@ class JournalFailed(BoardwireError, reason="JOURNAL_FAILED", codes=("UNAVAILABLE
 
 
 class CallTimeout(BoardwireError, reason="TIMED_OUT", codes=("DEADLINE_EXCEEDED",)):
-    """No answer came within the call's timeout. Every call may be repeated."""
+    """No answer came within the call's timeout.
+
+    Every call may be repeated, but for a step of a batch opened without `keep`: a reset goes on with it.
+    """
 
 
 class InvalidRequest(BoardwireError, codes=("INVALID_ARGUMENT",)):
