@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._channel import inherited
 from ._sync import Batch, Search
+from ._twins import GONE
 from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
 from .envs._shared import shared_client
-from .errors import BoardwireError
+from .errors import BoardwireError, InvalidSnapshot
+
+T = TypeVar("T")
 
 # Environments that are kept where they were left.
 _ENVIRONMENTS = 16
@@ -147,10 +153,11 @@ class Table:
         # That which was used the longest ago is the first.
         self._environments: list[_Environment] = []
         self._searches: list[_Worlds] = []
+        self._owner = os.getpid()
 
     def deal(self, seed: int) -> Dealt:
         """The first position of the episode with a seed."""
-        return self._free().deal(seed)
+        return self._played(lambda: self._free().deal(seed))
 
     def replay(self, seed: int, actions: tuple[int, ...]) -> Dealt:
         """The position that follows from a seed and actions."""
@@ -161,15 +168,37 @@ class Table:
 
     def step(self, position: Dealt, action: int) -> Dealt:
         """The position after an action."""
-        environment = self._at(position)
-        if position.shared and position.snapshot is None:
-            position.snapshot = environment.batch.save()
-        return environment.step(position, action)
+
+        def stepped() -> Dealt:
+            environment = self._at(position)
+            if position.shared and position.snapshot is None:
+                position.snapshot = environment.batch.save()
+            return environment.step(position, action)
+
+        return self._played(stepped)
 
     def resample(self, position: Dealt) -> World:
         """A world that the seat can believe in which decides at a position."""
         if position.seat == NOBODY:
             raise ValueError("the episode is over: nobody has anything to imagine")
+        return self._played(lambda: self._world(position))
+
+    def _played(self, play: Callable[[], T]) -> T:
+        """Plays where positions are, and once more in new environments when those there were are gone."""
+        if self._owner != os.getpid():
+            # The parent goes on with them.
+            inherited.append((self._environments, self._searches))
+            self._begin_anew()
+        try:
+            return play()
+        except GONE:
+            self._begin_anew()
+            return play()
+
+    def _begin_anew(self) -> None:
+        self._environments, self._searches, self._owner = [], [], os.getpid()
+
+    def _world(self, position: Dealt) -> World:
         for worlds in self._searches:
             if worlds.of is position and worlds.drawn:
                 return worlds.drawn.pop()
@@ -239,13 +268,21 @@ class _Environment:
 
     def go_to(self, position: Dealt) -> None:
         self.at = None
-        if position.snapshot is not None:
-            self.batch.load(position.snapshot)
-        else:
+        if not self._load(position.snapshot):
             self.batch.reset(seeds=[position.seed])
             for action in position.actions:
                 self.batch.step([action])
         self.at = position
+
+    def _load(self, snapshot: bytes | None) -> bool:
+        """Whether it is at a snapshot now, which another server may have made."""
+        if snapshot is None:
+            return False
+        try:
+            self.batch.load(snapshot)
+        except InvalidSnapshot:
+            return False
+        return True
 
     def _show(self, step: BatchStep, seed: int, actions: tuple[int, ...]) -> Dealt:
         assert step.oracle is not None, "the batch was opened with it"
