@@ -27,6 +27,14 @@ def test_a_server_starts_on_a_socket_of_its_own_and_leaves_nothing_behind() -> N
     assert not folder.exists()
 
 
+def test_a_terminal_interrupts_the_program_and_not_its_server() -> None:
+    with boardwire.connect() as client:
+        assert client._private is not None
+        server = client._private._process.pid
+        # What is typed in a terminal, and what a notebook sends, goes to all of a group.
+        assert os.getpgid(server) == server != os.getpgid(0)
+
+
 def test_the_binary_named_by_the_environment_comes_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -47,8 +47,15 @@ class ServerProcess:
         command = [str(binary), "serve", "--listen", listen, "--exit-with-stdin", *args]
         try:
             with self._log.open("wb") as log:
+                # In a session of its own: Ctrl-C in a terminal or a notebook interrupts the program, which
+                # may go on with its matches.
                 self.popen = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    text=True,
+                    start_new_session=True,
                 )
         except OSError as cause:
             shutil.rmtree(self._folder, ignore_errors=True)
