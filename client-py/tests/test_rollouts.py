@@ -165,6 +165,24 @@ def test_seats_are_given_to_opponents_by_environment(client: boardwire.Client) -
         assert calls == ([], [])
 
 
+def test_a_rollout_after_a_failed_one_begins_anew(client: boardwire.Client) -> None:
+    def fails(asked: Decisions) -> tuple[Any, Any, Any]:
+        left.pop()
+        return policy(asked)
+
+    left = [None] * 5
+    with client.open_batch("faraway", environments=4, seed=3, autoreset="same_step") as batch:
+        rollouts = boardwire.Rollouts(batch, 8)
+        with pytest.raises(IndexError):
+            rollouts.collect(fails)
+        found = rollouts.collect(policy)
+    with client.open_batch("faraway", environments=4, seed=3, autoreset="same_step") as batch:
+        batch.reset()
+        expected = boardwire.Rollouts(batch, 8).collect(policy)
+    for name in ("environment", "view", "mask", "action", "advantage"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
 def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2, autoreset="disabled") as batch:
         assert batch.autoreset == "disabled"

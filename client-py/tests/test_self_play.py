@@ -45,6 +45,20 @@ def test_self_play_credits_every_seat_for_its_last_decision(
         assert (again.decided[0] == -1).all()
 
 
+def test_a_reset_of_others_takes_no_reward_along(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=2, seed=1, autoreset="same_step") as batch:
+        reader = boardwire.SelfPlay(batch)
+        turn = reader.reset()
+        while not turn.over.any():
+            turn = reader.step(turn.mask.argmax(axis=1))
+        ended = int(turn.over.argmax())
+        assert (turn.decided[ended] >= 0).all()
+        turn = reader.reset(mask=np.arange(2) != ended)
+        turn = reader.step(turn.mask.argmax(axis=1))
+        assert not turn.reward.any()
+        assert sorted(turn.decided[ended].tolist()) == [-1, turn.number - 1]
+
+
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boardwire.Autoreset) -> None:
     n = 7

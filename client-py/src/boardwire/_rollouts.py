@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._advantages import Floats, advantages
-from ._sync import Batch
+from ._sync import Batch, BatchPart
 from ._types import NOBODY, BatchStep
 
 #: The columns that a batch has on request, as rollouts keep them.
@@ -131,7 +131,7 @@ class Rollouts:
         self.steps = steps
         self._gamma, self._lam = gamma, lam
         self.play_against(opponents, np.zeros((n, spec.seats), np.int64) if players is None else players)
-        self._parts = batch.halves() if n > 1 else batch.parts(1)
+        self._parts = self._divided()
         self._shown: list[BatchStep] = []
         self._view = np.empty((steps, n, spec.view_bytes), np.uint8)
         self._mask = np.empty((steps, n, len(spec.actions)), np.int8)
@@ -162,10 +162,22 @@ class Rollouts:
         self._opponents, self._players = tuple(opponents), players
 
     def collect(self, learner: Learner) -> Rollout:
-        """Plays so many steps as a rollout has; the first begins with a reset.
+        """Plays so many steps as a rollout has; the first, and one after a failure, begins with a reset.
 
         The learner is asked once more at the end, for the values alone.
         """
+        try:
+            return self._collected(learner)
+        except BaseException:
+            # What was sent and not received belongs to no later step.
+            self._shown, self._parts = [], self._divided()
+            raise
+
+    def _divided(self) -> tuple[BatchPart, ...]:
+        """The parts in which the batch is stepped."""
+        return self.batch.halves() if self.batch.environments > 1 else self.batch.parts(1)
+
+    def _collected(self, learner: Learner) -> Rollout:
         if not self._shown:
             shown = self.batch.reset()
             self._shown = [shown.part(part.rows) for part in self._parts]

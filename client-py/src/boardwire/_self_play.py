@@ -88,8 +88,10 @@ class SelfPlay:
         everywhere = np.zeros(self.batch.environments, np.bool_)
         everywhere[self._part.rows] = chosen
         step = self.batch.reset(mask=everywhere, seed=seed)
-        self._reward[chosen] = 0
-        self._decided[chosen] = -1
+        # In rows that are left alone, what has ended is told no more once the next episode is under way.
+        begun = chosen if self._last is None else chosen | self._last.over
+        self._reward[begun] = 0
+        self._decided[begun] = -1
         return self._turn(step.part(self._part.rows))
 
     def step(self, actions: ArrayLike) -> Turn:
