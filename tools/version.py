@@ -18,8 +18,8 @@ ELSEWHERE = (
     ("client-py/pyproject.toml", r'(?<="boardwire-local==)([^"]+)'),
     ("CITATION.cff", r"(?<=^version: )(\S+)"),
 )
-#: The newest heading of the changelog, which another version is written to, and the newest that is a version: changes since
-#: a release stand above it.
+#: The newest heading of the changelog, which another version is written to, and the newest that is a version:
+#: changes since a release stand above it.
 NEWEST = ("CHANGELOG.md", r"\A# Changelog\n\n## (\S+)")
 RELEASED = ("CHANGELOG.md", r"\A# Changelog\n\n(?:## Unreleased\n(?:(?!## ).*\n)*)?## (\S+)")
 

@@ -1,4 +1,4 @@
-"""Learns Faraway by self-play on a batch: a linear policy, all seats of many environments, numpy and tqdm alone.
+"""Learns Faraway by self-play on a batch: a linear policy, all seats of many environments, no deep learning.
 
 Every decision is made likelier as far as its seat earned more than expected (an actor and a critic). Prints
 how the policy fares against a random bot, before and after, and how many decisions were made in a second.

@@ -209,6 +209,17 @@ def test_illegal_actions_can_be_refused() -> None:
     env.close()
 
 
+@pytest.mark.parametrize("address", [None, "local:"])
+def test_a_forfeit_has_results_of_the_same_shape(address: str | None) -> None:
+    env: Any = gymnasium.make("boardwire/Faraway-v0", illegal_actions="forfeit", address=address)
+    _, info = env.reset(seed=1)
+    _, _, terminated, _, info = env.step(int((info["action_mask"] == 0).argmax()))
+    assert terminated
+    assert [info[name].shape for name in ("scores", "ranks")] == [(2,), (2,)]
+    assert not info["scores"].any()
+    env.close()
+
+
 def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
     env = make("faraway")
     _, info = env.reset(seed=1)

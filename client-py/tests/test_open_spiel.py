@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from outages import kill_private
+from processes import in_child
 from tables import GAMES, TABLES
 
 import boardwire
+from boardwire.envs._shared import shared_client
 
 pyspiel = pytest.importorskip("pyspiel")
 import boardwire.open_spiel  # noqa: E402
@@ -116,6 +119,26 @@ def test_states_are_kept_and_played_on_each_by_its_own() -> None:
             child.apply_action(other)
             twin.apply_action(other)
         assert shown(child) == shown(twin)
+
+
+def advanced(state: Any, steps: int) -> list[Any]:
+    """What a state tells after so many lowest actions."""
+    for _ in range(steps):
+        state.apply_action(state.legal_actions()[0])
+    return shown(state)
+
+
+def test_states_go_on_in_each_process_by_itself_and_after_their_server() -> None:
+    game = load("faraway", seed=9)
+    expected = [advanced(dealt(game), steps) for steps in (3, 9)]
+    state, kept = dealt(game), dealt(game)
+    assert advanced(state, 3) == expected[0]
+    kept.clone()
+    assert in_child(lambda: advanced(state, 6)) == repr(expected[1]).encode()
+    assert advanced(state, 6) == expected[1], "the child has stepped an environment of its own"
+    kill_private(shared_client(None))
+    assert advanced(kept, 3) == expected[0]
+    assert advanced(dealt(game), 9) == expected[1]
 
 
 def test_a_state_is_read_back_from_its_text() -> None:

@@ -232,6 +232,18 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
         boardwire.Recording(tmp_path)
 
 
+def test_a_player_has_datasets_of_the_seats_it_had(
+    client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    recording = recorded(client, tmp_path / "recording", line_ups=[["first", "greedy"]])
+    (dataset,) = recording.to_minari("faraway/only", player="greedy", client=client, author="me")
+    assert dataset.total_steps == len(recording.read(seat=1).decisions)
+    assert set(minari.list_local_datasets()) == {"faraway/only-seat1-v0"}
+    assert not list(recording.read(seat=0, player="greedy").runs())
+
+
 @pytest.mark.parametrize("observation", ["ids", "features"])
 def test_every_seat_has_a_minari_dataset(
     client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, observation: Any

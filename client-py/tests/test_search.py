@@ -135,6 +135,8 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
             search.rollout([2])
         with pytest.raises(errors.InvalidField, match="rows times playouts are from 1 to 65536"):
             search.rollout([0, 1], playouts=40_000)
+        with pytest.raises(errors.InvalidField, match="rows times playouts are from 1 to 65536"):
+            search.values(playouts=70_000)
         for worlds, words in (
             ([0.5], "whole numbers"),
             ([[0]], "whole numbers"),

@@ -263,6 +263,25 @@ def test_seeds_are_the_hosts_to_give_unless_the_match_says_otherwise(client: boa
                 assert match.info().seed_source == "drawn"
 
 
+def test_another_seed_may_follow_a_reset_that_was_not_seen(
+    client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seat = client.create_match("faraway", players=["remote", "random"], seed=1).join(0)
+    seat.reset(4)
+    with monkeypatch.context() as patched:
+        # The host has reset by now; the seat is interrupted before it looks.
+        patched.setattr(seat, "_observe", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            seat.reset(5)
+    found = seat.reset(6)
+    expected = client.create_match("faraway", players=["remote", "random"], seed=1).join(0).reset(6)
+    np.testing.assert_array_equal(found.view, expected.view)
+
+
+async def interrupted(**_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_private_match_is_shown_to_those_who_hold_a_token(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["remote", "random"], private=True) as match:
         assert match.id not in [listed.id for listed in client.matches()]

@@ -282,8 +282,24 @@ def test_steps_need_a_reset_and_a_closed_environment_may_be_reset() -> None:
     for early in (lambda: envs.step([0, 0, 0]), envs.action_masks):
         with pytest.raises(gymnasium.error.ResetNeeded):
             early()
-    envs.reset(seed=1)
+    begun, _ = envs.reset(seed=1)
     envs.close()
+    envs.close()
+    again, _ = envs.reset(seed=1)
+    assert all((again[name] == values).all() for name, values in begun.items())
+    table = envs._table
+    envs.close()
+    assert table is not None
+    with pytest.raises(boardwire.errors.UnknownBatch):
+        table.batch.reset()
+
+
+def test_environments_that_are_forgotten_close_no_batch() -> None:
+    # Gymnasium before 1.3 closes them, in a forked process too, which has only inherited them.
+    envs = make()
+    envs.reset(seed=1)
+    envs.__del__()
+    envs.step(envs.action_masks().argmax(axis=1))
     envs.close()
 
 

@@ -38,8 +38,11 @@ def datasets(
     lens = Lens(spec, observation, "observation")
     made = []
     for seat in range(facts.seats):
+        here = {players[seat] for players in facts.line_ups}
+        if player is not None and player not in here:
+            continue
         told = {
-            "algorithm_name": player or ", ".join(sorted({players[seat] for players in facts.line_ups})),
+            "algorithm_name": player or ", ".join(sorted(here)),
             "description": f"Seat {seat} of {facts.seats} in {spec.game.name}, rules version "
             f"{facts.rules_version}, rewarded for {facts.reward}.",
             **about,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -75,7 +76,7 @@ class Steps:
     def runs(self) -> Iterator[Steps]:
         """The steps of one seat in one episode after another."""
         ends = np.flatnonzero(self.is_last) + 1
-        for first, end in zip(np.concatenate([[0], ends[:-1]]).tolist(), ends.tolist(), strict=True):
+        for first, end in itertools.pairwise([0, *ends.tolist()]):
             yield self.rows(slice(first, end))
 
 

@@ -196,9 +196,10 @@ class SearchCore:
             ValueError: The search has no places for copies.
             InvalidField: There are too many playouts.
         """
-        room = min(self.places - self.worlds, MAX_PLAYOUTS // max(playouts, 1))
-        if room < 1:
+        if self.places == self.worlds:
             raise ValueError(f"copies need places: {self.worlds} worlds have {self.places} places")
+        # Too many for a single copy are the server's to refuse.
+        room = min(self.places - self.worlds, max(MAX_PLAYOUTS // max(playouts, 1), 1))
         world, action = np.nonzero(self.shown.mask)
         seed = secrets.randbits(64) if seed is None else seed
         values = np.full(self.shown.mask.shape, np.nan, np.float32)

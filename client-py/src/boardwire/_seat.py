@@ -195,6 +195,8 @@ class SeatCore(Generic[_Search]):
         if seed is not None and self._host_token:
             # The host gives the seed, and the seat looks.
             await _Calls(self._connection, self._host_token).ask(request, timeout or WAIT_SECONDS)
+            # That episode is over. Who is interrupted now has not seen the next, and may give another seed.
+            self.last = None
             return await self._observe(wait=wait, text=text, actions=actions, timeout=timeout)
         return await self._ask(request, timeout, True)
 

@@ -182,6 +182,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
             "substituted": seen.substituted,
         }
         if seen.outcome is not None:
-            info["scores"] = np.array(seen.outcome.scores, dtype=np.int32)
-            info["ranks"] = np.array(seen.outcome.ranks, dtype=np.int32)
+            # Zeros where there are none, as in a vector environment.
+            none = (0,) * self.game_spec.seats
+            info["scores"] = np.array(seen.outcome.scores or none, dtype=np.int32)
+            info["ranks"] = np.array(seen.outcome.ranks or none, dtype=np.int32)
         return info

@@ -167,7 +167,7 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             except BaseException:
                 self._let_go(table)
                 raise
-        self._table = table
+        self._table, self.closed = table, False
         return step
 
     def _reset(
@@ -235,6 +235,13 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         if self._table is not None:
             self._let_go(self._table)
         self._table = self._step = None
+
+    def __del__(self) -> None:
+        """Leaves the batch, which ends with its connection or idle, as Gymnasium does from 1.3 on.
+
+        Before, it closes here: a forked process would end the batch of its parent, and a constructor that
+        has refused would fail once more.
+        """
 
     @staticmethod
     def _let_go(table: Opposed) -> None:
