@@ -3,21 +3,15 @@
 use std::sync::Arc;
 
 use boardwire_kernel::{Game as _, Loaded, set_up, testkit};
-use serde_json::Value;
+use serde_json::json;
 
 use super::super::GoldenCompass;
+use super::super::action::Action;
+use super::super::catalogue::{DaemonId, SymbolId};
+use super::support::{Table, default_catalogue, game_by};
 
 /// A made-up catalogue of other sizes in every respect.
 const SMALL: &str = include_str!("small.json");
-
-fn default() -> Value {
-    serde_json::from_str(GoldenCompass::TYPE.catalogue).expect("the default is JSON")
-}
-
-fn game(json: &str, seats: u32) -> Arc<GoldenCompass> {
-    let loaded = Loaded::read::<GoldenCompass>(json).unwrap_or_else(|error| panic!("{error}"));
-    Arc::new(set_up(Arc::new(loaded), seats, []).expect("a table"))
-}
 
 #[test]
 fn the_default_action_space_is_the_suggested_one() {
@@ -52,7 +46,7 @@ fn the_default_action_space_is_the_suggested_one() {
 fn a_catalogue_of_other_sizes_is_played_lawfully_with_another_spec() {
     // GC-14.1, GC-1.3
     for seats in 2..=3 {
-        let small = game(SMALL, seats);
+        let small = game_by(SMALL, seats);
         let usual = testkit::table::<GoldenCompass>(u8::try_from(seats).expect("few"), &[]);
         assert_ne!(small.info().digest(), usual.info().digest());
         assert_ne!(small.info().actions.count(), usual.info().actions.count());
@@ -69,7 +63,7 @@ fn a_catalogue_of_other_sizes_is_played_lawfully_with_another_spec() {
 #[test]
 fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
     // GC-R36
-    assert_eq!(game(SMALL, 2).guard, None);
+    assert_eq!(game_by(SMALL, 2).guard, None);
     let loaded = Arc::new(Loaded::read::<GoldenCompass>(SMALL).expect("valid"));
     let chosen = set_up::<GoldenCompass>(loaded, 2, [("stall_guard_turns", "5")]).expect("a table");
     assert_eq!(chosen.guard, Some(5));
@@ -123,13 +117,13 @@ const BROKEN: &[(&str, &str, &str)] = &[
 fn a_catalogue_that_cannot_be_is_refused_by_row_and_field() {
     // GC-1.3
     for &(pointer, value, place) in BROKEN {
-        let mut catalogue = default();
+        let mut catalogue = default_catalogue();
         *catalogue.pointer_mut(pointer).expect("a field of the catalogue") =
             serde_json::from_str(value).expect("JSON");
         let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err(pointer);
         assert!(error.place.starts_with(place), "{pointer}: {error}");
     }
-    let mut catalogue = default();
+    let mut catalogue = default_catalogue();
     catalogue.as_object_mut().expect("an object").remove("wheel");
     let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("no wheel");
     assert_eq!(error.to_string(), "catalogue: missing field `wheel`");
@@ -139,13 +133,33 @@ fn a_catalogue_that_cannot_be_is_refused_by_row_and_field() {
 #[test]
 fn two_collecting_cities_of_one_name_are_refused_since_labels_would_be_equal() {
     // GC-14.1
-    let mut catalogue = default();
+    let mut catalogue = default_catalogue();
     catalogue["periods"]["city_names"]["trollesund"] = "London".into();
     let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("two backs of London");
     assert_eq!(error.place, "periods.list[1].cities[0]");
     assert!(error.problem.contains("trollesund is called \"London\", as is london"), "{error}");
     // Tokens are laid out in the others: nothing names them by their city.
-    let mut catalogue = default();
+    let mut catalogue = default_catalogue();
     catalogue["periods"]["city_names"]["svalbard"] = "London".into();
     assert!(GoldenCompass::catalogue(&catalogue.to_string()).is_ok());
+}
+
+#[test]
+fn the_last_of_sixteen_daemons_and_of_eight_symbols_make_sets() {
+    // GC-14.1
+    let mut file = default_catalogue();
+    for (list, numbers) in [("daemons", 9..=16), ("symbols", 5..=8)] {
+        let list = file["lyra_deck"][list].as_array_mut().expect("a list");
+        list.extend(numbers.map(|number| json!({"id": format!("n{number}")})));
+    }
+    let card = json!({"kind": "ordinary", "daemon": "n16", "symbol": "n8", "count": 3});
+    file["lyra_deck"]["cards"].as_array_mut().expect("a list").push(card);
+    file["components"]["lyra_cards_per_deck"] = 41.into();
+    let mut table = Table::by(&file, 2);
+    table.hand(0, &["n16.n8"; 3]);
+    table.at_sets();
+    let mut other = table.copied();
+    table.play(&[Action::Pair(DaemonId::new(16))]);
+    other.play(&[Action::Triplet(SymbolId::new(8))]);
+    assert_eq!((table.state.acting().tokens.len(), other.state.acting().compass), (1, 2));
 }

@@ -5,15 +5,13 @@
 use std::sync::Arc;
 
 use boardwire_kernel::testkit::{self, Posterior, frequencies_agree, usual_likelihood};
-use boardwire_kernel::{
-    BOT_STREAM, Chance, Episode, Game as _, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up,
-};
+use boardwire_kernel::{BOT_STREAM, Chance, Episode, Game as _, RESAMPLE_STREAM, RngStream, Seat};
 use serde_json::{Value, json};
 
 use super::super::action::Action;
 use super::super::state::State;
 use super::super::{GoldenCompass, streams};
-use super::support::{Table, seat};
+use super::support::{Table, default_catalogue, game_by, seat};
 
 /// The ply at which worlds are compared: there have been returns, thefts or sets by then, and the worlds are still few.
 const PLY: usize = 28;
@@ -42,8 +40,7 @@ const NINE: [(&str, u8); 9] = [
 impl Tiny {
     /// The default catalogue, but for its cards, the tokens of every city, the needle and the allies of the first period.
     fn game(&self) -> Arc<GoldenCompass> {
-        let mut file: Value =
-            serde_json::from_str(GoldenCompass::TYPE.catalogue).expect("the default is JSON");
+        let mut file = default_catalogue();
         let row = |&(name, count): &(&str, u8)| match name.split_once('.') {
             Some((daemon, symbol)) => {
                 json!({"kind": "ordinary", "daemon": daemon, "symbol": symbol, "count": count})
@@ -79,9 +76,7 @@ impl Tiny {
                 character["effects"] = self.effects.clone();
             }
         }
-        let loaded =
-            Loaded::read::<GoldenCompass>(&file.to_string()).unwrap_or_else(|error| panic!("{error}"));
-        Arc::new(set_up(Arc::new(loaded), self.seats.into(), []).expect("a table"))
+        game_by(&file.to_string(), self.seats)
     }
 
     /// Plays a game, and compares the worlds of every seat.
@@ -255,4 +250,60 @@ fn a_card_surely_among_five_of_which_one_was_stolen_has_gone_once_in_five() {
     // The other copy is in the hand robbed four times in 75. A bias of 2 % would be 800 draws; the standard deviation is 82.
     let expected = draws / 5 + draws * 4 / (5 * 75);
     assert!(gone.abs_diff(expected) < 400, "{gone}, not {expected}");
+}
+
+#[test]
+fn many_equal_cards_that_were_shown_are_weighed() {
+    // GC-13.2: the one wildcat was held while an ermine among eleven was shown twenty times.
+    let mut file = default_catalogue();
+    let row = |daemon: &str, symbol: &str| json!({"kind": "ordinary", "daemon": daemon, "symbol": symbol, "count": 50});
+    file["lyra_deck"]["cards"] = json!([row("ermine", "madonna"), row("wildcat", "baby")]);
+    file["components"]["lyra_cards_per_deck"] = 100.into();
+    file["setup"]["lyra_deck_copies"] = json!({"2": 1});
+    file["setup"]["max_players"] = 2.into();
+    file["setup"]["starting_hand"] = 0.into();
+    file["rules_values"]["hand_limit"] = 12.into();
+    let mut table = Table::by(&file, 2);
+    let mut hand = vec!["ermine.madonna"; 10];
+    hand.push("wildcat.baby");
+    table.hand(1, &hand);
+    let ermine = table.card("ermine.madonna");
+    table.scripted(streams::CARDS, &[0; 20]);
+    for _ in 0..20 {
+        table.game.draw(&mut table.state, seat(1), 1, &mut table.chance, |_| ());
+        table.game.discard(&mut table.state, seat(1), ermine, 0);
+    }
+    let mut rng = RngStream::new(8, RESAMPLE_STREAM);
+    for _ in 0..20 {
+        let mut world = table.state;
+        table.game.resample(&mut world, seat(0), &mut rng);
+        assert_eq!(table.game.audit(&world), Ok(()));
+    }
+}
+
+#[test]
+fn one_round_is_enough_while_others_have_only_drawn() {
+    // GC-13.1
+    let mut table = Table::new(3);
+    table.hand(0, &["hawk.baby", "spy"]);
+    table.hand(1, &["moth.baby", "joker"]);
+    let is_free =
+        |table: &Table| [0, 1, 2].map(|viewer| table.game.card_walk(&table.state, seat(viewer)).is_free());
+    assert_eq!(is_free(&table), [true; 3]);
+    let (spy, mut shown) = (table.card("spy"), table.copied());
+    shown.game.discard(&mut shown.state, seat(0), spy, 0);
+    assert_eq!(is_free(&shown), [true, false, false], "a seat knows what it showed");
+    shown.game.return_discard(&mut shown.state);
+    assert_eq!(is_free(&shown), [false; 3]);
+    table.state.active = seat(1);
+    table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
+    assert_eq!(is_free(&table), [false; 3]);
+}
+
+#[test]
+fn of_equal_cards_only_those_just_drawn_can_be_dropped() {
+    // GC-8.6, GC-13.2
+    let cards = &[("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
+    let effects = json!([{"kind": "draw_keep", "draw": 2, "keep": 1}]);
+    Tiny { seats: 2, cards, tokens: &[], effects }.is_exact(5);
 }

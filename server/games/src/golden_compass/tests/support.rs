@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Game as _, Seat, apply, testkit};
+use boardwire_kernel::{Chance, Game as _, Loaded, Seat, apply, set_up, testkit};
+use serde_json::Value;
 
 use super::super::action::Action;
 use super::super::catalogue::{AxisId, CardId, CharacterId, with_ids};
@@ -13,6 +14,17 @@ use super::super::{GoldenCompass, streams};
 /// A seat by its number.
 pub(super) fn seat(number: u8) -> Seat {
     Seat::new(number)
+}
+
+/// The catalogue compiled in, to be changed.
+pub(super) fn default_catalogue() -> Value {
+    serde_json::from_str(GoldenCompass::TYPE.catalogue).expect("the default is JSON")
+}
+
+/// The game by a catalogue.
+pub(super) fn game_by(catalogue: &str, seats: u8) -> Arc<GoldenCompass> {
+    let loaded = Loaded::read::<GoldenCompass>(catalogue).unwrap_or_else(|error| panic!("{error}"));
+    Arc::new(set_up(Arc::new(loaded), seats.into(), []).expect("a table"))
 }
 
 /// Truth tiles: so many of each value, by its place in the catalogue.
@@ -46,7 +58,17 @@ impl Table {
 
     /// In the first turn, which is seat 0's: nobody holds a card, all cards are in the draw pile.
     pub(super) fn new(seats: u8) -> Self {
-        let mut table = Self::dealt(seats, 1);
+        Self::begun(testkit::table(seats, &[]))
+    }
+
+    /// The same by another catalogue.
+    pub(super) fn by(catalogue: &Value, seats: u8) -> Self {
+        Self::begun(game_by(&catalogue.to_string(), seats))
+    }
+
+    fn begun(game: Arc<GoldenCompass>) -> Self {
+        let seats = game.seats;
+        let mut table = Self::of(game, 1);
         table.state.first = Seat::FIRST;
         for seat in 0..seats {
             table.play_for(seat, Action::Keep(0));

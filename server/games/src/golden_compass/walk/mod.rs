@@ -159,7 +159,7 @@ impl Walk<'_> {
     /// Whether nothing forbids any exchange of places: then one round finds every order as often as any other.
     ///
     /// So it is while things have only been drawn, but for those that the viewer has shown.
-    fn is_free(&self) -> bool {
+    pub(super) fn is_free(&self) -> bool {
         let viewer = self.viewer.number();
         let is_free = |step: &Move| match step.from % CITY {
             DECK => true,

@@ -129,6 +129,10 @@ impl Walk<'_> {
                 if could_be && !could_both && kinds.contains(&step.kind) {
                     let alike = if step.kind == kinds[0] { step.alike - 1 } else { step.alike + 1 };
                     (gained, lost) = (gained * u64::from(step.alike), lost * u64::from(alike));
+                    // Their ratio counts, and there may be many of them.
+                    while gained.max(lost) > u64::from(u32::MAX) {
+                        (gained, lost) = (gained >> 1, (lost >> 1).max(1));
+                    }
                     scratch.changes.push(Change::Alike { show, alike });
                 }
                 if !are_together && !self.agrees(step.question, kinds, &mut scratch.changes) {
@@ -141,9 +145,6 @@ impl Walk<'_> {
             {
                 return false;
             }
-        }
-        while gained.max(lost) > u64::from(u32::MAX) {
-            (gained, lost) = (gained >> 1, (lost >> 1).max(1));
         }
         gained >= lost || u64::from(rng.below(u32::try_from(lost).expect("it was made smaller"))) < gained
     }
