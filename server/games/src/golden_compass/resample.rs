@@ -8,6 +8,7 @@ use boardwire_kernel::{RngStream, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::CharacterId;
+use super::catalogue::limits::few;
 use super::state::{CharacterSet, State, Step};
 
 impl GoldenCompass {
@@ -44,7 +45,7 @@ impl GoldenCompass {
                 let place = &mut state.places[seat];
                 let mut draw = || CharacterId::new(rng.draw(&mut pile));
                 place.dealt = Some([draw(), draw()]);
-                place.kept = place.kept.map(|_| u8::from(rng.below(2) == 1));
+                place.kept = place.kept.map(|_| few(rng.below(2)));
             }
             state.unseen = pile;
             return;

@@ -1,12 +1,13 @@
 //! Allies: choosing them, the light-blue actions, powers.
 
 use boardwire_kernel::{Game, Seat};
+use serde_json::json;
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId};
 use super::super::state::{Aim, Step};
 use super::super::streams;
-use super::support::{Table, seat};
+use super::support::{Table, default_catalogue, seat};
 
 #[test]
 fn each_keeps_one_and_passes_the_other_to_the_left_all_at_once() {
@@ -264,4 +265,22 @@ fn compass_tiles_missing_in_the_supply_are_not_laid() {
     assert_eq!((table.state.acting().compass, table.state.acting().supply), (14, 0));
     table.light_blue();
     assert!(!table.offers(Action::Ally) && !table.offers(Action::Alethiometer));
+}
+
+#[test]
+fn a_cost_too_high_or_for_nothing_is_not_asked_and_ends_its_list() {
+    // GC-8.3, GC-8.4
+    let effect = |kind: &str, count: u8| json!({"kind": kind, "count": count});
+    for (cost, bought) in [(3, "place_compass"), (1, "steal_experience")] {
+        let mut file = default_catalogue();
+        file["characters"]["list"][0]["effects"] =
+            json!([effect("draw", 1), effect("spend_cards", cost), effect(bought, 1)]);
+        let mut table = Table::by(&file, 2);
+        table.ally(0, "roger_parslow");
+        table.hand(0, &["hawk.baby"]);
+        table.light_blue();
+        table.play(&[Action::Ally]);
+        let acting = table.state.acting();
+        assert_eq!((table.state.step, acting.hand.len(), acting.compass), (Step::Sets, 2, 0), "{bought}");
+    }
 }

@@ -1,14 +1,16 @@
 //! What a memory excludes has not happened.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use boardwire_kernel::{Episode, RESAMPLE_STREAM, RngStream, Seat, testkit};
 
-use super::super::catalogue::CardId;
 use super::super::catalogue::limits::KNOWN;
+use super::super::catalogue::{CardId, CityId, TokenSet};
 use super::super::memory::{Memory, SEEN};
-use super::super::trace::Event;
+use super::super::trace::{Event, TRACE, Trace};
 use super::super::{GoldenCompass, State};
+use super::support::{Table, seat};
 
 /// Whether the memory allows the hand an opponent holds: its cards fit its hand places, oldest first.
 ///
@@ -145,4 +147,71 @@ fn of_more_cards_taken_than_are_remembered_the_least_sure_counts_as_hidden() {
         let taken = memory.taken().iter().filter(|taken| taken.card == card.get()).count();
         assert_eq!(seen, taken);
     }
+}
+
+/// The events that a shorter history makes of these, with who acts.
+fn condensed(events: &[(u8, Event)]) -> Vec<(u8, Event)> {
+    let mut table = Table::new(3);
+    table.state.trace = Trace::EMPTY;
+    events.iter().for_each(|&(actor, event)| table.state.trace.push(seat(actor), event));
+    table.game.condense(&mut table.state);
+    table.state.trace.events().map(|entry| (entry.actor.number(), entry.event)).collect()
+}
+
+#[test]
+fn a_shorter_history_begins_at_the_first_return_that_leaves_half_the_room() {
+    // GC-13.2: of 404 bytes the four returns leave 404, 303, 202 and 101.
+    let card = CardId::new(1);
+    let pair = [(0, Event::Draw(card)), (0, Event::Show { card, among: 0 })];
+    let part = [pair.repeat(50), vec![(0, Event::Return)]].concat();
+    let left = condensed(&part.repeat(4));
+    let returns = left.iter().filter(|event| event.1 == Event::Return).count();
+    assert_eq!((returns, left.len()), (2, 202));
+}
+
+#[test]
+fn a_shorter_history_without_a_return_begins_where_the_last_seat_began_to_act() {
+    // GC-13.2
+    let draw = |actor: u8, card: u8| (actor, Event::Draw(CardId::new(card)));
+    let events = [draw(0, 1), draw(0, 2), draw(1, 3), draw(0, 4), draw(1, 5), draw(1, 6)];
+    let told = [draw(0, 1), draw(0, 2), draw(0, 4), draw(1, 3), draw(1, 5), draw(1, 6)];
+    assert_eq!(condensed(&events), told);
+    let at_once = [draw(0, 3), (0, Event::Apart), draw(0, 1), (0, Event::Return), draw(0, 2)];
+    assert_eq!(condensed(&at_once), at_once, "cards drawn at once stay apart from the others");
+}
+
+#[test]
+fn a_shorter_history_tells_who_surely_has_what_and_nobody_more() {
+    // GC-13.2, GC-R38
+    let mut table = Table::new(3);
+    table.hand(1, &["ermine.baby", "moth.baby"]);
+    table.hand(0, &["hawk.baby"]);
+    table.tokens(0, &["london.alethiometer"]);
+    table.state.active = seat(1);
+    table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
+    table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
+    table.game.draw(&mut table.state, seat(2), 1, &mut table.chance, |_| ());
+    let token = table.state.places[seat(1)].tokens.lowest().expect("it was stolen");
+    table.game.condense(&mut table.state);
+    let (hawk, mut rng) = (table.card("hawk.baby"), RngStream::new(3, RESAMPLE_STREAM));
+    let mut seen_by_third = BTreeSet::new();
+    for _ in 0..100 {
+        let [victim, third] = [0, 2].map(|viewer| {
+            let mut world = table.state;
+            table.game.resample(&mut world, seat(viewer), &mut rng);
+            world.places[seat(1)]
+        });
+        assert!(victim.hand.contains(hawk) && victim.tokens == TokenSet::single(token));
+        seen_by_third.insert(third.tokens.lowest());
+    }
+    assert!(seen_by_third.len() > 1, "the third seat knows only its back");
+}
+
+#[test]
+fn a_trace_is_full_once_the_longest_event_may_not_fit() {
+    let mut trace = Trace::EMPTY;
+    (0..TRACE - 4).for_each(|_| trace.push(Seat::FIRST, Event::Asked));
+    assert!(!trace.is_full());
+    trace.push(Seat::new(1), Event::Steal { victim: Seat::FIRST, card: CardId::new(1) });
+    assert!(trace.is_full() && trace.len() < TRACE);
 }

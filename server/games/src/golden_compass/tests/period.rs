@@ -6,7 +6,7 @@ use super::super::GoldenCompass;
 use super::super::action::Action;
 use super::super::state::Step;
 use super::super::streams;
-use super::support::{Table, seat, tiles};
+use super::support::{Table, default_catalogue, seat, tiles};
 
 /// Ends a period: Lyra stands before its objective and a red symbol takes her there.
 fn end_of_period(table: &mut Table) {
@@ -222,4 +222,18 @@ fn a_whole_game_is_three_periods_each_begun_by_the_left_neighbour_of_the_last_se
         before = (s.period, s.active);
     });
     assert_eq!((before.0, begun), (2, 2));
+}
+
+#[test]
+fn where_each_drafts_one_tile_who_gives_it_up_takes_none() {
+    // GC-10.1, GC-R26
+    let mut file = default_catalogue();
+    file["rules_values"]["truth_tiles_per_player"] = 1.into();
+    let mut table = Table::by(&file, 2);
+    table.state.airship = Some(seat(0));
+    end_of_period(&mut table);
+    table.play(&[Action::GiveTile]);
+    draft(&mut table);
+    let taken = |number| table.state.places[seat(number)].truth.len();
+    assert_eq!((taken(0), taken(1), table.state.period), (0, 1, 1));
 }

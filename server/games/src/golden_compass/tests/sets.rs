@@ -14,6 +14,21 @@ fn pairs(table: &Table) -> Vec<u8> {
 }
 
 #[test]
+fn two_cards_are_a_pair_that_show_one_daemon() {
+    // GC-8.8
+    let table = Table::new(2);
+    let are_pair = |one: &str, other: &str| {
+        table.game.card_sets.are_pair(table.card(one).get(), table.card(other).get())
+    };
+    assert!(are_pair("hawk.baby", "hawk.madonna"));
+    for (one, other) in
+        [("hawk.baby", "moth.baby"), ("hawk.baby", "joker"), ("joker", "joker"), ("spy", "spy")]
+    {
+        assert!(!are_pair(one, other), "{one} {other}");
+    }
+}
+
+#[test]
 fn a_pair_takes_an_unseen_token_of_the_current_city() {
     // GC-8.8, GC-R13
     let mut table = Table::new(2);

@@ -2,8 +2,11 @@
 
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, testkit};
 
-use super::super::GoldenCompass;
+use super::super::action::Action;
+use super::super::memory::{TABLE, place_of};
 use super::super::state::Step;
+use super::super::trace::Event;
+use super::super::{GoldenCompass, State, streams};
 use super::support::{Table, seat};
 
 #[test]
@@ -64,4 +67,110 @@ fn a_sketch_has_a_card_surely_among_five_gone_once_in_two() {
     // Where it has not, the other copy is the card stolen once in 75. The standard deviation is 100.
     let expected = draws / 2 + draws / (2 * 75);
     assert!(gone.abs_diff(expected) < 400, "{gone}, not {expected}");
+}
+
+/// A sketch for the first seat; no world instead.
+fn sketched(table: &Table, rng: &mut RngStream) -> State {
+    let mut sketch = table.state;
+    table.game.sketch(&mut sketch, seat(0), rng);
+    assert!(sketch.trace.is_condensed);
+    sketch
+}
+
+fn steal(table: &mut Table, thief: u8, victim: u8) {
+    table.state.active = seat(thief);
+    table.game.steal_card(&mut table.state, seat(victim), &mut table.chance);
+}
+
+#[test]
+fn cards_taken_are_sketched_where_there_is_room_for_them() {
+    // GC-13.2: one of two cards went on, so each of the two hands has one.
+    let mut rng = RngStream::new(9, RESAMPLE_STREAM);
+    let mut table = Table::new(3);
+    table.hand(0, &["ermine.baby", "hawk.baby"]);
+    for (thief, victim) in [(1, 0), (1, 0), (2, 1)] {
+        steal(&mut table, thief, victim);
+    }
+    for _ in 0..50 {
+        let sketch = sketched(&table, &mut rng);
+        assert_eq!([1, 2].map(|number| sketch.places[seat(number)].hand.len()), [1, 1]);
+    }
+    // Seat 2 has shown what it stole, so it has nothing but what it just drew.
+    let mut table = Table::new(3);
+    table.hand(1, &["moth.baby"]);
+    table.hand(0, &["hawk.baby"]);
+    table.scripted(streams::STOLEN_CARDS, &[0, 0]);
+    table.chance.extend(streams::CARDS, [0, 0, 0]);
+    steal(&mut table, 1, 0);
+    let (moth, hawk) = (table.card("moth.baby"), table.card("hawk.baby"));
+    steal(&mut table, 2, 1);
+    assert!(table.state.places[seat(2)].hand.contains(moth));
+    table.game.discard(&mut table.state, seat(2), moth, 0);
+    table.ally(2, "librarian");
+    table.light_blue();
+    table.play(&[Action::Ally]);
+    for _ in 0..50 {
+        assert!(sketched(&table, &mut rng).places[seat(1)].hand.contains(hawk));
+    }
+    // Ermine is with 1 or 2, hawk with 1 or 3, and 3 has nothing.
+    let mut table = Table::new(4);
+    table.hand(0, &["ermine.baby", "hawk.baby"]);
+    table.scripted(streams::STOLEN_CARDS, &[0; 4]);
+    for (thief, victim) in [(1, 0), (2, 1), (3, 0), (1, 3)] {
+        steal(&mut table, thief, victim);
+    }
+    let ermine = table.card("ermine.baby");
+    for _ in 0..50 {
+        let places = sketched(&table, &mut rng).places;
+        assert!(places[seat(2)].hand.contains(ermine) && places[seat(1)].hand.contains(hawk));
+    }
+}
+
+#[test]
+fn cards_just_drawn_stand_apart_in_the_past_of_a_sketch() {
+    // GC-8.6
+    let mut rng = RngStream::new(10, RESAMPLE_STREAM);
+    let mut table = Table::new(2);
+    table.hand(1, &["hawk.baby"]);
+    table.ally(1, "librarian");
+    table.state.active = seat(1);
+    table.light_blue();
+    let mut past = |table: &Table| -> Vec<Event> {
+        sketched(table, &mut rng).trace.events().map(|entry| entry.event).collect()
+    };
+    assert!(!past(&table).contains(&Event::Apart));
+    table.play(&[Action::Ally]);
+    let events = past(&table);
+    assert_eq!(events[events.len() - 4], Event::Apart, "before the three cards drawn");
+}
+
+#[test]
+fn who_remembers_nothing_in_a_sketch_knows_its_own_tokens() {
+    // GC-13.1
+    let mut rng = RngStream::new(11, RESAMPLE_STREAM);
+    let mut table = Table::new(3);
+    table.tokens(1, &["london.3", "bolvangar.7"]);
+    let sketch = sketched(&table, &mut rng);
+    for other in [1, 2].map(seat) {
+        for token in 1..=24u8 {
+            let is_own = sketch.places[other].tokens.contains(token);
+            let due = if is_own { place_of(other) } else { (TABLE | 0b111) & !place_of(other) };
+            assert_eq!(sketch.memory[other].tokens[usize::from(token) - 1], due, "{other} {token}");
+        }
+    }
+}
+
+#[test]
+fn a_sketch_gives_every_token_of_a_city_as_often_to_its_holder() {
+    // GC-13.1
+    let mut table = Table::new(3);
+    table.tokens(1, &["london.3"]);
+    let (mut rng, mut held) = (RngStream::new(12, RESAMPLE_STREAM), [0u32; 6]);
+    for _ in 0..6_000 {
+        let sketch = sketched(&table, &mut rng);
+        let token = sketch.places[seat(1)].tokens.lowest().expect("one of London's");
+        held[usize::from(token) - 7] += 1;
+    }
+    // The standard deviation is 29.
+    assert!(held.iter().all(|&count| count.abs_diff(1_000) < 150), "{held:?}");
 }

@@ -4,7 +4,10 @@ use boardwire_kernel::testkit::{self, Shown};
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
 use borsh::BorshDeserialize as _;
 
+use super::super::catalogue::limits::HAND;
+use super::super::state::Sorted;
 use super::super::{GoldenCompass, State};
+use super::support::{Table, seat};
 
 #[test]
 fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
@@ -36,4 +39,21 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
         }
     });
     assert!(accepted > 0, "turn numbers may be anything");
+}
+
+#[test]
+fn ages_out_of_order_or_newer_than_the_last_return_are_refused() {
+    // GC-13.2
+    let table = Table::dealt(3, 1);
+    let audit = |ages: [u8; 4]| {
+        let mut bytes = vec![4];
+        bytes.extend(ages);
+        bytes.resize(1 + HAND, 0);
+        let mut state = table.state;
+        state.memory[seat(0)].returns = 3;
+        state.memory[seat(0)].ages[seat(1)] = Sorted::try_from_slice(&bytes).expect("a length and items");
+        table.game.audit(&state)
+    };
+    assert_eq!(audit([0, 0, 0, 3]), Ok(()));
+    assert!(audit([3, 0, 0, 0]).is_err() && audit([0, 0, 0, 4]).is_err());
 }

@@ -45,7 +45,7 @@ impl GoldenCompass {
             Thing { kind: self.printed().token(id).kind.get(), home, last: NONE, slot: NO_SLOT }
         };
         let things = ids.iter().map(thing).collect();
-        let mut walk = Walk::new(self, viewer, &self.token_things.types, things, 2 * ids.len());
+        let mut walk = Walk::new(self, viewer, &self.token_things.types, things, ids.len());
         walk.keeps_names = state.trace.is_condensed;
         // What a shorter history has forgotten: that these tokens have left their cities.
         let left_city = |&id: &TokenId| state.memory[viewer].places_of(id) & TABLE == 0;
