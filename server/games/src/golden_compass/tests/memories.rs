@@ -153,7 +153,9 @@ fn of_more_cards_taken_than_are_remembered_the_least_sure_counts_as_hidden() {
 fn condensed(events: &[(u8, Event)]) -> Vec<(u8, Event)> {
     let mut table = Table::new(3);
     table.state.trace = Trace::EMPTY;
-    events.iter().for_each(|&(actor, event)| table.state.trace.push(seat(actor), event));
+    for &(actor, event) in events {
+        table.state.trace.push(seat(actor), event);
+    }
     table.game.condense(&mut table.state);
     table.state.trace.events().map(|entry| (entry.actor.number(), entry.event)).collect()
 }
