@@ -129,16 +129,18 @@ def advanced(state: Any, steps: int) -> list[Any]:
 
 
 def test_states_go_on_in_each_process_by_itself_and_after_their_server() -> None:
-    game = load("faraway", seed=9)
-    expected = [advanced(dealt(game), steps) for steps in (3, 9)]
-    state, kept = dealt(game), dealt(game)
+    def begun() -> Any:
+        return dealt(load("faraway", seed=9))
+
+    expected = [advanced(begun(), steps) for steps in (3, 9)]
+    state, kept = begun(), begun()
     assert advanced(state, 3) == expected[0]
     kept.clone()
     assert in_child(lambda: advanced(state, 6)) == repr(expected[1]).encode()
     assert advanced(state, 6) == expected[1], "the child has stepped an environment of its own"
     kill_private(shared_client(None))
     assert advanced(kept, 3) == expected[0]
-    assert advanced(dealt(game), 9) == expected[1]
+    assert advanced(begun(), 9) == expected[1]
 
 
 def test_a_state_is_read_back_from_its_text() -> None:
