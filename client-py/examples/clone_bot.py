@@ -94,7 +94,8 @@ def to_minari(recording: boardwire.Recording, client: boardwire.Client) -> list[
     import minari
 
     facts = recording.facts
-    name = f"{facts.game}/clone-{recording.episodes}"
+    bot = facts.line_ups[0][0].replace(":", "-")
+    name = f"{facts.game}/clone-{bot}-{facts.seats}-{recording.episodes}"
     names = [f"{name}-seat{seat}-v0" for seat in range(facts.seats)]
     if not set(names) <= set(minari.list_local_datasets()):
         with tqdm(total=recording.episodes * facts.seats, unit="episode", desc="to Minari") as bar:

@@ -326,10 +326,12 @@ def draw(trainee: Trainee, file: Path, warm: float) -> None:
 
     spec = trainee.network.spec
     figure, axes = pyplot.subplots(figsize=(7, 4))
-    minutes = [at["seconds"] / 60 for at in trainee.curve]
     for bot in trainee.curve[-1]["wins"]:
-        low, high = zip(*(at["intervals"][bot] for at in trainee.curve), strict=True)
-        line = axes.plot(minutes, [at["wins"][bot] for at in trainee.curve], label=f"against {bot}")
+        # Who resumes may measure against others than before.
+        points = [at for at in trainee.curve if bot in at["wins"]]
+        minutes = [at["seconds"] / 60 for at in points]
+        low, high = zip(*(at["intervals"][bot] for at in points), strict=True)
+        line = axes.plot(minutes, [at["wins"][bot] for at in points], label=f"against {bot}")
         axes.fill_between(minutes, low, high, alpha=0.2, color=line[0].get_color())
     axes.axhline(1 / spec.seats, color="grey", linestyle=":", label="a fair share")
     axes.axvline(warm / 60, color="grey", linewidth=0.5)

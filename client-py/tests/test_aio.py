@@ -246,6 +246,25 @@ def test_a_cancelled_task_takes_nobodys_answer(address: str) -> None:
     on_loop(cancelled)
 
 
+def test_a_task_that_is_cancelled_while_it_asks_ends_the_stream_alone(address: str) -> None:
+    async def cancelled() -> None:
+        async with (
+            aio.connect(address) as client,
+            await client.create_match("faraway", players=["remote", "random"], seed=3) as match,
+            (await match.join(0)).stream() as seat,
+        ):
+            asking = asyncio.create_task(seat.observe())
+            # It opens the stream, and waits until that is open.
+            await asyncio.sleep(0)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            seen = await seat.observe()
+            assert (await seat.act(first(seen.mask))).decision == 1
+
+    on_loop(cancelled)
+
+
 def test_who_waits_on_a_stream_that_another_task_closes_is_told(address: str) -> None:
     async def closed() -> None:
         async with (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import weakref
 from collections.abc import Callable
@@ -26,6 +27,7 @@ def test_what_was_lost_is_said_to_whoever_held_it() -> None:
         assert client._private is not None
         # It answers nothing more before its end.
         client._private._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, client._private._process.pid, os.WSTOPPED | os.WNOWAIT)
         for part in (left, right):
             part.send(actions[part.rows])
         kill_private(client)

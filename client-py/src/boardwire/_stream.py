@@ -66,7 +66,12 @@ class Stream(Generic[_Req, _Res]):
         if pipe is None or not self.is_open:
             pipe = self._open()
         self._sent = request.tag = (self._sent + 1) % _TAGS
-        await pipe.send(request)
+        try:
+            await pipe.send(request)
+        except BaseException:
+            # Cancelled: nobody knows whether it is on its way, and answers are told apart by their number.
+            await self.close()
+            raise
 
     async def receive(self, timeout: float) -> _Res:
         """Waits for the answer to the earliest request that has none.
