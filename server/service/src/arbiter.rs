@@ -255,7 +255,7 @@ impl Arbiter {
         thought: Option<Duration>,
     ) -> Result<(), ServiceError> {
         let came = tokio::time::Instant::now();
-        let round = self.until(Role::Seat(seat), |inner| {
+        let in_time = self.until_changed(Role::Seat(seat), |inner| {
             if self.bots_think() {
                 return Ok(None);
             }
@@ -279,8 +279,7 @@ impl Arbiter {
             }
             Ok(Some((self.settle(inner), true)))
         });
-        let (round, in_time) = round.await?;
-        self.carry_on(round);
+        let in_time = in_time.await?;
         let Decision { episode, number, .. } = decision;
         if in_time { Ok(()) } else { Err(ServiceError::DecisionLate { episode, decision: number }) }
     }
@@ -292,13 +291,12 @@ impl Arbiter {
     /// A match whose deals are the server's, another part than the seat is bound to, a match that has ended for good; more
     /// calls that wait than a seat may have.
     pub async fn open(self: &Arc<Self>, seat: Seat, part: Part) -> Result<(), ServiceError> {
-        let round = self.until(Role::Seat(seat), |inner| {
+        let opened = self.until_changed(Role::Seat(seat), |inner| {
             let Some(opened) = inner.standing.open(seat, part)? else { return Ok(None) };
             self.happened(inner, opened)?;
-            Ok(Some(self.settle(inner)))
+            Ok(Some((self.settle(inner), ())))
         });
-        self.carry_on(round.await?);
-        Ok(())
+        opened.await
     }
 
     /// Lets bots think, and wakes whoever waits. The lock is free, since work may be dropped in between.

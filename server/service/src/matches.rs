@@ -133,15 +133,14 @@ impl Matches {
     ) -> Result<Arc<Arbiter>, ServiceError> {
         settings.check()?;
         let id = request.as_ref().map(|request| request.id);
-        let deal = async {
-            let arbiter = self.deal(id, origin, table, settings)?;
-            arbiter.kept().await?;
-            Ok(arbiter)
+        let deal = async { self.deal(id, origin, table, settings) };
+        let arbiter = match request {
+            Some(request) => self.requests.once(request, deal).await?,
+            None => deal.await?,
         };
-        match request {
-            Some(request) => self.requests.once(request, deal).await,
-            None => deal.await,
-        }
+        // The match is there by now: whoever repeats the request waits for the same one to be written.
+        arbiter.kept().await?;
+        Ok(arbiter)
     }
 
     fn deal(
@@ -304,10 +303,15 @@ impl Matches {
         if arbiter.role(token)? != Role::Host {
             return Err(ServiceError::HostOnly { id: id.to_owned() });
         }
-        let (invited, before) = (arbiter.invited(), arbiter.holders());
-        let (seat, code) = arbiter.invite(seat)?;
-        let former = invited.iter().filter(|(known, _)| *known == seat).map(|(_, digest)| digest);
-        self.lock().invite(&arbiter, seat, &code, former, &before);
+        let (seat, code) = {
+            // Nobody joins by the former invitation in between, nor invites anew.
+            let mut register = self.lock();
+            let (invited, before) = (arbiter.invited(), arbiter.holders());
+            let (seat, code) = arbiter.invite(seat)?;
+            let former = invited.iter().filter(|(known, _)| *known == seat).map(|(_, digest)| digest);
+            register.invite(&arbiter, seat, &code, former, &before);
+            (seat, code)
+        };
         arbiter.kept().await?;
         Ok((seat, code))
     }
@@ -322,11 +326,15 @@ impl Matches {
         request: Option<Uuid>,
         bound: Option<Part>,
     ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
-        let found = self.lock().invitations.get(&secret::digest(invitation)).cloned();
-        let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
-        let before = arbiter.holders();
-        let token = arbiter.join_bound(seat, request, bound)?;
-        self.lock().admit(&arbiter, seat, &token, &before);
+        let (arbiter, seat, token) = {
+            let mut register = self.lock();
+            let found = register.invitations.get(&secret::digest(invitation)).cloned();
+            let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
+            let before = arbiter.holders();
+            let token = arbiter.join_bound(seat, request, bound)?;
+            register.admit(&arbiter, seat, &token, &before);
+            (arbiter, seat, token)
+        };
         arbiter.kept().await?;
         Ok((arbiter, seat, token))
     }
@@ -345,13 +353,15 @@ impl Matches {
         Ok(arbiter)
     }
 
-    /// Closes the matches that nobody has used for too long at `now`.
+    /// Closes the matches that nobody has used for too long at `now`, and puts away those that have ended by themselves.
     pub fn expire(&self, now: Instant) {
         let open: Vec<_> = self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect();
         let limit = self.limits.idle;
         let idle = |arbiter: &Arc<Arbiter>| {
             arbiter.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
         };
+        let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|arbiter| arbiter.has_ended());
+        ended.iter().for_each(|arbiter| self.put_away(arbiter));
         for arbiter in open.into_iter().filter(idle) {
             tracing::info!(match_id = arbiter.id(), "match expired");
             arbiter.close(CloseReason::Idle { limit });

@@ -36,6 +36,14 @@ pub enum CloseReason {
     ShuttingDown,
 }
 
+impl CloseReason {
+    /// Whether the match is over: a server that stops leaves it to the next one, if it is kept.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Self::ShuttingDown)
+    }
+}
+
 /// A bot's failure as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "BotFault")]
@@ -52,6 +60,12 @@ impl Arbiter {
         self.round.store(0, Ordering::Relaxed);
         self.owner.cancel();
         self.changed.notify_waiters();
+    }
+
+    /// Whether nothing will happen in the match any more, not even on a server to come: nothing of it is secret then.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.lock().standing.has_ended()
     }
 
     /// Whether the match has ended for good.

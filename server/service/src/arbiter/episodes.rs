@@ -85,17 +85,16 @@ impl Arbiter {
         episode: Option<u32>,
     ) -> Result<(), ServiceError> {
         let forfeited = self.resigning(role, named)?;
-        let round = self.until(role, |inner| {
+        let resigned = self.until_changed(role, |inner| {
             if self.bots_think() {
                 return Ok(None);
             }
             let decided =
                 inner.standing.forfeit(episode.unwrap_or(inner.standing.present.episode), forfeited)?;
             self.happened(inner, decided)?;
-            Ok(Some(self.settle(inner)))
+            Ok(Some((self.settle(inner), ())))
         });
-        self.carry_on(round.await?);
-        Ok(())
+        resigned.await
     }
 
     fn resigning(&self, role: Role, named: Option<u32>) -> Result<Forfeited, ServiceError> {

@@ -14,7 +14,7 @@ use super::event::{Cause, Forfeited};
 use super::fair::{FairDeal, Part};
 use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
-use super::{Arbiter, Opened, SeedSource};
+use super::{Arbiter, CloseReason, Opened, SeedSource};
 use crate::error::ServiceError;
 
 /// How many episodes before the present one can still be looked at.
@@ -286,8 +286,13 @@ impl Standing {
     /// What an episode follows from, when nothing hidden or to come follows from it any more.
     pub(super) fn revealed(&self, record: &Record) -> Option<Opened> {
         let over = record.episode < self.present.episode || self.is_over();
-        let shown = self.closed.is_some() || (over && record.opened.source == SeedSource::Drawn);
+        let shown = self.has_ended() || (over && record.opened.source == SeedSource::Drawn);
         shown.then_some(record.opened)
+    }
+
+    /// Whether it is closed, and no server goes on with it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.closed.as_ref().is_some_and(CloseReason::is_final)
     }
 }
 
@@ -323,7 +328,7 @@ impl Arbiter {
                 value: episode.to_string(),
                 expected: format!("{} or more: those before are not kept", standing.oldest()),
             })?;
-            let over = standing.closed.is_some() || episode < standing.present.episode || standing.is_over();
+            let over = standing.has_ended() || episode < standing.present.episode || standing.is_over();
             let now = SystemTime::now();
             let mut record = record.clone();
             let revealed = standing.revealed(&record);

@@ -111,6 +111,9 @@ impl Arbiter {
         self.happened(&mut inner, [What::Invited { seat, invitation: found.digest }])?;
         let ticket = &mut inner.tickets[seat.index()];
         (ticket.token, ticket.invitation) = (None, Some(found.clone()));
+        drop(inner);
+        // Calls of whoever has had the seat wait no longer.
+        self.changed.notify_waiters();
         Ok((seat, found.secret))
     }
 

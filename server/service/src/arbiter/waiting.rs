@@ -1,6 +1,9 @@
 //! Calls that wait for a match to change.
 
-use super::log::written;
+use std::sync::Arc;
+
+use super::log::{Mark, written};
+use super::thinking::Thinking;
 use super::{Arbiter, Inner, Role};
 use crate::error::ServiceError;
 
@@ -24,27 +27,72 @@ impl Arbiter {
     pub(super) async fn until<T>(
         &self,
         role: Role,
-        mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
+        ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
     ) -> Result<T, ServiceError> {
-        let mut waiter = None;
+        let (answer, mark) = self.answered(role, ready).await?;
+        written(mark).await?;
+        Ok(answer)
+    }
+
+    /// The same for what changes the match. It goes on before anything is awaited: whoever asked may be gone by then, and
+    /// what it has changed stays changed.
+    pub(super) async fn until_changed<T>(
+        self: &Arc<Self>,
+        role: Role,
+        ready: impl FnMut(&mut Inner) -> Result<Option<(Option<Thinking>, T)>, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        let ((round, answer), mark) = self.answered(role, ready).await?;
+        self.carry_on(round);
+        written(mark).await?;
+        Ok(answer)
+    }
+
+    /// The answer, and what must be written before anybody is told. Nothing is awaited once it is there.
+    async fn answered<T>(
+        &self,
+        role: Role,
+        mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
+    ) -> Result<(T, Mark), ServiceError> {
+        let (mut waiter, mut holder) = (None, None);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            let answered = {
+            let (answer, mark) = {
                 let mut inner = self.lock();
                 self.refuse_closed(&inner)?;
-                let answer = ready(&mut inner)?;
-                if answer.is_none() && waiter.is_none() {
+                self.refuse_another(&inner, role, &mut holder)?;
+                let answer = ready(&mut inner);
+                if matches!(answer, Ok(None)) && waiter.is_none() {
                     waiter = Some(self.wait(&mut inner, role)?);
                 }
-                answer.map(|answer| (answer, inner.mark()))
+                (answer, inner.mark())
             };
-            if let Some((answer, mark)) = answered {
-                written(mark).await?;
-                return Ok(answer);
+            match answer {
+                Ok(Some(answer)) => return Ok((answer, mark)),
+                Ok(None) => changed.await,
+                Err(refused) => {
+                    // What a refusal tells must be written, too.
+                    written(mark).await?;
+                    return Err(refused);
+                }
             }
-            changed.await;
         }
+    }
+
+    /// Refuses once the seat of a call has been given to somebody else: `holder` is who had it when the call came.
+    fn refuse_another(
+        &self,
+        inner: &Inner,
+        role: Role,
+        holder: &mut Option<[u8; 32]>,
+    ) -> Result<(), ServiceError> {
+        let Role::Seat(seat) = role else { return Ok(()) };
+        let now = inner.standing.holders[seat.index()].as_ref().map(|holder| holder.token);
+        if holder.is_some() && *holder != now {
+            return Err(ServiceError::WrongToken { id: self.name.id.clone() });
+        }
+        *holder = now;
+        Ok(())
     }
 
     fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, ServiceError> {

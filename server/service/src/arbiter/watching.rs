@@ -91,7 +91,7 @@ impl Watcher {
                     written(mark).await?;
                     let frame = self.advance()?;
                     self.after = frame.sequence;
-                    wait_until(frame.at + arbiter.settings.watch_delay).await;
+                    arbiter.wait_until(frame.at + arbiter.settings.watch_delay).await?;
                     let depiction = if depict { Some(self.depict(&frame)?) } else { None };
                     return Ok(Some((frame, depiction)));
                 }
@@ -151,9 +151,25 @@ fn lost(table: &Table, what: impl Into<String>) -> ServiceError {
     Refused::Internal { place: table.rules.info().id.to_owned(), what: what.into() }.into()
 }
 
-async fn wait_until(time: SystemTime) {
-    let left = time.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
-    if !left.is_zero() {
-        tokio::time::sleep(left).await;
+impl Arbiter {
+    /// Waits until a time, unless the server stops.
+    async fn wait_until(&self, time: SystemTime) -> Result<(), ServiceError> {
+        let left = time.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
+        let mut passed = pin!(tokio::time::sleep(left));
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            {
+                let inner = self.lock();
+                if !left.is_zero() && inner.standing.closed == Some(CloseReason::ShuttingDown) {
+                    return self.refuse_closed(&inner);
+                }
+            }
+            tokio::select! {
+                biased;
+                () = &mut passed => return Ok(()),
+                () = changed => {}
+            }
+        }
     }
 }

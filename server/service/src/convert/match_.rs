@@ -1,5 +1,7 @@
 //! Matches and observations as messages.
 
+use std::time::SystemTime;
+
 use boardwire_api::v1;
 use boardwire_batch::messages::{illegal_to, options, reward_to};
 use boardwire_batch::tables::Table;
@@ -15,6 +17,9 @@ use crate::arbiter::{
 /// A match as its host and its seats know it, or as anybody may.
 pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
     let (summary, settings) = (arbiter.summary(), arbiter.settings());
+    let has_ended = matches!(&summary.phase, Phase::Closed(reason) if reason.is_final());
+    let shown_from = summary.last_action + settings.watch_delay;
+    let is_held_back = !settings.watch_delay.is_zero() && SystemTime::now() < shown_from;
     let info = arbiter.table().rules.info();
     v1::Match {
         id: arbiter.id().to_owned(),
@@ -50,7 +55,7 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         seed_source: seed_source(summary.source).into(),
         seed_opening: summary
             .revealed
-            .filter(|_| belongs || matches!(summary.phase, Phase::Closed(_)))
+            .filter(|_| belongs || (has_ended && !is_held_back))
             .map(|opened| seed_opening(opened, summary.server_part)),
     }
 }

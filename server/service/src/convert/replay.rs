@@ -12,7 +12,7 @@ use crate::arbiter::{Arbiter, Cause, Depiction, Frame, Move, Replay};
 pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Replay {
     let (table, settings) = (arbiter.table(), arbiter.settings());
     let info = table.rules.info();
-    let shown = belongs || arbiter.is_closed();
+    let shown = belongs || arbiter.has_ended();
     v1::Replay {
         match_id: arbiter.id().to_owned(),
         game: info.id.to_owned(),

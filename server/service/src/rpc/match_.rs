@@ -65,8 +65,9 @@ impl MatchService for MatchPlane {
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
         let arbiter = self.0.find(&request.get_ref().match_id)?;
         let (_, belongs) = arbiter.looks(token(&request))?;
+        let shown = convert::match_(&arbiter, belongs);
         arbiter.kept().await?;
-        Ok(Response::new(GetMatchResponse { r#match: Some(convert::match_(&arbiter, belongs)) }))
+        Ok(Response::new(GetMatchResponse { r#match: Some(shown) }))
     }
 
     async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
@@ -79,9 +80,9 @@ impl MatchService for MatchPlane {
             return Err(ServiceError::from(Refused::BadField { field: "states", value, expected }).into());
         }
         let room = room(caller.as_ref(), paging.size * MATCH_BYTES).await?;
-        self.0.kept().await?;
         let page = self.0.list(&paging.after, paging.size, |arbiter| is_wanted(arbiter, &asked));
         let matches = page.matches.iter().map(|arbiter| convert::match_(arbiter, false)).collect();
+        self.0.kept().await?;
         Ok(holding(ListMatchesResponse { matches, next_page_token: paging.next(page.last) }, room))
     }
 
@@ -93,11 +94,9 @@ impl MatchService for MatchPlane {
         let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         timed.answered(arbiter.table().rules.info().id, false);
-        Ok(Response::new(JoinMatchResponse {
-            r#match: Some(convert::match_(&arbiter, true)),
-            seat: seat.number().into(),
-            token,
-        }))
+        let shown = convert::match_(&arbiter, true);
+        arbiter.kept().await?;
+        Ok(Response::new(JoinMatchResponse { r#match: Some(shown), seat: seat.number().into(), token }))
     }
 
     async fn invite(&self, request: Request<InviteRequest>) -> Answer<InviteResponse> {

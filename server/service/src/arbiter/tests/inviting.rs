@@ -62,3 +62,36 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let shown = arbiter.summary().fair.expect("it is fair");
     assert_eq!(shown.bound, [Some(binds(&two)), Some(binds(&one))], "what was dealt from stays as it is");
 }
+
+#[tokio::test]
+async fn calls_of_whoever_had_a_seat_wait_no_longer() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let seats = [0, 1].map(Seat::new);
+    for seat in seats {
+        arbiter.join(seat, None).expect("it is free");
+    }
+    let seen = look(&arbiter, seats[0]).await;
+    arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    let waiting = arbiter.observe(seats[0], true, Extras::default());
+    let exchanged = async {
+        tokio::task::yield_now().await;
+        arbiter.invite(0).expect("the host may");
+        arbiter.join(seats[0], None).expect("it is free");
+        let seen = look(&arbiter, seats[1]).await;
+        arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    };
+    let (told, ()) = tokio::join!(waiting, exchanged);
+    assert!(matches!(told, Err(ServiceError::WrongToken { .. })), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_match_that_has_ended_by_itself_takes_no_room() {
+    let matches = matches();
+    let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+    let made = matches.create(None, crate::edge::Origin::Unknown, table, settings(&[REMOTE, REMOTE])).await;
+    let arbiter = made.expect("there is room");
+    arbiter.close(CloseReason::Withheld { seats: SeatSet::EMPTY });
+    matches.expire(std::time::Instant::now());
+    assert!(matches.is_empty());
+    assert!(matches.find(arbiter.id()).is_ok(), "how it ended can be asked");
+}

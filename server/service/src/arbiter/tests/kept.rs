@@ -178,3 +178,49 @@ async fn a_fair_match_gathers_on_after_restarts() {
         (arbiter, writing) = (Arc::new(again), next);
     }
 }
+
+/// Whoever asked is gone before what it has changed is written: it stays changed, and the match goes on.
+#[tokio::test]
+async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (writing, _) = journal(&folder);
+    let players = [REMOTE, Player::Bot(Bot::Search { playouts: 40 })];
+    let fresh = Arbiter::new(table("faraway", 2), settings(&players), pool().owner(), 3);
+    let arbiter = Arc::new(fresh.kept_in(&writing));
+    arbiter.begin();
+    let mut made = 0;
+    loop {
+        let seen = arbiter.observe(Seat::FIRST, true, Extras::default()).await.expect("bots have chosen");
+        assert_eq!(seen.decision, made);
+        if arbiter.phase() == Phase::Over {
+            break;
+        }
+        let acting = arbiter.act(Seat::FIRST, answer(&seen, legal(&seen)[0]));
+        assert!(futures_util::FutureExt::now_or_never(acting).is_none(), "it waits for the disk");
+        made += 1;
+    }
+    assert!(made > 10);
+    writing.close();
+}
+
+/// A request whose answer nobody waited for is given the same match when it is repeated.
+#[tokio::test]
+async fn a_match_is_created_once_however_its_call_ends() {
+    use crate::edge::Origin;
+    use crate::matches::{Limits, Matches};
+    use crate::requests::RequestId;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (writing, _) = journal(&folder);
+    let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+    let matches = Matches::new(tables(), Limits::default(), pool).kept_in(Arc::clone(&writing));
+    let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+    let create = || {
+        let request = RequestId { id: Uuid::from_u128(5), asked: [1; 32], origin: Origin::Unknown };
+        matches.create(Some(request), Origin::Unknown, Arc::clone(&table), settings(&[REMOTE, RANDOM]))
+    };
+    assert!(futures_util::FutureExt::now_or_never(create()).is_none(), "it waits for the disk");
+    let arbiter = create().await.expect("there is room");
+    assert_eq!((create().await.expect("it is there").id(), matches.len()), (arbiter.id(), 1));
+    writing.close();
+}

@@ -75,3 +75,24 @@ fn no_answer_depends_on_what_its_seat_may_not_know() {
         }
     }
 }
+
+/// A server that stops may be followed by one that goes on with the match: nothing of it is shown meanwhile.
+#[tokio::test]
+async fn a_server_that_stops_shows_no_more_than_before() {
+    for seed in [Some(7), None] {
+        let arbiter = faraway(Settings { seed, ..settings(&[REMOTE, REMOTE]) });
+        for seat in Seat::all(2) {
+            let seen = look(&arbiter, seat).await;
+            arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
+        }
+        let told = || {
+            let replay = arbiter.replay(Seat::FIRST.into(), None, false).expect("it is kept");
+            let shown = [true, false].map(|belongs| crate::convert::match_(&arbiter, belongs).seed_opening);
+            (replay, arbiter.summary().revealed, shown)
+        };
+        let before = told();
+        arbiter.close(CloseReason::ShuttingDown);
+        assert_eq!(told(), before);
+        assert!(before.1.is_none() && !before.0.over);
+    }
+}

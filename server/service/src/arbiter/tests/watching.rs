@@ -115,3 +115,29 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
     // It looks, and does nothing else.
     assert!(matches!(private.role(Some(private.spectator_token())), Err(ServiceError::WrongToken { .. })));
 }
+
+/// A server that stops waits for nobody to whom positions are still to be shown.
+#[tokio::test]
+async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stops() {
+    let watch_delay = Duration::from_hours(1);
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    let mut watcher = arbiter.watch(None).expect("the match is open");
+    let stopping = async {
+        tokio::task::yield_now().await;
+        arbiter.close(CloseReason::ShuttingDown);
+    };
+    let (ended, ()) = tokio::join!(watcher.next(false), stopping);
+    assert_eq!(ended, Err(Refused::ShuttingDown.into()));
+}
+
+/// Neither do spectators of a match that has ended learn its seed before they may see its positions.
+#[test]
+fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {
+    for (watch_delay, is_shown) in [(Duration::ZERO, true), (Duration::from_hours(1), false)] {
+        let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+        arbiter.close(CloseReason::Host);
+        let opening = |belongs| crate::convert::match_(&arbiter, belongs).seed_opening;
+        assert!(opening(true).is_some());
+        assert_eq!(opening(false).is_some(), is_shown);
+    }
+}
