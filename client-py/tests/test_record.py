@@ -244,6 +244,28 @@ def test_a_player_has_datasets_of_the_seats_it_had(
     assert not list(recording.read(seat=0, player="greedy").runs())
 
 
+def test_who_is_interrupted_may_make_the_datasets_again(
+    client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    recording = recorded(client, tmp_path / "recording", line_ups=[["first", "greedy"]])
+    told: list[int] = []
+
+    def interrupts(episodes: int) -> None:
+        told.append(episodes)
+        if len(told) > recording.episodes + 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        recording.to_minari("faraway/again", progress=interrupts, client=client, author="me")
+    assert not minari.list_local_datasets()
+    assert len(recording.to_minari("faraway/again", client=client, author="me")) == 2
+    with pytest.raises(ValueError, match="already exists"):
+        recording.to_minari("faraway/again", client=client, author="me")
+    assert len(minari.list_local_datasets()) == 2, "those that were there stay"
+
+
 @pytest.mark.parametrize("observation", ["ids", "features"])
 def test_every_seat_has_a_minari_dataset(
     client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, observation: Any

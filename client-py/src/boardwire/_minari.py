@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,7 @@ import minari
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
+from minari.storage.datasets_root_dir import get_dataset_path
 
 from ._recording import Recording, RecordingFacts
 from ._registration import register
@@ -37,30 +39,36 @@ def datasets(
         (game_id,) = register([spec.game])
     lens = Lens(spec, observation, "observation")
     made = []
-    for seat in range(facts.seats):
-        here = {players[seat] for players in facts.line_ups}
-        if player is not None and player not in here:
-            continue
-        told = {
-            "algorithm_name": player or ", ".join(sorted(here)),
-            "description": f"Seat {seat} of {facts.seats} in {spec.game.name}, rules version "
-            f"{facts.rules_version}, rewarded for {facts.reward}.",
-            **about,
-        }
-        with warnings.catch_warnings():
-            # Minari asks for what is the caller's to say: author, link to the code.
-            warnings.simplefilter("ignore", UserWarning)
-            made.append(
-                minari.create_dataset_from_buffers(
-                    f"{name}-seat{seat}-v0",
-                    _buffers(recording, lens, seat, player, progress),
-                    eval_env=_environment(facts, game_id, seat, player, observation),
-                    observation_space=lens.observation_space,
-                    action_space=lens.action_space,
-                    jpeg_encoding=False,
-                    **told,
+    with ExitStack() as unfinished:
+        for seat in range(facts.seats):
+            here = {players[seat] for players in facts.line_ups}
+            if player is not None and player not in here:
+                continue
+            told = {
+                "algorithm_name": player or ", ".join(sorted(here)),
+                "description": f"Seat {seat} of {facts.seats} in {spec.game.name}, rules version "
+                f"{facts.rules_version}, rewarded for {facts.reward}.",
+                **about,
+            }
+            folder = get_dataset_path(f"{name}-seat{seat}-v0")
+            if not folder.exists():
+                # Who is interrupted begins anew: half of a dataset, or some of all, would be in the way.
+                unfinished.callback(shutil.rmtree, folder, ignore_errors=True)
+            with warnings.catch_warnings():
+                # Minari asks for what is the caller's to say: author, link to the code.
+                warnings.simplefilter("ignore", UserWarning)
+                made.append(
+                    minari.create_dataset_from_buffers(
+                        f"{name}-seat{seat}-v0",
+                        _buffers(recording, lens, seat, player, progress),
+                        eval_env=_environment(facts, game_id, seat, player, observation),
+                        observation_space=lens.observation_space,
+                        action_space=lens.action_space,
+                        jpeg_encoding=False,
+                        **told,
+                    )
                 )
-            )
+        unfinished.pop_all()
     return tuple(made)
 
 
