@@ -247,7 +247,7 @@ fn exchange_parts(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rn
 }
 
 /// One step of the walk: one to three exchanges, taken back unless the viewer can believe in the result.
-fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngStream) {
+pub(super) fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngStream) {
     let before = *paths;
     let mut believable = true;
     let mut touched = [0; 6];
@@ -273,7 +273,7 @@ fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngStream) {
 }
 
 /// Where two cards went apart between being together: what they exchange in each such stretch.
-fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
+pub(super) fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + Clone {
     let mut together = one & other & !PLACED;
     let mut begin = Some(0);
     std::iter::from_fn(move || {

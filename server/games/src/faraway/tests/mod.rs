@@ -10,6 +10,7 @@ mod records;
 mod sanctuaries;
 mod setup;
 mod shortage;
+mod walk;
 
 use std::sync::Arc;
 

@@ -243,3 +243,14 @@ fn sanctuaries_dealt_late_are_drawn_as_enumerated() {
         assert!((4..1000).contains(&worlds), "plan {seed} has {worlds} worlds");
     }
 }
+
+#[test]
+fn ways_that_are_not_as_likely_are_drawn_as_enumerated() {
+    // FA-R1: what the viewer returned was placed later, straight or by way of a deal that it did not see. Without the walk
+    // one third of the worlds would have the second, where it is 3 of 12 or 1 of 7.
+    let plan = Plan { seats: 2, viewer: 1, due: &[&[3, 42], &[4, 37], &[3, 0]] };
+    for seed in 1..=4 {
+        let worlds = drawn_as_enumerated(&plan, seed);
+        assert!((3..=12).contains(&worlds), "seed {seed} has {worlds} worlds");
+    }
+}
