@@ -169,6 +169,10 @@ impl Host<'_> {
             let ended = tokio::select! {
                 ended = ends.recv() => ended.context("the matches have a sender each")?,
                 _ = often.tick() => {
+                    // Ctrl-C in a terminal ends the agents as well.
+                    if halted() {
+                        break;
+                    }
                     self.see(seated).await?;
                     continue;
                 }

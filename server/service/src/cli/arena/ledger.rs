@@ -28,6 +28,8 @@ impl Ledger {
         let mut line = String::new();
         while reader.read_line(&mut line).with_context(told)? > 0 {
             if !line.ends_with('\n') {
+                let is_ours = lines > 0 || what.to_string().starts_with(&line);
+                anyhow::ensure!(is_ours, "{} is no file of an arena: name another file", told());
                 break;
             }
             lines += 1;
@@ -92,6 +94,21 @@ mod tests {
         ledger.add(&deal(2)).expect("room");
         let (_, found) = Ledger::open(Some(&path), &what).expect("the same file");
         assert_eq!(found.len(), 4);
+    }
+
+    #[test]
+    fn a_line_of_something_else_is_refused_and_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.json");
+        let what = json!({"seed": 1});
+        std::fs::write(&path, "[1, 2]").expect("room");
+        let refused = Ledger::open(Some(&path), &what).expect_err("another file").to_string();
+        assert!(refused.contains("name another file"), "{refused}");
+        assert_eq!(std::fs::read(&path).expect("the file"), b"[1, 2]");
+        // A first line that was cut off is written again.
+        std::fs::write(&path, "{\"se").expect("room");
+        assert!(Ledger::open(Some(&path), &what).is_ok());
+        assert_eq!(std::fs::read(&path).expect("the file"), b"{\"seed\":1}\n");
     }
 
     #[test]
