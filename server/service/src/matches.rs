@@ -361,7 +361,9 @@ impl Matches {
             arbiter.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
         };
         let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|arbiter| arbiter.has_ended());
-        ended.iter().for_each(|arbiter| self.put_away(arbiter));
+        for arbiter in &ended {
+            self.put_away(arbiter);
+        }
         for arbiter in open.into_iter().filter(idle) {
             tracing::info!(match_id = arbiter.id(), "match expired");
             arbiter.close(CloseReason::Idle { limit });
