@@ -39,6 +39,13 @@ const MATCH_BYTES: usize = 512;
 
 type Answer<T> = Result<Response<T>, Status>;
 
+/// A match as it stands, once all is written that this tells.
+async fn told(arbiter: &Arbiter, belongs: bool) -> Result<Option<v1::Match>, ServiceError> {
+    let told = convert::match_(arbiter, belongs);
+    arbiter.kept().await?;
+    Ok(Some(told))
+}
+
 #[tonic::async_trait]
 impl MatchService for MatchPlane {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
@@ -55,7 +62,7 @@ impl MatchService for MatchPlane {
         timed.answered(arbiter.table().rules.info().id, false);
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         Ok(Response::new(CreateMatchResponse {
-            r#match: Some(convert::match_(&arbiter, true)),
+            r#match: told(&arbiter, true).await?,
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
             spectator_token: arbiter.spectator_token().to_owned(),
@@ -65,9 +72,7 @@ impl MatchService for MatchPlane {
     async fn get_match(&self, request: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
         let arbiter = self.0.find(&request.get_ref().match_id)?;
         let (_, belongs) = arbiter.looks(token(&request))?;
-        let shown = convert::match_(&arbiter, belongs);
-        arbiter.kept().await?;
-        Ok(Response::new(GetMatchResponse { r#match: Some(shown) }))
+        Ok(Response::new(GetMatchResponse { r#match: told(&arbiter, belongs).await? }))
     }
 
     async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
@@ -94,9 +99,8 @@ impl MatchService for MatchPlane {
         let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         timed.answered(arbiter.table().rules.info().id, false);
-        let shown = convert::match_(&arbiter, true);
-        arbiter.kept().await?;
-        Ok(Response::new(JoinMatchResponse { r#match: Some(shown), seat: seat.number().into(), token }))
+        let r#match = told(&arbiter, true).await?;
+        Ok(Response::new(JoinMatchResponse { r#match, seat: seat.number().into(), token }))
     }
 
     async fn invite(&self, request: Request<InviteRequest>) -> Answer<InviteResponse> {
@@ -174,9 +178,9 @@ impl MatchService for MatchPlane {
 
     async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
         let arbiter = self.0.close(&request.get_ref().match_id, token(&request))?;
-        arbiter.kept().await?;
+        let r#match = told(&arbiter, true).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
-        Ok(Response::new(CloseMatchResponse { r#match: Some(convert::match_(&arbiter, true)) }))
+        Ok(Response::new(CloseMatchResponse { r#match }))
     }
 }
 
