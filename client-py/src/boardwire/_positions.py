@@ -25,7 +25,7 @@ from ._types import NOBODY, BatchStep, RolloutPolicy, WorldStep
 from .envs._shared import shared_client
 from .errors import BoardwireError, InvalidSnapshot
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 # Environments that are kept where they were left.
 _ENVIRONMENTS = 16
@@ -183,7 +183,7 @@ class Table:
             raise ValueError("the episode is over: nobody has anything to imagine")
         return self._played(lambda: self._world(position))
 
-    def _played(self, play: Callable[[], T]) -> T:
+    def _played(self, play: Callable[[], _T]) -> _T:
         """Plays where positions are, and once more in new environments when those there were are gone."""
         if self._owner != os.getpid():
             # The parent goes on with them.

@@ -83,7 +83,7 @@ impl Faraway {
                 // FA-4.5: the others go under the deck; `dealt` and `placed` together say which.
                 let round = usize::from(state.round - 2);
                 state.placed[seat][round] = Some(id);
-                self.see_quests(state, seat);
+                self.note_quests(state, seat);
                 state.sanctuary_deck += count(state.dealt[seat][round]) - 1;
                 self.end_turn(state, chance);
             }
@@ -119,14 +119,14 @@ impl Faraway {
             let id = state.chosen[seat].take();
             state.hands[seat].remove(RegionId::row(id));
             state.lines[seat][usize::from(state.round - 1)] = id;
-            self.see_quests(state, seat);
+            self.note_quests(state, seat);
         }
         state.order = state.order_of(state.round, self.seats);
         state.turn = 0;
     }
 
     /// Notes how the quests of a seat's line stand now, for views.
-    fn see_quests(&self, state: &mut State, seat: Seat) {
+    fn note_quests(&self, state: &mut State, seat: Seat) {
         if !state.forgets {
             state.quests[seat] = self.standings(state, seat);
         }
