@@ -13,7 +13,7 @@ use boardwire_kernel::{RngStream, Seat};
 
 use super::Faraway;
 use super::catalogue::SANCTUARIES;
-use super::memory::{PLACED, Path, Paths, last_deal};
+use super::memory::{Path, Paths, last_deal};
 use super::resample::Known;
 use super::state::State;
 
@@ -21,15 +21,11 @@ use super::state::State;
 const NODES: usize = 1 + 6 * 7;
 /// The most cards in a deal: all.
 const DEAL: usize = SANCTUARIES as usize;
-/// How often it is tried: only a card that has to pass through several deals nobody saw can be led into a blind alley.
-const MOST_TRIES: u32 = 4096;
 
 /// What is public of all deals.
 struct Flow {
     /// By deal and block: how many of its cards came from there.
     from: [[u8; NODES]; NODES],
-    /// The number of cards in each deal.
-    size: [u8; NODES],
     /// The deals that have been.
     deals: usize,
 }
@@ -42,22 +38,21 @@ struct Search<'a> {
     own: Path,
     /// By deal: the blocks, as bits, that a card may have been in before on its way through deals the viewer did not see.
     before: [u64; NODES],
-    /// By deal: how many more cards can pass through it.
-    room: [u8; NODES],
     paths: Paths,
 }
 
 impl Faraway {
-    /// Paths that show the viewer what it has seen, found from what it knows alone; none if none is found.
+    /// Paths that show the viewer what it has seen, found from what it knows alone; none if so many tries find none.
     pub(super) fn some_paths(
         &self,
         state: &State,
         own: Path,
         known: &[Known; SANCTUARIES as usize],
+        tries: u32,
         rng: &mut RngStream,
     ) -> Option<Paths> {
         let flow = self.flow(state);
-        (0..MOST_TRIES).find_map(|_| {
+        (0..tries).find_map(|_| {
             let mut search = Search::new(&flow, known, own);
             (1..=flow.deals).rev().try_for_each(|deal| search.trace_back(deal, rng))?;
             let mut paths = search.paths;
@@ -68,37 +63,27 @@ impl Faraway {
 
     /// Deals again, by numbers: at once as far as the deck goes, the rest in the turns of the round.
     fn flow(&self, state: &State) -> Flow {
-        let mut flow = Flow { from: [[0; NODES]; NODES], size: [0; NODES], deals: 0 };
+        let mut flow = Flow { from: [[0; NODES]; NODES], deals: 0 };
         let mut left = [0; NODES];
         left[0] = SANCTUARIES;
-        let mut deck = SANCTUARIES;
-        let mut front = 0;
         for round in 2..=state.explored() {
+            let at = usize::from(round - 2);
             let order = state.order_of(round, self.seats);
-            let deals = |seats: u8| (6 * usize::from(round - 2) + 1..).zip(order).take(seats.into());
-            for (deal, seat) in deals(self.seats) {
-                let size = dealt(state, round, seat);
-                flow.size[deal] = size;
-                flow.take(deal, size.min(deck), &mut left, &mut front);
-                deck -= size.min(deck);
+            let deals = (6 * at + 1..).zip(order).take(self.seats.into());
+            let dealt = |seat| u8::try_from(state.dealt[seat][at].len()).expect("there are 45 cards");
+            for (deal, seat) in deals.clone() {
+                flow.fill_up(deal, dealt(seat), &mut left);
             }
-            for (deal, seat) in deals(self.seats) {
-                let late = flow.size[deal] - flow.from[deal].iter().sum::<u8>();
-                flow.take(deal, late, &mut left, &mut front);
-                deck -= late;
-                if state.placed[seat][usize::from(round - 2)].is_some() {
-                    left[deal] = flow.size[deal] - 1;
-                    deck += left[deal];
+            for (deal, seat) in deals {
+                flow.fill_up(deal, dealt(seat), &mut left);
+                if state.placed[seat][at].is_some() {
+                    left[deal] = dealt(seat) - 1;
                 }
                 flow.deals = deal;
             }
         }
         flow
     }
-}
-
-fn dealt(state: &State, round: u8, seat: Seat) -> u8 {
-    u8::try_from(state.dealt[seat][usize::from(round - 2)].len()).expect("there are 45 cards")
 }
 
 /// The bit of a deal or block in a path: none for the deck as it began.
@@ -111,14 +96,21 @@ fn node(bit: Path) -> usize {
     (Path::BITS - bit.leading_zeros()) as usize
 }
 
+/// The round of a deal or block, counted from 1; 0 for the deck as it began.
+fn round(node: usize) -> usize {
+    node.div_ceil(6)
+}
+
 impl Flow {
-    fn take(&mut self, deal: usize, cards: u8, left: &mut [u8; NODES], front: &mut usize) {
-        for _ in 0..cards {
-            while left[*front] == 0 {
-                *front += 1;
-            }
-            left[*front] -= 1;
-            self.from[deal][*front] += 1;
+    /// Deals what a deal of so many cards lacks from what is left of each block, as far as that goes.
+    fn fill_up(&mut self, deal: usize, size: u8, left: &mut [u8; NODES]) {
+        let from = &mut self.from[deal];
+        let mut lacking = size - from.iter().sum::<u8>();
+        for (from, left) in from.iter_mut().zip(left) {
+            let cards = lacking.min(*left);
+            *from += cards;
+            *left -= cards;
+            lacking -= cards;
         }
     }
 
@@ -141,7 +133,7 @@ impl Flow {
                 }
                 for last in (0..count).rev().take(lacking.into()) {
                     free.swap(last, rng.below(u32::try_from(last + 1).expect("few cards")) as usize);
-                    paths[free[last]] |= bit(deal);
+                    paths[free[last]] += bit(deal);
                 }
             }
         }
@@ -150,42 +142,30 @@ impl Flow {
 
 impl<'a> Search<'a> {
     fn new(flow: &'a Flow, known: &'a [Known; SANCTUARIES as usize], own: Path) -> Self {
-        let mut search =
-            Self { flow, known, own, before: [0; NODES], room: flow.size, paths: known.map(|card| card.own) };
-        for (path, card) in search.paths.iter_mut().zip(known) {
-            if card.placed != 0 {
-                *path |= PLACED | card.placed;
-                search.room[node(card.placed)] -= 1;
-            }
-        }
+        let paths = known.map(|card| card.own | card.placed);
+        let mut search = Self { flow, known, own, before: [0; NODES], paths };
         for deal in 1..=flow.deals {
-            for (block, cards) in flow.blocks(deal) {
+            for (block, _) in flow.blocks(deal) {
                 search.before[deal] |= 1 << block;
                 if search.is_hidden(block) {
                     search.before[deal] |= search.before[block];
-                }
-                if own & bit(deal) != 0 {
-                    // All that came from there is known, and is led through there when its deal's turn comes.
-                    search.room[block] = search.room[block].saturating_sub(cards);
                 }
             }
         }
         search
     }
 
-    /// Whether cards pass through a block that the viewer does not see there.
+    /// Whether the viewer does not see what passes through a block.
     fn is_hidden(&self, block: usize) -> bool {
-        block > 0 && self.own & bit(block) == 0
+        self.own & bit(block) == 0
     }
 
     /// Says of the cards known to be in a deal where they came from.
     fn trace_back(&mut self, deal: usize, rng: &mut RngStream) -> Option<()> {
-        let is_own = self.own & bit(deal) != 0;
         let (mut places, mut count) = ([0; DEAL], 0);
         for (block, cards) in self.flow.blocks(deal) {
-            let through = if is_own || !self.is_hidden(block) { cards } else { cards.min(self.room[block]) };
-            places[count..count + usize::from(through)].fill(block);
-            count += usize::from(through);
+            places[count..count + usize::from(cards)].fill(block);
+            count += usize::from(cards);
         }
         let places = &mut places[..count];
         rng.shuffle(places);
@@ -204,8 +184,7 @@ impl<'a> Search<'a> {
         }
         for (&block, card) in places.iter().zip(at_place) {
             let Some(card) = card.filter(|_| self.is_hidden(block)) else { continue };
-            self.room[block] -= u8::from(!is_own);
-            self.paths[card] |= bit(block);
+            self.paths[card] += bit(block);
         }
         Some(())
     }
@@ -236,12 +215,12 @@ impl<'a> Search<'a> {
     /// Whether a card can have come into a deal from this block.
     fn can_come(&self, card: usize, deal: usize, block: usize) -> bool {
         let Known { own, late, placed } = self.known[card];
-        let is_late = block > 0 && (block - 1) / 6 == (deal - 1) / 6;
+        let is_late = round(block) == round(deal);
         if own & bit(deal) != 0 && is_late != (late & bit(deal) != 0) {
             return false;
         }
         // Where it is known to have been before.
         let last = node(last_deal((own | placed) & (bit(deal) - 1)));
-        block == last || self.is_hidden(block) && block > last && self.before[block] >> last & 1 == 1
+        block == last || self.is_hidden(block) && self.before[block] >> last & 1 == 1
     }
 }

@@ -14,10 +14,13 @@ pub(super) struct Known {
     pub(super) own: Path,
     /// Those of them to which the card came from another seat's turn in the same round: it came late.
     pub(super) late: Path,
-    /// The deal in which the card was placed; 0 when it was not.
+    /// The deal in which the card was placed, with [`PLACED`]; 0 when it was not.
     pub(super) placed: Path,
 }
 
+/// How often paths are looked for: only a card that has to pass through several deals nobody saw can be led into a blind
+/// alley.
+pub(super) const MOST_TRIES: u32 = 4096;
 /// How often the walk passes through all deals: enough to forget how the cards really lay.
 const ROUNDS_OF_WALK: u32 = 24;
 /// Free steps after each pass.
@@ -110,8 +113,7 @@ impl Faraway {
         let truth = self.paths(state);
         let own = self.deals(state).filter(|deal| deal.seat == viewer).fold(0, |own, deal| own | deal.bit);
         let known = truth.map(|path| Known::of(path, own));
-        let mut paths = self.some_paths(state, own, &known, rng).unwrap_or(truth);
-        exchange_paths(&mut paths, &known, rng);
+        let mut paths = self.some_paths(state, own, &known, MOST_TRIES, rng).unwrap_or(truth);
         let deals: Vec<_> = self.deals(state).collect();
         for _ in 0..ROUNDS_OF_WALK {
             for deal in &deals {
@@ -122,7 +124,6 @@ impl Faraway {
             for _ in 0..FREE_STEPS {
                 step(&mut paths, &known, own, rng);
             }
-            exchange_paths(&mut paths, &known, rng);
         }
         self.follow(state, &paths);
     }
@@ -156,15 +157,12 @@ fn without(dealt: Sanctuaries, placed: Option<SanctuaryId>) -> Sanctuaries {
 }
 
 impl Known {
-    /// Of a card the viewer has never seen.
-    const NOTHING: Self = Self { own: 0, late: 0, placed: 0 };
-
     pub(super) fn of(path: Path, own: Path) -> Self {
         let seen = path & own;
         Self {
             own: seen,
-            late: if seen == 0 { 0 } else { late(path, seen) },
-            placed: if path & PLACED == 0 { 0 } else { last_deal(path & !PLACED) },
+            late: late(path, seen),
+            placed: if path & PLACED == 0 { 0 } else { PLACED + last_deal(path - PLACED) },
         }
     }
 }
@@ -178,44 +176,27 @@ fn late(path: Path, seen: Path) -> Path {
         left ^= bit;
         let round = 0b11_1111 << (bit.trailing_zeros() / 6 * 6);
         if path & round & (bit - 1) != 0 {
-            late |= bit;
+            late += bit;
         }
     }
     late
 }
 
-/// Shuffles whole paths among the cards that the viewer knows alike.
-fn exchange_paths(paths: &mut Paths, known: &[Known; SANCTUARIES as usize], rng: &mut RngStream) {
-    // A path's index stands for its card.
-    let mut classes = [(Known::NOTHING, Sanctuaries::EMPTY); SANCTUARIES as usize];
-    let mut class_of = [0; SANCTUARIES as usize];
-    let mut count = 0;
-    for (at, seen) in (0u8..).zip(known) {
-        let class = classes[..count].iter().position(|class| class.0 == *seen).unwrap_or(count);
-        if class == count {
-            classes[class] = (*seen, Sanctuaries::EMPTY);
-            count += 1;
-        }
-        classes[class].1.insert(at);
-        class_of[usize::from(at)] = class;
-    }
-    for (one, class) in class_of.into_iter().enumerate() {
-        let alike = &mut classes[class].1;
-        let left = alike.len();
-        if left > 1 {
-            let other = alike.nth(rng.below(left)).expect("below(len) is a rank");
-            paths.swap(one, usize::from(other));
-        }
-        alike.remove(u8::try_from(one).expect("there are 45 cards"));
-    }
-}
-
 /// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
 /// deal which the viewer knows alike in that part.
-fn exchange_parts(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rng: &mut RngStream) {
+pub(super) fn exchange_parts(
+    paths: &mut Paths,
+    known: &[Known],
+    deal: Path,
+    part: Path,
+    rng: &mut RngStream,
+) {
     // Whether a card came late to a deal is decided before it.
     let late = if part < deal { part | deal } else { part };
-    let placed = if part & PLACED == 0 { 0 } else { Path::MAX };
+    let is_alike = |one: usize, other: usize| {
+        let (one, other) = (known[one], known[other]);
+        (one.own ^ other.own | one.placed ^ other.placed) & part | (one.late ^ other.late) & late == 0
+    };
     let mut members = [0; SANCTUARIES as usize];
     let mut count = 0;
     for (at, path) in paths.iter().enumerate() {
@@ -224,24 +205,13 @@ fn exchange_parts(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rn
     }
     let mut left = &members[..count];
     while let [one, rest @ ..] = left {
-        let own = known[*one];
-        let is_alike = |other: &&usize| {
-            let other = known[**other];
-            (own.own ^ other.own) & part
-                | (own.late ^ other.late) & late
-                | (own.placed ^ other.placed) & placed
-                == 0
-        };
-        let count = rest.iter().filter(is_alike).count();
-        if count > 0 {
-            let rank = rng.below(u32::try_from(count + 1).expect("there are 45 cards")) as usize;
-            if let Some(&other) = rank.checked_sub(1).and_then(|rank| rest.iter().filter(is_alike).nth(rank))
-            {
-                let swapped = (paths[*one] ^ paths[other]) & part;
-                paths[*one] ^= swapped;
-                paths[other] ^= swapped;
-            }
-        }
+        // The card itself is among them.
+        let mut alike = left.iter().filter(|&&other| is_alike(*one, other));
+        let count = u32::try_from(alike.clone().count()).expect("there are 45 cards");
+        let other = *alike.nth(rng.below(count) as usize).expect("below(count) is a rank");
+        let swapped = (paths[*one] ^ paths[other]) & part;
+        paths[*one] ^= swapped;
+        paths[other] ^= swapped;
         left = rest;
     }
 }
@@ -249,25 +219,20 @@ fn exchange_parts(paths: &mut Paths, known: &[Known], deal: Path, part: Path, rn
 /// One step of the walk: one to three exchanges, taken back unless the viewer can believe in the result.
 pub(super) fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngStream) {
     let before = *paths;
-    let mut believable = true;
     let mut touched = [0; 6];
-    let exchanges = 1 + rng.below(3) as usize;
-    for pair in touched.chunks_mut(2).take(exchanges) {
-        let first = rng.below(SANCTUARIES.into()) as usize;
-        let second = (first + 1 + rng.below(u32::from(SANCTUARIES) - 1) as usize) % paths.len();
-        pair.copy_from_slice(&[first, second]);
+    let touched = &mut touched[..2 + 2 * rng.below(3) as usize];
+    touched.fill_with(|| rng.below(SANCTUARIES.into()) as usize);
+    for pair in touched.chunks(2) {
+        let (first, second) = (pair[0], pair[1]);
         let apart = segments(paths[first], paths[second]);
-        let count = u32::try_from(apart.clone().count()).unwrap_or(0);
+        let count = u32::try_from(apart.clone().count()).expect("at most 64");
         if count > 0 {
-            let swapped = apart.clone().nth(rng.below(count) as usize).unwrap_or(0);
+            let swapped = apart.clone().nth(rng.below(count) as usize).expect("below(count) is a rank");
             paths[first] ^= swapped;
             paths[second] ^= swapped;
         }
     }
-    for at in &touched[..2 * exchanges] {
-        believable &= Known::of(paths[*at], own) == known[*at];
-    }
-    if !believable {
+    if touched.iter().any(|&at| Known::of(paths[at], own) != known[at]) {
         *paths = before;
     }
 }
@@ -279,7 +244,7 @@ pub(super) fn segments(one: Path, other: Path) -> impl Iterator<Item = Path> + C
     std::iter::from_fn(move || {
         let from = begin?;
         let until = together.trailing_zeros();
-        begin = (until < 64).then_some(until + 1);
+        begin = (until < 64).then_some(until);
         together &= together.wrapping_sub(1);
         Some((one ^ other) & below(until) & !below(from))
     })

@@ -1,9 +1,13 @@
 //! The steps by which sanctuaries that nobody saw are exchanged.
 
+use std::collections::BTreeMap;
+
 use boardwire_kernel::RngStream;
 
 use crate::faraway::memory::{PLACED, Path};
-use crate::faraway::resample::{Known, segments, step};
+use crate::faraway::resample::{Known, exchange_parts, segments, step};
+
+const NOTHING: Known = Known { own: 0, late: 0, placed: 0 };
 
 #[test]
 fn two_cards_exchange_a_stretch_between_deals_both_were_in() {
@@ -19,8 +23,7 @@ fn two_cards_exchange_a_stretch_between_deals_both_were_in() {
 #[test]
 fn a_step_exchanges_up_to_three_pairs_of_any_cards() {
     // FA-5.4: one card of 45 has been dealt; one, two or three pairs have it among them in 8.6 % of the steps.
-    let nothing = Known { own: 0, late: 0, placed: 0 };
-    let (mut start, mut known, mut rng) = ([0; 45], [nothing; 45], RngStream::new(1, 0));
+    let (mut start, mut known, mut rng) = ([0; 45], [NOTHING; 45], RngStream::new(1, 0));
     start[44] = 1;
     let mut at = [0u32; 45];
     for _ in 0..20_000 {
@@ -37,5 +40,52 @@ fn a_step_exchanges_up_to_three_pairs_of_any_cards() {
         let mut paths = start;
         step(&mut paths, &known, 1, &mut rng);
         assert_eq!(paths, start, "the viewer has seen it");
+    }
+}
+
+#[test]
+fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_it() {
+    // FA-5.4: three cards met in a deal, coming from three deals and going to three; the fourth was not there.
+    let deal: Path = 1 << 8;
+    let mut start = [0; 45];
+    start[..4].copy_from_slice(&[
+        1 | deal | 1 << 12 | PLACED,
+        1 << 1 | deal | 1 << 13,
+        1 << 7 | deal | 1 << 14,
+        1 << 2 | 1 << 15,
+    ]);
+    let own = |own| Known { own, ..NOTHING };
+    let placed = |deal| Known { placed: deal + PLACED, ..NOTHING };
+    // What is known of the three, and in how many ways what came before the deal and after it can be exchanged then.
+    let cases = [
+        ([NOTHING, NOTHING, NOTHING], 6, 6),
+        ([own(deal), own(deal), own(deal)], 6, 6),
+        ([NOTHING, NOTHING, own(1 << 7)], 2, 6),
+        ([own(deal), own(deal), Known { own: deal, late: deal, placed: 0 }], 2, 6),
+        ([NOTHING, NOTHING, own(1 << 14)], 6, 2),
+        ([own(1 << 14), own(1 << 14), Known { own: 1 << 14, late: 1 << 14, placed: 0 }], 6, 2),
+        ([placed(1 << 12), NOTHING, NOTHING], 6, 2),
+        ([placed(deal), NOTHING, NOTHING], 6, 2),
+        ([placed(1 << 12), placed(1 << 13), NOTHING], 6, 1),
+    ];
+    let mut rng = RngStream::new(2, 0);
+    for (at, (of_three, before, after)) in cases.into_iter().enumerate() {
+        let mut known = [NOTHING; 45];
+        known[..3].copy_from_slice(&of_three);
+        let mut times = BTreeMap::<_, u32>::new();
+        for _ in 0..36_000 {
+            let mut paths = start;
+            exchange_parts(&mut paths, &known, deal, deal - 1, &mut rng);
+            exchange_parts(&mut paths, &known, deal, !(deal - 1) & !deal, &mut rng);
+            assert_eq!(paths[3..], start[3..], "case {at}: they were not there");
+            *times.entry([paths[0], paths[1], paths[2]]).or_default() += 1;
+        }
+        assert_eq!(times.len(), before * after, "case {at}");
+        let even = 36_000 / u32::try_from(before * after).expect("few");
+        for (paths, count) in times {
+            assert!(paths.iter().all(|path| path & deal != 0), "case {at}: all were in the deal");
+            // Six standard deviations.
+            assert!(count.abs_diff(even).pow(2) <= 36 * even, "case {at}: {count} times {paths:?}");
+        }
     }
 }
