@@ -18,6 +18,9 @@ pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
 
+/// More words than any stream is ever asked for.
+pub(crate) const MOST_WORDS: u64 = 1 << 48;
+
 /// How many of its first words a stream keeps, to give them again after a rewind.
 const KEPT: usize = 8;
 

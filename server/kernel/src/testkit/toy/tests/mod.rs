@@ -3,6 +3,7 @@ mod flaw;
 mod knowledge;
 mod laws;
 mod rules;
+mod snapshots;
 
 use crate::testkit::{every_table, law_abiding_game};
 

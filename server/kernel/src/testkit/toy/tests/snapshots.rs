@@ -1,0 +1,53 @@
+//! Snapshots that cannot be restored.
+
+use std::sync::Arc;
+
+use super::super::Toy;
+use super::super::state::State;
+use crate::testkit::table;
+use crate::{Episode, Key};
+
+/// What a snapshot is made of.
+type Parts = (u32, Option<Key>, Vec<u64>, State);
+
+fn dealt() -> (Arc<Toy>, Parts) {
+    let game = table::<Toy>(2, &[]);
+    let episode = Episode::seeded(Arc::clone(&game), 7);
+    (game, (0, episode.chance().key(), episode.chance().words(), *episode.state()))
+}
+
+fn refused((game, parts): (Arc<Toy>, Parts)) -> String {
+    let bytes = borsh::to_vec(&parts).expect("writing to memory does not fail");
+    Episode::restore(game, &bytes).map(drop).expect_err("it cannot be restored")
+}
+
+#[test]
+fn what_a_snapshot_is_made_of_can_be_restored() {
+    let (game, parts) = dealt();
+    let bytes = borsh::to_vec(&parts).expect("writing to memory does not fail");
+    let restored = Episode::restore(Arc::clone(&game), &bytes).expect("nothing is wrong with it");
+    assert_eq!(restored.digest(), Episode::seeded(Arc::clone(&game), 7).digest());
+    assert!(Episode::restore(Arc::clone(&game), &bytes[1..]).is_err());
+    assert!(Episode::restore(game, &[bytes, vec![0]].concat()).is_err(), "a byte too many");
+}
+
+#[test]
+fn a_position_that_cannot_be_is_refused() {
+    let (game, mut parts) = dealt();
+    let card = parts.3.deck.lowest().expect("cards are left");
+    parts.3.deck.remove(card);
+    assert!(refused((game, parts)).contains("card"));
+}
+
+#[test]
+fn chance_that_cannot_be_is_refused() {
+    let (game, mut parts) = dealt();
+    parts.1 = None;
+    assert_eq!(refused((game, parts)), "a scripted game cannot be restored");
+    let (game, mut parts) = dealt();
+    parts.2.pop();
+    assert_eq!(refused((game, parts)), "1 streams of chance, not 2");
+    let (game, mut parts) = dealt();
+    parts.2[1] = u64::MAX;
+    assert!(refused((game, parts)).starts_with("18446744073709551615 words of chance"));
+}
