@@ -116,3 +116,49 @@ impl Options {
         self.word(name).parse().expect("resolve has checked the flag")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Game;
+    use crate::testkit::toy::Toy;
+
+    const OPTIONS: &[OptionSpec] = &[
+        OptionSpec { name: "words", kind: OptionKind::Choice(&["one", "two"]), default: "two", doc: "" },
+        OptionSpec { name: "number", kind: OptionKind::Int(-1, 1000), default: "5", doc: "" },
+        OptionSpec { name: "flag", kind: OptionKind::Flag, default: "false", doc: "" },
+    ];
+    const TYPE: GameType = GameType { options: OPTIONS, ..Toy::TYPE };
+
+    #[test]
+    fn a_value_is_one_that_the_option_can_have_in_one_spelling() {
+        let cases = [
+            ("words", "one", Some("one")),
+            ("words", "One", None),
+            ("number", "-1", Some("-1")),
+            ("number", "-2", None),
+            ("number", "1000", Some("1000")),
+            ("number", "1001", None),
+            ("number", "+07", Some("7")),
+            ("number", "99999999999999999999", None),
+            ("number", "few", None),
+            ("flag", "true", Some("true")),
+            ("flag", "yes", None),
+        ];
+        for (name, given, canonical) in cases {
+            let resolved = Options::resolve(&TYPE, [(name, given)]);
+            let word = resolved.as_ref().ok().map(|options| options.word(name));
+            assert_eq!(word, canonical, "{name} = {given}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_given_has_its_default_and_what_is_wrong_is_named() {
+        let options = Options::resolve(&TYPE, [("flag", "true")]).expect("it is an option");
+        assert_eq!((options.word("words"), options.int("number"), options.flag("flag")), ("two", 5, true));
+        let refused =
+            |name, value| Options::resolve(&TYPE, [(name, value)]).expect_err("it is refused").to_string();
+        assert!(refused("colour", "red").contains("words, number, flag"), "{}", refused("colour", "red"));
+        assert!(refused("number", "1001").contains("a whole number from -1 to 1000"));
+    }
+}

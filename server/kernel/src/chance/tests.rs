@@ -20,6 +20,19 @@ fn a_stream_gone_back_gives_the_same_again() {
 }
 
 #[test]
+fn a_new_seed_begins_anew() {
+    let mut chance = Chance::seeded(5, 2);
+    chance.below(0, 68);
+    chance.reseed(6, 2);
+    let mut other = Chance::seeded(6, 2);
+    assert_eq!((chance.key(), chance.words()), (other.key(), other.words()));
+    assert!((0..30).all(|_| chance.below(0, 68) == other.below(0, 68)));
+    let mut scripted = Chance::scripted([[1]]);
+    scripted.reseed(6, 2);
+    assert_eq!((scripted.key(), scripted.words()), (Chance::seeded(6, 2).key(), vec![0, 0]));
+}
+
+#[test]
 fn a_script_gives_its_outcomes_in_order() {
     let mut chance = Chance::scripted([vec![4, 2], vec![3, 1, 2]]);
     let mut set: BitSet<1> = [2, 3, 4].into_iter().collect();
