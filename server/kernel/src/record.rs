@@ -180,8 +180,8 @@ impl<G: Game> Cursor<G> {
     /// # Errors
     /// Other scores, or none because the game is not over.
     pub fn scores(&self, expected: &[i32]) -> Result<Vec<i32>, Difference> {
-        let got = self.episode.outcome().map(|outcome| outcome.scores().to_vec()).unwrap_or_default();
-        same("scores", expected.to_vec(), got.clone())?;
-        Ok(got)
+        let got = self.episode.outcome().map(|outcome| outcome.scores().to_vec());
+        same("scores", Some(expected.to_vec()), got.clone())?;
+        Ok(got.unwrap_or_default())
     }
 }

@@ -304,10 +304,4 @@ impl FieldWriter<'_> {
         }
         self.rest = &mut std::mem::take(&mut self.rest)[written..];
     }
-
-    /// Writes zeros.
-    #[inline]
-    pub fn skip(&mut self, values: usize) {
-        self.rest = &mut std::mem::take(&mut self.rest)[values..];
-    }
 }
