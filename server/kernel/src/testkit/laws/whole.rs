@@ -78,34 +78,33 @@ pub(super) fn what_forgets_goes_on_alike<G: Estimate>(played: &Played<G>, seed: 
     let mut full = Episode::seeded(Arc::clone(game), seed);
     for (ply, &choice) in played.choices.iter().enumerate() {
         if ply.is_multiple_of(step) {
-            let mut state = *full.state();
-            game.forget(&mut state);
-            goes_on_alike(full.clone(), full.at(state), &played.choices[ply..])
-                .map_err(|broken| format!("forgetful since ply {ply}, {broken}"))?;
+            goes_on_alike(full.clone(), &played.choices[ply..])?;
         }
         play_on(&mut full, choice)?;
     }
-    Ok(())
+    goes_on_alike(full, &[])
 }
 
-fn goes_on_alike<G: Estimate>(
-    mut full: Episode<G>,
-    mut forgetful: Episode<G>,
-    choices: &[(Seat, u8)],
-) -> Audit {
-    for &choice in choices {
-        play_on(&mut full, choice)?;
-        play_on(&mut forgetful, choice)?;
+fn goes_on_alike<G: Estimate>(mut full: Episode<G>, choices: &[(Seat, u8)]) -> Audit {
+    let since = full.ply();
+    let mut state = *full.state();
+    full.game().forget(&mut state);
+    let mut forgetful = full.at(state);
+    let mut choices = choices.iter();
+    loop {
         let [one, other] = [&full, &forgetful]
             .map(|episode| (Prospects::of(&**episode.game(), episode.state()), episode.chance().words()));
-        ensure(one == other, || format!("it comes to {other:?} at ply {}, not {one:?}", full.ply()))?;
+        let ply = full.ply();
+        ensure(one == other, || format!("forgetful since ply {since}, ply {ply} is {other:?}, not {one:?}"))?;
+        let Some(&choice) = choices.next() else { return Ok(()) };
+        play_on(&mut full, choice)?;
+        play_on(&mut forgetful, choice).map_err(|broken| format!("forgetful since ply {since}, {broken}"))?;
     }
-    Ok(())
 }
 
 pub(super) fn a_restart_is_a_new_episode<G: Game>(played: &Played<G>, seed: u64) -> Audit {
-    let mut restarted = played.end.clone();
-    restarted.restart(seed);
-    let begun = Episode::seeded(Arc::clone(played.end.game()), seed);
+    let (mut restarted, other) = (played.end.clone(), !seed);
+    restarted.restart(other);
+    let begun = Episode::seeded(Arc::clone(played.end.game()), other);
     ensure(restarted.digest() == begun.digest(), || "their digests differ")
 }

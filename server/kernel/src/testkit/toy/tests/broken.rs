@@ -13,8 +13,9 @@ use super::super::{Action, CardId, Cards, Catalogue, Toy};
 use super::flaw::Flaw;
 use crate::testkit::{History, Replayable};
 use crate::{
-    ActionSet, ActionSpace, CatalogueError, Chance, Estimate, Field, Game, GameInfo, GameType, Legal, Loaded,
-    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer, ensure,
+    ActionSet, ActionSpace, CatalogueError, Chance, ColumnKind, Estimate, Field, Game, GameInfo, GameType,
+    Legal, Loaded, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
+    ensure,
 };
 
 /// The toy with a flaw.
@@ -88,6 +89,8 @@ impl Broken {
                 Flaw::CountsStrangeRows => hand.axes[0].table = Some("places"),
                 _ => hand.usual_max += 1,
             }
+        } else if flaw == Flaw::CallsNumbersFlags {
+            info.tables[0].columns[0].kind = ColumnKind::Flag;
         } else if flaw == Flaw::HasAFieldTooMany {
             let more = Field { name: "more", ..info.layout.fields[0].clone() };
             info.layout.fields.push(more);
@@ -125,8 +128,16 @@ impl Broken {
         } else if self.is(Flaw::ForgetsWhatItBuried) {
             let buried = |draw: &&mut Draw| draw.seat == viewer && draw.placement == Placement::Buried;
             for draw in state.draws.iter_mut().flatten().filter(buried) {
-                state.deck.insert(draw.card);
-                draw.card = CardId::new(rng.draw(&mut state.deck));
+                let hands = self.others(viewer).map(|other| state.hands[other]);
+                let mut hidden = hands.fold(state.deck, Cards::union);
+                hidden.insert(draw.card);
+                let card = rng.draw(&mut hidden);
+                for place in state.hands.of_mut(self.info.seats).iter_mut().chain([&mut state.deck]) {
+                    if place.remove(card) {
+                        place.insert(draw.card);
+                    }
+                }
+                draw.card = CardId::new(card);
             }
         }
     }
@@ -135,7 +146,9 @@ impl Broken {
     fn after_resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut kept = state.draws;
         let is_hidden = |draw: &&mut Draw| draw.seat != viewer && draw.placement == Placement::Kept;
-        if self.is(Flaw::RemembersTheImpossible) {
+        if self.is(Flaw::RemembersTheImpossible)
+            || self.is(Flaw::SeldomDrawsTheImpossible) && rng.below(1000) == 0
+        {
             let first = state.plays[0];
             for draw in kept.iter_mut().flatten().filter(is_hidden) {
                 draw.card = first[draw.seat].expect("every seat played a card before");
@@ -160,6 +173,10 @@ impl Broken {
             }
         }
     }
+}
+
+fn below_nine(number: u32) -> u8 {
+    u8::try_from(number).expect("it is below 9")
 }
 
 /// Exchanges the lowest card of a hand for one of the deck.
@@ -201,12 +218,17 @@ impl Game for Broken {
         {
             chance.below(0, 2);
         }
+        let mark = if self.is(Flaw::SketchesTheEnd) { below_nine(chance.below(0, 9)) } else { 0 };
         let ballast = if self.is(Flaw::SavesTooMuch) { 2048 } else { 0 };
-        BrokenState { toy: self.toy.deal(chance), mark: 0, lost: 0, ignored: 0, ballast }
+        BrokenState { toy: self.toy.deal(chance), mark, lost: 0, ignored: 0, ballast }
     }
 
     fn pending(&self, state: &BrokenState) -> SeatSet {
-        self.toy.pending(&state.toy)
+        let mut pending = self.toy.pending(&state.toy);
+        if self.is(Flaw::AsksAStranger) {
+            pending.insert(Seat::new(self.info.seats));
+        }
+        pending
     }
 
     fn legal(&self, state: &BrokenState, seat: Seat) -> ActionSet {
@@ -236,6 +258,9 @@ impl Game for Broken {
             return;
         }
         self.toy.advance(&mut state.toy, choice, chance);
+        if self.is(Flaw::SketchesADeadEnd) && std::mem::take(&mut state.ignored) > 0 {
+            state.toy.deck = state.toy.deck.iter().skip(1).collect();
+        }
         if self.is(Flaw::RemembersTheOrder) {
             state.mark = choice.seat().number();
         } else if self.is(Flaw::ForgetsToSave) {
@@ -283,6 +308,7 @@ impl Game for Broken {
                 let kept = text.lines().filter(|line| !line.contains("buried"));
                 return kept.into_iter().try_for_each(|line| writeln!(out, "{line}"));
             }
+            Flaw::SketchesTheEnd if state.toy.phase == Phase::Over => write!(out, "{}", state.mark)?,
             Flaw::CountsQuestions => write!(out, "{}", self.count())?,
             Flaw::LeaksInTheText if viewer != Viewer::Public => {
                 write!(out, "{}", self.secret(state, viewer))?;
@@ -322,6 +348,9 @@ impl Game for Broken {
         self.before_resample(&mut state.toy, viewer, rng);
         self.toy.resample(&mut state.toy, viewer, rng);
         self.after_resample(&mut state.toy, viewer, rng);
+        if self.is(Flaw::SketchesTheEnd) && state.toy.phase != Phase::Over {
+            state.mark = below_nine(rng.below(9));
+        }
     }
 
     fn audit(&self, state: &BrokenState) -> Result<(), String> {
@@ -358,8 +387,12 @@ impl Estimate for Broken {
         } else if self.is(Flaw::SketchesFromElsewhere) {
             *rng = RngStream::new(self.count().into(), 0);
         }
+        let mark = state.mark;
         self.resample(state, viewer, rng);
-        if self.is(Flaw::SketchesWhatCannotBe) {
+        state.mark = mark;
+        if self.is(Flaw::SketchesADeadEnd) {
+            state.ignored = 1;
+        } else if self.is(Flaw::SketchesWhatCannotBe) {
             state.toy.deck = Cards::EMPTY;
         }
     }
@@ -370,11 +403,18 @@ impl Estimate for Broken {
         {
             state.toy.hands[Seat::FIRST].remove(card);
         }
+        if self.is(Flaw::ForgetsTheEnd) && state.toy.phase == Phase::Over {
+            state.toy.plays[0][Seat::FIRST] = None;
+        }
     }
 }
 
 impl Replayable for Broken {
     fn history(&self, world: &BrokenState, choices: &[(Seat, u8)], viewer: Seat) -> Option<History> {
-        self.toy.history(&world.toy, choices, viewer)
+        let mut history = self.toy.history(&world.toy, choices, viewer)?;
+        if self.is(Flaw::RemembersTooMuch) {
+            history.outcomes[0].push(1);
+        }
+        Some(history)
     }
 }

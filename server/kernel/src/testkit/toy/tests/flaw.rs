@@ -5,6 +5,8 @@
 pub(super) enum Flaw {
     /// Nothing: as law-abiding as the toy.
     None,
+    /// A column of numbers is said to be one of flags.
+    CallsNumbersFlags,
     /// An action that can be chosen has no index.
     ForgetsAnAction,
     /// An action has the index of another.
@@ -29,6 +31,8 @@ pub(super) enum Flaw {
     ShowsACardTwice,
     /// The audit refuses the second round.
     RefusesWhatIsReached,
+    /// A seat that the table does not have owes a choice.
+    AsksAStranger,
     /// The winner of a round may do nothing.
     OffersNothing,
     /// A seat may choose again what it has chosen.
@@ -61,8 +65,14 @@ pub(super) enum Flaw {
     SketchesFromElsewhere,
     /// `sketch` loses the cards of the deck.
     SketchesWhatCannotBe,
+    /// `sketch` draws what the audit refuses once something has been chosen.
+    SketchesADeadEnd,
+    /// `sketch` keeps what the game shows at its end alone.
+    SketchesTheEnd,
     /// A position that forgets loses a card of the first hand.
     ForgetsACard,
+    /// A position that forgets at the end loses a card played.
+    ForgetsTheEnd,
     /// `resample` leaves everything as it is.
     NeverResamples,
     /// The state remembers who chose last.
@@ -89,6 +99,10 @@ pub(super) enum Flaw {
     ForgetsWhatItBuried,
     /// In the worlds drawn, another seat drew a card that it had played before.
     RemembersTheImpossible,
+    /// The history of a world has one outcome of chance too many.
+    RemembersTooMuch,
+    /// In one world of a thousand another seat drew a card that it had played before.
+    SeldomDrawsTheImpossible,
     /// One world in fifty is the true one.
     KeepsTheTruth,
     /// One world in fifty has a high card of another hand exchanged for a low one of the deck.
