@@ -9,7 +9,7 @@
 //! can have come. Deals that the viewer saw have no other cards. *Forward in time*, all other deals are filled with cards
 //! that nothing is known of any more, any of those left in the block.
 
-use boardwire_kernel::{RngStream, Seat};
+use boardwire_kernel::RngStream;
 
 use super::Faraway;
 use super::catalogue::SANCTUARIES;
