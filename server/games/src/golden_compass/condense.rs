@@ -102,7 +102,7 @@ impl GoldenCompass {
     }
 
     /// A history that leads to where `old` events led, and goes on with `kept` ones; none if it leaves no room for another
-    /// event. It says which cards taken are known to be where they are, or not.
+    /// event. It says which cards and tokens taken were known then to be where they were, or not.
     fn from(&self, state: &State, old: &[Entry], kept: &[Entry], is_known: bool) -> Option<Trace> {
         let mut board = Board::empty();
         for entry in old {
@@ -116,11 +116,16 @@ impl GoldenCompass {
                 board.hands[entry.actor].remove(card);
             }
         }
-        let mut trace = self.retold(&board, is_known.then_some(&state.memory))?;
-        if !at_once.is_empty() {
-            trace.try_push(kept[0].actor, Event::Apart)?;
+        let mut memories = state.memory;
+        for seat in self.all_seats() {
+            memories[seat] = self.recall(old.iter().copied(), seat);
         }
-        let mut kept = at_once.into_iter().rev().chain(kept);
+        let mut trace = self.retold(&board, is_known.then_some(&memories))?;
+        let mut kept = at_once.into_iter().rev().chain(kept).peekable();
+        let next = kept.peek().filter(|next| matches!(next.event, Event::Draw(_)));
+        if let Some(next) = next.filter(|_| trace.may_end_with_draw()) {
+            trace.try_push(next.actor, Event::Apart)?;
+        }
         kept.try_for_each(|entry| trace.try_push(entry.actor, entry.event))?;
         (!trace.is_full()).then_some(trace)
     }

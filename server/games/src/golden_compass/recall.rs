@@ -6,7 +6,7 @@ use super::GoldenCompass;
 use super::catalogue::TokenId;
 use super::memory::{Memory, TABLE, place_of};
 use super::state::Pile;
-use super::trace::{Event, Trace};
+use super::trace::{Entry, Event};
 
 impl GoldenCompass {
     /// `viewer` sees as much of an event as it may; `discard` is the discard pile before a return.
@@ -68,11 +68,11 @@ impl GoldenCompass {
         }
     }
 
-    /// What `viewer` remembers after all these events.
-    pub(super) fn recall(&self, trace: &Trace, viewer: Seat) -> Memory {
+    /// What `viewer` remembers after these events.
+    pub(super) fn recall(&self, events: impl IntoIterator<Item = Entry>, viewer: Seat) -> Memory {
         let mut memory = Memory::new(self.copies, self.printed().tokens.len());
         let mut discard = Pile::EMPTY;
-        for entry in trace.events() {
+        for entry in events {
             self.witness(&mut memory, viewer, entry.actor, entry.event, &discard);
             match entry.event {
                 Event::Show { card, .. } => discard.insert(card.get()),

@@ -20,7 +20,7 @@ impl GoldenCompass {
         self.put_cards(&cards, state);
         let renamed = self.redraw_tokens(state, viewer, rng);
         for seat in self.all_seats().filter(|&seat| seat != viewer || renamed) {
-            state.memory[seat] = self.recall(&state.trace, seat);
+            state.memory[seat] = self.recall(state.trace.events(), seat);
         }
     }
 

@@ -8,8 +8,9 @@ use boardwire_kernel::{Episode, RESAMPLE_STREAM, RngStream, Seat, testkit};
 use super::super::catalogue::limits::KNOWN;
 use super::super::catalogue::{CardId, CityId, TokenSet};
 use super::super::memory::{Memory, SEEN};
+use super::super::state::{Hand, Step};
 use super::super::trace::{Event, TRACE, Trace};
-use super::super::{GoldenCompass, State};
+use super::super::{Action, GoldenCompass, State};
 use super::support::{Table, seat};
 
 /// Whether the memory allows the hand an opponent holds: its cards fit its hand places, oldest first.
@@ -70,7 +71,7 @@ fn a_memory_is_what_its_seat_saw_of_all_events() {
             testkit::random_game(&game, seed, |episode| {
                 let state = episode.state();
                 for viewer in game.all_seats() {
-                    assert_eq!(game.recall(&state.trace, viewer), state.memory[viewer]);
+                    assert_eq!(game.recall(state.trace.events(), viewer), state.memory[viewer]);
                 }
             });
         }
@@ -162,13 +163,11 @@ fn condensed(events: &[(u8, Event)]) -> Vec<(u8, Event)> {
 
 #[test]
 fn a_shorter_history_begins_at_the_first_return_that_leaves_half_the_room() {
-    // GC-13.2: of 404 bytes the four returns leave 404, 303, 202 and 101.
-    let card = CardId::new(1);
-    let pair = [(0, Event::Draw(card)), (0, Event::Show { card, among: 0 })];
-    let part = [pair.repeat(50), vec![(0, Event::Return)]].concat();
+    // GC-13.2: of 404 bytes the four returns leave 304, 203, 102 and 1.
+    let part = [vec![(0, Event::Asked); 100], vec![(0, Event::Return)]].concat();
     let left = condensed(&part.repeat(4));
     let returns = left.iter().filter(|event| event.1 == Event::Return).count();
-    assert_eq!((returns, left.len()), (2, 202));
+    assert_eq!((returns, left.len()), (3, 203));
 }
 
 #[test]
@@ -176,8 +175,9 @@ fn a_shorter_history_without_a_return_begins_where_the_last_seat_began_to_act() 
     // GC-13.2
     let draw = |actor: u8, card: u8| (actor, Event::Draw(CardId::new(card)));
     let events = [draw(0, 1), draw(0, 2), draw(1, 3), draw(0, 4), draw(1, 5), draw(1, 6)];
-    let told = [draw(0, 1), draw(0, 2), draw(0, 4), draw(1, 3), draw(1, 5), draw(1, 6)];
-    assert_eq!(condensed(&events), told);
+    let before = [draw(0, 1), draw(0, 2), draw(0, 4), draw(1, 3)];
+    let since = [(1, Event::Apart), draw(1, 5), draw(1, 6)];
+    assert_eq!(condensed(&events), [&before[..], &since].concat());
     let at_once = [draw(0, 3), (0, Event::Apart), draw(0, 1), (0, Event::Return), draw(0, 2)];
     assert_eq!(condensed(&at_once), at_once, "cards drawn at once stay apart from the others");
 }
@@ -207,6 +207,54 @@ fn a_shorter_history_tells_who_surely_has_what_and_nobody_more() {
         seen_by_third.insert(third.tokens.lowest());
     }
     assert!(seen_by_third.len() > 1, "the third seat knows only its back");
+}
+
+#[test]
+fn a_shorter_history_tells_what_was_known_when_it_ends_and_not_what_came_later() {
+    // GC-13.2: seat 1 drew a hawk before the return; that it took another one after it says nothing of the first.
+    let mut table = Table::new(3);
+    table.hand(0, &["hawk.baby"]);
+    table.hand(1, &["hawk.baby"]);
+    table.game.return_discard(&mut table.state);
+    table.state.active = seat(1);
+    table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
+    table.game.condense(&mut table.state);
+    let events = || table.state.trace.events();
+    assert_eq!(events().filter(|entry| matches!(entry.event, Event::Steal { .. })).count(), 1);
+    let (hawk, mut rng) = (table.card("hawk.baby").get(), RngStream::new(4, RESAMPLE_STREAM));
+    let has_another = (0..100).all(|_| {
+        let mut world = table.state;
+        table.game.resample(&mut world, seat(0), &mut rng);
+        world.places[seat(1)].hand.count(hawk) == 2
+    });
+    assert!(!has_another, "seat 0 cannot know of the other hawk");
+}
+
+#[test]
+fn cards_just_drawn_stay_the_last_ones_in_a_shorter_history() {
+    // GC-13.2: no return has come, so the history is cut where the seat began to act.
+    let mut table = Table::new(2);
+    table.hand(0, &["spy"]);
+    table.hand(1, &["moth.baby"]);
+    table.ally(0, "librarian");
+    let moth = table.card("moth.baby");
+    table.game.discard(&mut table.state, seat(1), moth, 0);
+    table.light_blue();
+    table.play(&[Action::Ally]);
+    assert!(matches!(table.state.step, Step::Drop { .. }));
+    table.game.condense(&mut table.state);
+    let mut rng = RngStream::new(5, RESAMPLE_STREAM);
+    for _ in 0..20 {
+        let mut world = table.state;
+        table.game.resample(&mut world, seat(1), &mut rng);
+        let draws: Vec<CardId> = world.trace.events().filter_map(|entry| drawn(entry.event)).collect();
+        let last: Hand = draws[draws.len() - 3..].iter().copied().collect();
+        assert_eq!(last, world.just_drawn);
+    }
+}
+
+fn drawn(event: Event) -> Option<CardId> {
+    if let Event::Draw(card) = event { Some(card) } else { None }
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl Table {
             tokens_of(place.laid).for_each(|token| state.trace.push(seat, Event::Lay(token)));
         }
         for viewer in self.game.all_seats() {
-            self.state.memory[viewer] = self.game.recall(&self.state.trace, viewer);
+            self.state.memory[viewer] = self.game.recall(self.state.trace.events(), viewer);
         }
     }
 
