@@ -73,7 +73,7 @@ impl GoldenCompass {
             _ if self.due(state) > 0 => write!(out, ", number {}", self.due(state))?,
             _ => {}
         }
-        if state.wild + state.short > 0 {
+        if state.wild > 0 || state.short > 0 {
             write!(out, ", rights: {} wild pairs, {} short triplets", state.wild, state.short)?;
         }
         writeln!(out)?;

@@ -197,6 +197,16 @@ fn the_hand_limit_applies_after_every_effect() {
 }
 
 #[test]
+fn as_many_rights_as_a_catalogue_can_give_are_told() {
+    // GC-14.1: 250 effects of up to 8 each, so the numbers stay at 255.
+    let mut table = Table::new(2);
+    (table.state.wild, table.state.short) = (u8::MAX, u8::MAX);
+    let mut text = String::new();
+    Game::text(&*table.game, &table.state, Seat::FIRST.into(), &mut text).expect("memory");
+    assert!(text.contains("rights: 255 wild pairs, 255 short triplets"), "{text}");
+}
+
+#[test]
 fn draw_and_keep_discards_from_the_cards_just_drawn() {
     // GC-8.6
     let mut table = Table::new(2);
