@@ -8,7 +8,7 @@ use super::super::action::Action;
 use super::super::catalogue::{CityId, EffectList, Op};
 use super::super::state::{Aim, Step, tokens_of};
 use super::super::streams;
-use super::events::{Effect, Words};
+use super::events::{Effect, Reshuffle, Words};
 use super::outcomes::IMPOSSIBLE;
 use super::replay::{Compared, Replay, numbers};
 use super::table::take;
@@ -30,10 +30,12 @@ impl Replay<'_> {
             if record.e != got.e {
                 return self.differs(&format!("{at} e"), record.e.as_str(), got.e);
             }
-            if skipped {
-                got.skipped = Some(true);
-            } else {
+            if !skipped {
                 self.effect(&at, seat, op, record, &mut got)?;
+            } else if let Op::WildPair(_) | Op::ShortTriplet(_) = op {
+                return self.differs(&format!("{at} skipped"), true, "a right is always given");
+            } else {
+                got.skipped = Some(true);
             }
             self.same(&at, record, &got)?;
             if matches!(op, Op::Spend(_)) && (skipped || record.pay == Some(false)) {
@@ -50,14 +52,17 @@ impl Replay<'_> {
     fn effect(&mut self, at: &str, seat: Seat, op: Op, told: &Effect, got: &mut Effect) -> Compared {
         match op {
             Op::Draw(count) => {
-                let (drawn, reshuffle) = self.table.draw(seat, count, told.reshuffle.as_ref());
+                let (drawn, reshuffle) = self.drawn(at, seat, count, told)?;
                 (got.drawn, got.reshuffle) = (Some(drawn), reshuffle);
                 self.limit(at, seat, told, got)
             }
-            Op::DrawKeep { draw, .. } => self.draw_keep(at, seat, draw, told, got),
+            Op::DrawKeep { draw, keep } => self.draw_keep(at, seat, (draw, keep), told, got),
             Op::StealCard(count) => self.steal_cards(at, seat, count, told, got),
             Op::PlaceCompass(count) => {
                 let laid = count.min(self.table.now.supply[seat.index()]);
+                if laid == 0 {
+                    return self.differs(&format!("{at} compass"), told.compass, "it is skipped");
+                }
                 got.compass = Some(laid);
                 self.table.lay_compass(seat, laid);
                 Ok(())
@@ -70,7 +75,7 @@ impl Replay<'_> {
                 (got.target, got.compass) = (told.target, Some(back));
                 Ok(())
             }
-            Op::TakeDust if self.state().step != Step::Target(Aim::Dust) => {
+            Op::TakeDust if self.table.now.dust_supply > 0 => {
                 got.targets = Some(vec![]);
                 self.table.take_dust(seat, None);
                 Ok(())
@@ -107,15 +112,39 @@ impl Replay<'_> {
         }
     }
 
+    /// Cards are drawn, one at least.
+    fn drawn(
+        &mut self,
+        at: &str,
+        seat: Seat,
+        count: u8,
+        told: &Effect,
+    ) -> Compared<(Words, Option<Reshuffle>)> {
+        let (drawn, reshuffle) = self.table.draw(seat, count, told.reshuffle.as_ref());
+        if drawn.is_empty() {
+            return self.differs(&format!("{at} drawn"), told.drawn.clone(), "it is skipped");
+        }
+        Ok((drawn, reshuffle))
+    }
+
     /// Cards are drawn of which some are discarded, from the cards just drawn.
-    fn draw_keep(&mut self, at: &str, seat: Seat, draw: u8, told: &Effect, got: &mut Effect) -> Compared {
+    fn draw_keep(
+        &mut self,
+        at: &str,
+        seat: Seat,
+        (draw, keep): (u8, u8),
+        told: &Effect,
+        got: &mut Effect,
+    ) -> Compared {
         let field = format!("{at} drop");
-        let (drawn, reshuffle) = self.table.draw(seat, draw, told.reshuffle.as_ref());
+        let (drawn, reshuffle) = self.drawn(at, seat, draw, told)?;
         let mut left = drawn.clone();
         let dropped = told.drop.clone().unwrap_or_default();
-        let is_due = |step| matches!(step, Step::Drop { .. });
+        // The engine may ask already what the next effect drops.
+        let due = drawn.len().saturating_sub(keep.into());
+        self.same(&format!("{field} (their number)"), &dropped.len(), &due)?;
         for name in &dropped {
-            if !is_due(self.state().step) {
+            if !matches!(self.state().step, Step::Drop { .. }) {
                 return self.unasked(&field);
             }
             self.same_table()?;
@@ -123,9 +152,6 @@ impl Replay<'_> {
             self.play(&field, Action::Card(self.known(self.names.card(name))?))?;
             self.table.discard(seat, std::slice::from_ref(name));
             take(&mut left, name);
-        }
-        if is_due(self.state().step) {
-            return self.differs(&field, dropped, "more cards are due");
         }
         (got.drawn, got.reshuffle, got.drop) = (Some(drawn), reshuffle, Some(dropped));
         self.limit(at, seat, told, got)

@@ -8,7 +8,7 @@ use boardwire_kernel::record::LineError;
 
 use super::super::catalogue::TileId;
 use super::super::catalogue::limits::COLLECTING;
-use super::super::state::{Pile, TilePile, tokens_of};
+use super::super::state::{TilePile, tokens_of};
 use super::super::streams;
 use super::events::{Effect, Event, Reshuffle, Setup, Tile, Truth};
 use super::names::Names;
@@ -112,10 +112,9 @@ impl Outcomes<'_> {
             if let Some(again) = reshuffle.filter(|again| usize::from(again.after) == at) {
                 self.deck = self.cards(&again.order)?;
             }
-            let rank = self.deck.pop_front().map(|card| {
-                let left: Pile = self.deck.iter().copied().collect();
-                left.counts()[..usize::from(card)].iter().sum::<u8>()
-            });
+            let card = self.deck.pop_front();
+            let rank = card.map(|card| self.deck.iter().filter(|&&other| other < card).count());
+            let rank = rank.and_then(|rank| u8::try_from(rank).ok());
             self.streams[streams::CARDS].push(rank.unwrap_or(IMPOSSIBLE));
         }
         Ok(())

@@ -220,14 +220,15 @@ impl Replay<'_> {
     /// Names the cards of a set as far as the engine asks: the types that can complete it are on offer.
     fn fill(&mut self, seat: Seat, kind: SetKind, cards: &[String]) -> Compared {
         let held = self.table.hand(seat).clone();
-        while let Step::Fill(_) = self.state().step {
+        while let Step::Fill(begun) = self.state().step {
             let hand = self.game.names_of(self.state().places[seat].hand.cards());
             let used = without(&held, &hand);
+            let size = used.len() + usize::from(begun.left);
             let fitting: Words = hand
                 .iter()
                 .filter(|&name| {
                     let one = std::slice::from_ref(name);
-                    self.can_complete(kind, &[&used, one].concat(), &without(&hand, one), cards.len())
+                    self.can_complete(kind, &[&used, one].concat(), &without(&hand, one), size)
                 })
                 .cloned()
                 .collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use boardwire_kernel::record::{LineError, Replayed};
 use boardwire_kernel::{Game as _, Loaded, RngStream};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::GoldenCompass;
 use crate::Registered as _;
@@ -103,6 +103,20 @@ fn an_event_too_many_too_few_or_misplaced_is_never_accepted() {
 }
 
 #[test]
+fn an_effect_that_took_place_is_not_accepted_as_skipped() {
+    // GC-8.1
+    for right in ["wild_daemon_pair", "short_triplet"] {
+        let told = format!(r#"{{"e":"{right}"}}"#);
+        let line = GAMES.lines().find(|line| line.contains(&told)).expect("some game has one");
+        let skipped = line.replacen(&told, &format!(r#"{{"e":"{right}","skipped":true}}"#), 1);
+        match replay(&skipped) {
+            Ok(Replayed::Differs(found)) => assert!(found.at.ends_with("skipped"), "{found:?}"),
+            other => panic!("{right}: {other:?}"),
+        }
+    }
+}
+
+#[test]
 fn no_line_makes_the_replay_panic() {
     let mut rng = RngStream::new(7, 0);
     let line = GAMES.lines().nth(2).expect("three games").as_bytes();
@@ -119,6 +133,12 @@ fn no_line_makes_the_replay_panic() {
         }
         let _ = replay(&String::from_utf8_lossy(&bytes));
     }
+    let many = vec!["spy"; 300];
+    let reshuffled = json!({"id": "x", "players": 2, "log": [{
+        "ev": "red", "drawn": ["spy"], "reshuffle": {"after": 0, "order": many},
+        "discard": [], "advance": 0, "steps": 0, "lyra": 0,
+    }]});
+    assert!(!matches!(replay(&reshuffled.to_string()), Ok(Replayed::Same { .. })));
     for line in ["", "{}", "[]", r#"{"id":"a","players":9,"log":[]}"#, r#"{"id":"a","players":2,"log":[1]}"#]
     {
         assert!(replay(line).is_err(), "{line}");
