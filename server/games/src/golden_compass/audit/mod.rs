@@ -43,7 +43,13 @@ impl GoldenCompass {
         let empty = &state.places.all()[usize::from(self.seats)..];
         ensure(empty.iter().all(|place| *place == Place::default()), || "an empty seat owns something")?;
         let program = &state.program;
-        ensure(usize::from(program.depth) <= program.lists.len(), || "too many lists of effects")?;
+        let depths = match state.step {
+            Step::Cost(_) => 1..=program.lists.len(),
+            Step::Choose { .. } => 1..=program.lists.len() - 1,
+            _ => 0..=program.lists.len(),
+        };
+        ensure(depths.contains(&program.depth.into()), || "too many lists of effects, or too few")?;
+        ensure(state.turn <= self.info.max_plies, || format!("there is no turn {}", state.turn))?;
         let ends = program
             .lists
             .iter()
