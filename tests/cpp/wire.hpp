@@ -46,9 +46,11 @@ inline std::string reason(const grpc::Status& status) {
   return details.ParseFromString(status.error_details()) ? reason(details) : "";
 }
 
-/// Whether the host has begun another episode, or ended this one: then an agent observes again.
+/// Whether the host has begun another episode, or ended this one, or time has run out: then an agent observes
+/// again.
 inline bool looks_again(const std::string& reason) {
-  return reason == "DECISION_STALE" || reason == "EPISODE_OVER" || reason == "NOT_YOUR_TURN";
+  return reason == "DECISION_STALE" || reason == "DECISION_LATE" || reason == "EPISODE_OVER" ||
+         reason == "NOT_YOUR_TURN";
 }
 
 /// Bears failures in a row: waits longer after each, and gives up in the end.

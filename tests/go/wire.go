@@ -46,10 +46,14 @@ func reason(err error) string {
 	return ""
 }
 
-// looksAgain tells whether the host has begun another episode, or ended this one: then an agent observes again.
+// looksAgain tells whether the host has begun another episode, or ended this one, or time has run out: then an agent
+// observes again.
 func looksAgain(refusal error) bool {
-	why := reason(refusal)
-	return why == "DECISION_STALE" || why == "EPISODE_OVER" || why == "NOT_YOUR_TURN"
+	switch reason(refusal) {
+	case "DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN":
+		return true
+	}
+	return false
 }
 
 // patience bears failures in a row: it waits longer after each, and gives up in the end.

@@ -71,8 +71,8 @@ final class Agent {
   private PlayRequest next(PlayRequest asked, PlayResponse answer) {
     if (answer.hasError()) {
       switch (Wire.reason(answer.getError())) {
-        case "DECISION_STALE", "EPISODE_OVER", "NOT_YOUR_TURN":
-          // The host has begun another episode, or ended this one: look again.
+        case "DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN":
+          // The host has begun another episode, or ended this one, or time has run out: look again.
           return observe();
         default:
           throw Wire.refusal(answer.getError());

@@ -56,7 +56,7 @@ def play(seat: Seat, log: Callable[[str], None]) -> None:
             log(f"{seen.episode} over scores {scores} ranks {ranks}")
             insist(partial(seat.reset, wait=True))
         except (errors.StaleDecision, errors.EpisodeOver, errors.NotYourTurn):
-            # The host has begun another episode, or ended this one: look again.
+            # The host has begun another episode, or ended this one, or time has run out: look again.
             continue
 
 

@@ -22,6 +22,9 @@ function choose(legal: number[], seen: Observation): number {
   return legal[seen.decision % legal.length]!;
 }
 
+/** The refusals after which an agent observes again. */
+const LOOK_AGAIN = ["DECISION_STALE", "DECISION_LATE", "EPISODE_OVER", "NOT_YOUR_TURN"];
+
 /** Who has a seat of a match. */
 class Agent {
   /** What is to be asked, or has not been answered yet. */
@@ -81,8 +84,8 @@ class Agent {
   private next({ error, observe, act, reset }: PlayResponse): PlayRequest {
     if (error) {
       const reason = this.client.reason(error);
-      // The host has begun another episode, or ended this one: look again.
-      if (["DECISION_STALE", "EPISODE_OVER", "NOT_YOUR_TURN"].includes(reason)) return this.observe();
+      // The host has begun another episode, or ended this one, or time has run out: look again.
+      if (LOOK_AGAIN.includes(reason)) return this.observe();
       throw Object.assign(new Error(`${error.message} ${reason}`), error);
     }
     const seen = (act ?? reset ?? observe)!.observation!;

@@ -10,6 +10,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Client } from "./client.js";
+import type { CreateMatchRequest } from "./gen/boardwire/v1/CreateMatchRequest.js";
 import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 
 /** A path seen from the root of the repository. */
@@ -28,6 +29,8 @@ export const AGENTS = {
   python: [PYTHON, path("tests/python/agent.py")],
   cpp: [join(BUILT, "cpp/agent")],
   rust: [join(BUILT, "rust/agent")],
+  go: [join(BUILT, "go/agent")],
+  java: [join(BUILT, "java/agent")],
 };
 export type Agent = keyof typeof AGENTS;
 
@@ -123,9 +126,9 @@ export interface Hosted {
 }
 
 export async function createMatch(
-  client: Client, game: string, players: string[], seed: number,
+  client: Client, game: string, players: string[], seed: number, settings: CreateMatchRequest = {},
 ): Promise<Hosted> {
-  const created = await client.call(client.match.CreateMatch, { game, players, seed });
+  const created = await client.call(client.match.CreateMatch, { ...settings, game, players, seed });
   const { id: matchId, options } = created.match!;
   const codes = created.invitations.map(({ code }) => code);
   return { matchId, hostToken: created.hostToken, codes, options };

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { Client, members } from "./client.js";
+import type { Clock } from "./gen/boardwire/v1/Clock.js";
 import type { Game__Output as Game } from "./gen/boardwire/v1/Game.js";
 import type { PlayRequest } from "./gen/boardwire/v1/PlayRequest.js";
 import type { PlayResponse__Output as PlayResponse } from "./gen/boardwire/v1/PlayResponse.js";
@@ -86,6 +87,18 @@ test("agents in Python, TypeScript, C++ and Rust play it at one table", limit, a
     await t.test(`${game.id}: with Rust and C++ at other seats, over a Unix socket`, () => (
       playGolden(game, ["rust", "cpp", "python", "typescript"], [server.socket])
     ));
+  }
+});
+
+test("agents in every language, from C++ to TypeScript, go on when their time has run out", limit, async () => {
+  // No agent decides in a nanosecond: the server decides for them, and tells them that they are late.
+  const clocks: Clock[] = [{ limit: { nanos: 1 }, onTimeout: "TIMEOUT_POLICY_FIRST_LEGAL" }];
+  const built = (Object.keys(AGENTS) as Agent[]).filter((agent) => existsSync(AGENTS[agent][0]!));
+  for (const agent of built) {
+    const match = await createMatch(client, "rauha", ["remote", "random"], SEED, { clocks });
+    const [printed] = await letPlay(client, match, [agent], [server.address], 1);
+    assert.equal(printed!.length, 1, `the agent in ${agent} has decided in time`);
+    assert.match(printed![0]!, /^0 over scores /);
   }
 });
 

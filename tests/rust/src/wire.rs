@@ -31,9 +31,11 @@ impl Patience {
     }
 }
 
-/// Whether the host has begun another episode, or ended this one: then an agent observes again.
+/// Whether the host has begun another episode, or ended this one, or time has run out: then an agent observes
+/// again.
 pub(crate) fn looks_again(refused: &Status) -> bool {
-    matches!(reason(refused).as_deref(), Some("DECISION_STALE" | "EPISODE_OVER" | "NOT_YOUR_TURN"))
+    let reason = reason(refused);
+    matches!(reason.as_deref(), Some("DECISION_STALE" | "DECISION_LATE" | "EPISODE_OVER" | "NOT_YOUR_TURN"))
 }
 
 /// Calls until there is an answer, each time with a deadline: for methods that are safe to repeat.
