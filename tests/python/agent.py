@@ -37,7 +37,7 @@ def insist(call: Callable[[], _T]) -> _T:
     for pause in PAUSES:
         try:
             return call()
-        except (errors.ConnectionLost, errors.ServerFull):
+        except (errors.ConnectionLost, errors.JournalFailed, errors.ServerFull):
             time.sleep(pause)
     return call()
 
