@@ -3,6 +3,8 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
+# Targets share folders that npm and pip fill, and cargo uses all processors by itself.
+.NOTPARALLEL:
 
 VENV := .venv
 BENCH_VENV := .venv-bench
