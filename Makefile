@@ -34,8 +34,9 @@ $(BINARY): $(RUST_SOURCES) | check-tools
 	cargo build --release --locked -p boardwire-server
 	@touch $@
 
+# An environment that could not be finished has a Python, too, and would be taken for whole.
 $(VENV)/bin/python: | check-tools
-	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); }
+	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); } || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.installed: client-py/pyproject.toml server/local/pyproject.toml $(BINARY) | $(VENV)/bin/python
 	tools/install.sh $(VENV) test
