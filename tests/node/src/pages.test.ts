@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { Client, members } from "./client.js";
-import { BINARY, closeMatch, createMatch, joinMatch, startServer, type Server } from "./house.js";
+import { BINARY, closeMatch, createMatch, joinMatch, startServer, type Hosted, type Server } from "./house.js";
 
 const CHROMIUM = process.env["BOARDWIRE_CHROMIUM"] ?? "/usr/bin/chromium";
 const FLAGS = [
@@ -108,6 +108,16 @@ test("a decision is gone to from the list", limit, async () => {
   assert.equal(await page.locator("#decisions button[aria-current=true]").count(), 1);
 });
 
+/** Makes the lowest legal decision of a seat, when it owes one; gives whether the episode was over instead. */
+async function decide(client: Client, { matchId }: Hosted, token: string): Promise<boolean> {
+  const { observation } = await client.call(client.match.Observe, { matchId, wait: true }, token);
+  const { episode, decision, mask, terminated } = observation!;
+  if (!terminated) {
+    await client.call(client.match.Act, { matchId, episode, decision, action: members(mask)[0]! }, token);
+  }
+  return terminated;
+}
+
 test("a match is followed live, and nothing else can be called", limit, async () => {
   const server: Server = await startServer(["--watch-page", "127.0.0.1:0"]);
   const client = new Client(server.address);
@@ -119,16 +129,7 @@ test("a match is followed live, and nothing else can be called", limit, async ()
     await caption.filter({ hasText: "the deal" }).or(caption.filter({ hasText: "has decided" })).waitFor();
     const before = Number((await caption.innerText()).split(" ")[0]);
     let decisions = 0;
-    for (let over = false; !over; decisions++) {
-      const observe = { matchId: match.matchId, wait: true };
-      const { observation } = await client.call(client.match.Observe, observe, token);
-      over = observation!.terminated;
-      const { episode, decision, mask } = observation!;
-      if (!over) {
-        const action = [...members(mask)][0]!;
-        await client.call(client.match.Act, { matchId: match.matchId, episode, decision, action }, token);
-      }
-    }
+    while (!await decide(client, match, token)) decisions++;
     await page.locator("#scores tbody tr").nth(1).waitFor();
     assert(Number((await caption.innerText()).split(" ")[0]) > before + decisions);
     assert(!(await page.locator("#picture svg").innerHTML()).includes(">hand</text>"));
@@ -145,5 +146,48 @@ test("a match is followed live, and nothing else can be called", limit, async ()
   } finally {
     client.close();
     await server.stop();
+  }
+});
+
+test("a match is followed on when its server has been started again, and frames have gone", limit, async () => {
+  const journal = ["--journal", join(folder, "journal")];
+  let server: Server;
+  let client: Client;
+  const start = async (...flags: string[]) => {
+    server = await startServer([...journal, ...flags]);
+    client = new Client(server.address);
+  };
+  const stop = async () => {
+    client.close();
+    await server.stop();
+  };
+  await start("--watch-page", "127.0.0.1:0");
+  const place = ["--watch-page", new URL(server!.page!).host];
+  try {
+    const match = await createMatch(client!, "faraway", ["remote", "remote"], 7);
+    const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
+    const { page } = await open(server!.page!);
+    const shows = (caption: string) => page.getByText(caption, { exact: true }).waitFor();
+    await shows("0 of 0: the deal");
+    await decide(client!, match, tokens[0]!);
+    await shows("1 of 1: seat 0 (remote) has decided");
+    await stop();
+    await start(...place);
+    await decide(client!, match, tokens[1]!);
+    await shows("2 of 2: seat 1 (remote) has decided");
+    await shows(`match ${match.matchId}, live`);
+    // While the page is away, more episodes are played than are kept.
+    await stop();
+    await start();
+    for (let episode = 0; episode < 6; episode++) {
+      await client!.call(client!.match.Resign, { matchId: match.matchId, seat: 0 }, match.hostToken);
+      await client!.call(client!.match.Reset, { matchId: match.matchId }, match.hostToken);
+    }
+    await stop();
+    await start(...place);
+    await shows("3 of 3: episode 6, the deal");
+    await shows(`match ${match.matchId}, live`);
+  } finally {
+    await stop();
   }
 });

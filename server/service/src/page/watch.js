@@ -62,10 +62,18 @@ function headers() {
   return sent;
 }
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor(status, words) {
+    super(decodeURIComponent(words ?? `status ${status}`));
+    this.status = Number(status);
+  }
+}
+
+/** The statuses of refusals: of what is not there or not kept, and those that pass, of a server that is busy or away. */
+const [NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [5, 8, 14];
 
 function check(status, words) {
-  if (status !== null && status !== "0") throw new Refused(decodeURIComponent(words ?? `status ${status}`));
+  if (status !== null && status !== "0") throw new Refused(status, words);
 }
 
 /** The answers to a call, as they come. */
@@ -140,9 +148,9 @@ async function follow({ id, game, players }, signal) {
     } catch (error) {
       if (signal.aborted) return;
       told(error.message);
-      // The first frames may not be kept any more.
-      if (error instanceof Refused && after === 0) after = null;
-      else if (error instanceof Refused) return;
+      // The frames that come next may not be kept any more: then the present one does.
+      if (error.status === NOT_FOUND && after !== null) after = null;
+      else if (error instanceof Refused && ![RESOURCE_EXHAUSTED, UNAVAILABLE].includes(error.status)) return;
       await pause(2);
     }
   }
@@ -176,7 +184,8 @@ async function live() {
       }
       if (matches.size === 0) told("No match is open to everybody.");
     } catch (error) {
-      told(error.message);
+      // Of a match that is followed its own stream tells.
+      if (matches.size === 0) told(error.message);
     }
     await pause(5);
   }
