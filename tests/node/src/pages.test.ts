@@ -191,3 +191,31 @@ test("a match is followed on when its server has been started again, and frames 
     await stop();
   }
 });
+
+test("all open matches are listed, however many pages they fill, and no closed one", limit, async () => {
+  const server: Server = await startServer(["--watch-page", "127.0.0.1:0"]);
+  const client = new Client(server.address);
+  try {
+    const matches = await Promise.all(Array.from({ length: 6 }, (_, seed) => (
+      createMatch(client, "faraway", ["remote", "greedy"], seed)
+    )));
+    await Promise.all(matches.slice(3).map((match) => closeMatch(client, match)));
+    const { page } = await open("about:blank");
+    await page.route("**/ListMatches", (route) => {
+      // One match on a page.
+      const asked = Buffer.concat([route.request().postDataBuffer()!, Buffer.of(8, 1)]);
+      asked.writeUInt32BE(asked.length - 5, 1);
+      return route.continue({ postData: asked });
+    });
+    await page.goto(server.page!);
+    await page.locator("#match option").nth(2).waitFor({ state: "attached" });
+    const listed = await page.locator("#match option").evaluateAll((all) => (
+      all.map((option) => option.getAttribute("value"))
+    ));
+    assert.deepEqual(listed, matches.slice(0, 3).map(({ matchId }) => matchId).sort());
+    await page.getByText(`match ${listed[0]}, live`).waitFor();
+  } finally {
+    client.close();
+    await server.stop();
+  }
+});

@@ -164,6 +164,23 @@ function choose(match) {
   if (match !== undefined) follow(match, following.signal);
 }
 
+/** The states of matches that are open: playing, over, gathering. */
+const OPEN = [1, 2, 4].flatMap((state) => numberField(4, state));
+
+/** The match that was asked for, or all that are open to everybody, page by page. */
+async function* pages() {
+  if (asked.has("match")) return yield* call("GetMatch", textField(1, asked.get("match")));
+  let token = "";
+  do {
+    const fields = [...textField(2, token), ...OPEN];
+    token = "";
+    for await (const page of call("ListMatches", fields)) {
+      token = page.text(2);
+      yield page;
+    }
+  } while (token !== "");
+}
+
 /** Keeps the list of matches; the first one is followed at once. */
 async function live() {
   const matches = new Map();
@@ -171,9 +188,8 @@ async function live() {
   element("match").onchange = (event) => choose(matches.get(event.target.value));
   for (;;) {
     try {
-      const list = asked.has("match") ? call("GetMatch", textField(1, asked.get("match"))) : call("ListMatches", []);
-      for await (const answer of list) {
-        for (const bytes of answer.all(1)) {
+      for await (const page of pages()) {
+        for (const bytes of page.all(1)) {
           const found = message(bytes);
           const [id, game, players] = [found.text(1), found.text(2), found.all(3).map((name) => utf8.decode(name))];
           if (matches.has(id)) continue;
