@@ -80,12 +80,15 @@ def test_a_private_match_takes_a_token_to_be_watched(client: boardwire.Client) -
 
 def test_spectators_see_late_what_is_held_back(client: boardwire.Client) -> None:
     with client.create_match("faraway", players=["remote", "random"], watch_delay=3600) as match:
-        play(match.join(0))
+        seat = match.join(0)
+        play(seat)
         assert match.info().watch_delay.total_seconds() == 3600
         assert len(client.replay(match.id).frames) == 1
         assert len(match.replay().frames) > 1
-        with pytest.raises(boardwire.errors.CallTimeout):
-            next(client.watch(match.id, timeout=0.2))
+        # Whoever watches is a spectator, the host and a seat too.
+        for token in ("", match.host_token, seat.token):
+            with pytest.raises(boardwire.errors.CallTimeout):
+                next(client.watch(match.id, spectator_token=token, timeout=0.2))
     with pytest.raises(boardwire.errors.InvalidField, match="watch_delay"):
         client.create_match("faraway", players=["remote", "random"], watch_delay=100_000)
 

@@ -138,11 +138,12 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 remote, since others could tell from it what a hidden hand allows.
             illegal_actions: What happens to illegal actions.
             seat_may_seed: Whether the only remote seat may give seeds: for training, never for evaluation.
-            private: Whether the match is shown to its host and its seats alone.
+            private: Whether the match is listed for nobody, and shown to those alone who hold a token of it:
+                host, seats, spectators.
             labels: Labels of your own, for everybody to see and `matches` to filter by: at most 16, names of
                 1 to 63 bytes of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
-            watch_delay: How long after they have come to be positions are shown to spectators: seconds, up to
-                a day.
+            watch_delay: How long after they have come to be positions are shown, by `watch` to everybody, by
+                `replay` to all but the host and the seats: seconds, up to a day.
             clock: How long agents may think: one clock for all of them, or one for some seats, such as
                 `{0: boardwire.Clock(limit=1)}`; for as long as they like when left out.
             fair_deals: Whether every agent has a hand in the deals, so that nobody can choose what is dealt:

@@ -102,9 +102,10 @@ class MatchInfo:
         skip_forced: Whether the engine plays decisions with a single legal action.
         illegal_actions: What happens to illegal actions.
         seat_may_seed: Whether the only remote seat may give seeds.
-        private: Whether the match is shown to its host and its seats alone.
+        private: Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
         labels: What its host has labelled it with.
-        watch_delay: How long after they have come to be positions are shown to spectators.
+        watch_delay: How long after they have come to be positions are shown, by `watch` to everybody, by
+            `replay` to all but the host and the seats.
         clocks: How long each seat may think, none for as long as it likes; empty where nobody has a clock.
         fair: How its deals come about, if they are fair.
         spec_digest: The digest of the table's facts, as in `GameSpec.digest`.

@@ -287,7 +287,7 @@ class Match(google.protobuf.message.Message):
     seat_may_seed: builtins.bool
     """Whether the only remote seat may give the seed of an episode that it asks for."""
     private: builtins.bool
-    """Whether the match is shown to its host and its seats alone."""
+    """Whether the match is shown to those alone who hold a token of it: host, seats, spectators."""
     spec_digest: builtins.str
     """The digest of the table's facts, as CatalogService gives it."""
     state: global___MatchState.ValueType
@@ -339,7 +339,9 @@ class Match(google.protobuf.message.Message):
 
     @property
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """How long after they have come to be positions are shown to whoever is neither the host nor a seat."""
+        """How long after they have come to be positions are shown: by Watch to everybody, by GetReplay to whoever is neither
+        the host nor a seat.
+        """
 
     @property
     def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Clock]:

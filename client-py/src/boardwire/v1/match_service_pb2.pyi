@@ -96,7 +96,7 @@ class CreateMatchRequest(google.protobuf.message.Message):
     evaluation, since whoever gives a seed can compute every hidden card.
     """
     private: builtins.bool
-    """Whether the match is listed for nobody, and shown to its host and its seats alone."""
+    """Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators."""
     fair_deals: builtins.bool
     """Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed."""
     @property
@@ -115,7 +115,9 @@ class CreateMatchRequest(google.protobuf.message.Message):
 
     @property
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day."""
+        """How long after they have come to be positions are shown, at most a day: by Watch to everybody, by GetReplay to
+        whoever is neither the host nor a seat.
+        """
 
     @property
     def clocks(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.match_pb2.Clock]:
@@ -313,8 +315,8 @@ class JoinMatchRequest(google.protobuf.message.Message):
     request_id: builtins.str
     """A fresh random UUID, or empty; a repeated request with the same one is answered as the first was."""
     commitment: builtins.bytes
-    """Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere nobody looks
-    at it.
+    """Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere empty, or 32
+    bytes that nobody looks at.
     """
     def __init__(
         self,

@@ -121,8 +121,8 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-        their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+        """Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+        spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -200,9 +200,10 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-        and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-        is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+        to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+        viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+        retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,8 +37,8 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.GetMatchRequest,
         boardwire.v1.match_service_pb2.GetMatchResponse,
     ]
-    """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-    their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+    """Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+    spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
     """
 
     ListMatches: grpc.UnaryUnaryMultiCallable[
@@ -113,9 +113,10 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.GetReplayRequest,
         boardwire.v1.match_service_pb2.GetReplayResponse,
     ]
-    """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-    and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-    is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+    """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+    to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+    viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+    retry.
     """
 
     Watch: grpc.UnaryStreamMultiCallable[
@@ -148,8 +149,8 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.GetMatchRequest,
         boardwire.v1.match_service_pb2.GetMatchResponse,
     ]
-    """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-    their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+    """Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+    spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
     """
 
     ListMatches: grpc.aio.UnaryUnaryMultiCallable[
@@ -224,9 +225,10 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.GetReplayRequest,
         boardwire.v1.match_service_pb2.GetReplayResponse,
     ]
-    """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-    and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-    is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+    """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+    to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+    viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+    retry.
     """
 
     Watch: grpc.aio.UnaryStreamMultiCallable[
@@ -263,8 +265,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.GetMatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.GetMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.GetMatchResponse]]:
-        """Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-        their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+        """Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+        spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
         """
 
     @abc.abstractmethod
@@ -359,9 +361,10 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.GetReplayResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.GetReplayResponse]]:
-        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-        and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-        is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        """Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+        to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+        viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+        retry.
         """
 
     @abc.abstractmethod

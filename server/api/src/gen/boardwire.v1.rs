@@ -29,7 +29,7 @@ pub struct Match {
     /// Whether the only remote seat may give the seed of an episode that it asks for.
     #[prost(bool, tag = "8")]
     pub seat_may_seed: bool,
-    /// Whether the match is shown to its host and its seats alone.
+    /// Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
     #[prost(bool, tag = "9")]
     pub private: bool,
     /// What its host has labelled it with.
@@ -78,7 +78,8 @@ pub struct Match {
     /// the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
     #[prost(message, optional, tag = "22")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
-    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+    /// How long after they have come to be positions are shown: by Watch to everybody, by GetReplay to whoever is neither
+    /// the host nor a seat.
     #[prost(message, optional, tag = "23")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
     /// How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
@@ -2820,7 +2821,7 @@ pub struct CreateMatchRequest {
     /// evaluation, since whoever gives a seed can compute every hidden card.
     #[prost(bool, tag = "9")]
     pub seat_may_seed: bool,
-    /// Whether the match is listed for nobody, and shown to its host and its seats alone.
+    /// Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators.
     #[prost(bool, tag = "10")]
     pub private: bool,
     /// Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
@@ -2830,7 +2831,8 @@ pub struct CreateMatchRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day.
+    /// How long after they have come to be positions are shown, at most a day: by Watch to everybody, by GetReplay to
+    /// whoever is neither the host nor a seat.
     #[prost(message, optional, tag = "12")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
     /// How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
@@ -2912,8 +2914,8 @@ pub struct JoinMatchRequest {
     /// A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
     #[prost(string, tag = "2")]
     pub request_id: ::prost::alloc::string::String,
-    /// Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere nobody looks
-    /// at it.
+    /// Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere empty, or 32
+    /// bytes that nobody looks at.
     #[prost(bytes = "bytes", tag = "3")]
     pub commitment: ::prost::bytes::Bytes,
 }
@@ -3300,8 +3302,8 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "CreateMatch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-        /// their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+        /// Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+        /// spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
         pub async fn get_match(
             &mut self,
             request: impl tonic::IntoRequest<super::GetMatchRequest>,
@@ -3547,9 +3549,10 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Play"));
             self.inner.streaming(req, path, codec).await
         }
-        /// Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-        /// and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-        /// is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        /// Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+        /// to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+        /// viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+        /// retry.
         pub async fn get_replay(
             &mut self,
             request: impl tonic::IntoRequest<super::GetReplayRequest>,
@@ -3650,8 +3653,8 @@ pub mod match_service_server {
             tonic::Response<super::CreateMatchResponse>,
             tonic::Status,
         >;
-        /// Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-        /// their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+        /// Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+        /// spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
         async fn get_match(
             &self,
             request: tonic::Request<super::GetMatchRequest>,
@@ -3727,9 +3730,10 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::PlayRequest>>,
         ) -> std::result::Result<tonic::Response<Self::PlayStream>, tonic::Status>;
-        /// Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-        /// and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-        /// is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+        /// Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+        /// to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+        /// viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+        /// retry.
         async fn get_replay(
             &self,
             request: tonic::Request<super::GetReplayRequest>,

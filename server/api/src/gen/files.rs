@@ -668,7 +668,7 @@ message Match {
   IllegalActionPolicy illegal_actions = 7;
   // Whether the only remote seat may give the seed of an episode that it asks for.
   bool seat_may_seed = 8;
-  // Whether the match is shown to its host and its seats alone.
+  // Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
   bool private = 9;
   // What its host has labelled it with.
   map<string, string> labels = 10;
@@ -700,7 +700,8 @@ message Match {
   // What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
   // the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
   optional SeedOpening seed_opening = 22;
-  // How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+  // How long after they have come to be positions are shown: by Watch to everybody, by GetReplay to whoever is neither
+  // the host nor a seat.
   google.protobuf.Duration watch_delay = 23;
   // How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
   repeated Clock clocks = 24;
@@ -872,8 +873,8 @@ option ruby_package = "Boardwire::V1";
 service MatchService {
   // Creates a match and deals its first episode. Safe to retry with the same `request_id`.
   rpc CreateMatch(CreateMatchRequest) returns (CreateMatchResponse);
-  // Gets what everybody may know of a match. A private match is shown to its host and its seats alone, who send
-  // their token; so is the seed of an episode that has ended in an open match. Safe to retry.
+  // Gets what everybody may know of a match. A private match is shown to those alone who send a token of it: host, seats,
+  // spectators; the seed of an episode that has ended in an open match to its host and its seats. Safe to retry.
   rpc GetMatch(GetMatchRequest) returns (GetMatchResponse);
   // Lists the matches that were not created to be private, closed ones included while they are remembered. Shows
   // no seed of an open one. Safe to retry.
@@ -901,9 +902,10 @@ service MatchService {
   // The token is checked when the stream opens. A refused request is answered with an error and the stream goes on.
   // What waits holds up what follows: to resign while waiting for others takes a single call.
   rpc Play(stream PlayRequest) returns (stream PlayResponse);
-  // Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host
-  // and, unless the match is private, to anybody without a token. Of decisions it shows the viewer's own while the episode
-  // is played, and all afterwards, with the key, so that everything can be checked. Safe to retry.
+  // Shows an episode from its deal on, position by position: as a seat saw it to that seat, as the public may to the host,
+  // to spectators with their token and, unless the match is private, to anybody without one. Of decisions it shows the
+  // viewer's own while the episode is played, and all afterwards, with the key, so that everything can be checked. Safe to
+  // retry.
   rpc GetReplay(GetReplayRequest) returns (GetReplayResponse);
   // Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
   // to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
@@ -937,12 +939,13 @@ message CreateMatchRequest {
   // Whether the only remote seat may give the seed of an episode that it asks for: for training, never for
   // evaluation, since whoever gives a seed can compute every hidden card.
   bool seat_may_seed = 9;
-  // Whether the match is listed for nobody, and shown to its host and its seats alone.
+  // Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators.
   bool private = 10;
   // Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
   // of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
   map<string, string> labels = 11;
-  // How long after they have come to be positions are shown to whoever is neither the host nor a seat, at most a day.
+  // How long after they have come to be positions are shown, at most a day: by Watch to everybody, by GetReplay to
+  // whoever is neither the host nor a seat.
   google.protobuf.Duration watch_delay = 12;
   // How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
   // order, an empty one for as long as that seat likes, those of bots ignored.
@@ -1003,8 +1006,8 @@ message JoinMatchRequest {
   string code = 1;
   // A fresh random UUID, or empty; a repeated request with the same one is answered as the first was.
   string request_id = 2;
-  // Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere nobody looks
-  // at it.
+  // Where deals are fair, the SHA-256 of the 32 secret random bytes that the agent contributes to them; elsewhere empty, or 32
+  // bytes that nobody looks at.
   bytes commitment = 3;
 }
 
