@@ -39,15 +39,11 @@ def streams(target: Target, size: int) -> str:
         for wire in wires:
             wire.close()
         again = Wire(target)
-        streams = 0
 
         def opens() -> bool:
-            nonlocal streams
-            streams += 1
             stream = again.call(PLAY, seat.tokens[0], end=False)
             again.flush()
-            again.pump(lambda: stream in again.answered, 10)
-            return again.ended.get(stream) != FULL
+            return again.pump(lambda: stream in again.answered, 10) and stream not in again.ended
 
         until(opens, 30, "streams did not make room")
         again.close()
