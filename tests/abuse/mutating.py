@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -19,8 +20,10 @@ from google.protobuf.message import Message
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import catalog_pb2, match_service_pb2
+from boardwire.v1 import search_service_pb2 as search_pb
 from boardwire.v1.match_pb2 import MATCH_STATE_OVER
 from calls import PATIENCE, Seat, Stubs, batch_request, bearer, counted, method, reason, served
+from messages import methods
 from target import Failed, Target, expect
 
 SEED = 20_001
@@ -119,6 +122,18 @@ def valid(stubs: Stubs) -> list[Call]:
         batch_pb.SaveBatchRequest(batch_id=batch), metadata=bearer(owner)
     ).snapshot
     pb, uuid = match_service_pb2, "67e55044-10b1-426f-9247-bb680e5fe0c8"
+    determinize = search_pb.DeterminizeRequest(match_id=match, worlds=2, places=4, seed=7)
+    search = stubs.searches.Determinize(determinize, metadata=bearer(token)).search.id
+    # Whoever is invited anew takes the seat away from the token there was: in a match that nobody plays.
+    given = stubs.matches.CreateMatch(pb.CreateMatchRequest(game="faraway", players=["remote", "random"]))
+    secret = bytes(32)
+    fair = stubs.matches.CreateMatch(
+        pb.CreateMatchRequest(game="faraway", players=["remote", "random"], fair_deals=True)
+    )
+    join = pb.JoinMatchRequest(
+        code=fair.invitations[0].code, request_id=uuid, commitment=hashlib.sha256(secret).digest()
+    )
+    fair_token = stubs.matches.JoinMatch(join).token
     calls = {
         "Match": [
             (
@@ -130,10 +145,15 @@ def valid(stubs: Stubs) -> list[Call]:
             (pb.ListMatchesRequest(page_size=2), ""),
             (pb.ListMatchesRequest(game="faraway", states=[MATCH_STATE_OVER], labels={"run": "7"}), ""),
             (pb.JoinMatchRequest(code=seat.created.invitations[1].code, request_id=uuid), ""),
+            (join, ""),
+            (pb.InviteRequest(match_id=given.match.id), given.host_token),
+            (pb.OpenDealRequest(match_id=fair.match.id, secret=secret), fair_token),
             (pb.ObserveRequest(match_id=match), token),
             (pb.ActRequest(match_id=match, action=3, wait=False), token),
             (pb.ResetRequest(match_id=match, seed=3, episode=0), seat.created.host_token),
             (pb.ResignRequest(match_id=match, episode=1, seat=1), seat.created.host_token),
+            (pb.GetReplayRequest(match_id=match, episode=0), token),
+            (pb.WatchRequest(match_id=match, after=0, depict=True), seat.created.spectator_token),
             (pb.CloseMatchRequest(match_id="0" * 32), seat.created.host_token),
         ],
         "Batch": [
@@ -144,6 +164,13 @@ def valid(stubs: Stubs) -> list[Call]:
             (batch_pb.SaveBatchRequest(batch_id=batch, mask=b"\x03"), owner),
             (batch_pb.LoadBatchRequest(batch_id=batch, snapshot=snapshot), owner),
             (batch_pb.CloseBatchRequest(batch_id="0" * 32), owner),
+        ],
+        "Search": [
+            (determinize, token),
+            (search_pb.DeterminizeRequest(batch_id=batch, mask=b"\x05", places=4), owner),
+            (search_pb.AdvanceRequest(search_id=search, worlds=bytes(4), actions=bytes(1)), token),
+            (search_pb.RolloutRequest(search_id=search, worlds=bytes(4), playouts=2, seed=1), token),
+            (search_pb.ReleaseRequest(search_id="0" * 32), token),
         ],
         "Catalog": [
             (catalog_pb2.GetServerRequest(), ""),
@@ -167,6 +194,9 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
     dice, ended, free = random.Random(seed), Counter[str](), threading.Semaphore(WIDTH)
     with Stubs(address) as stubs:
         calls = valid(stubs)
+        # Mutated calls fill the server: all senders have what they mutate before any of them begins.
+        print("ready", flush=True)
+        sys.stdin.readline()
         made = {path: method(stubs.channel, path) for path, _, _ in calls}
 
         def done(future: Any) -> None:
@@ -193,15 +223,25 @@ def send(address: str, count: int, seed: int) -> Counter[str]:
 @attack(quick=6_000, full=300_000, flags=lambda size: FLAGS, slack=128)
 def mutated_requests(target: Target, size: int) -> str:
     """Mutated requests to every method, from several processes: each is answered, refusals with reasons."""
+    with Stubs(target.address) as stubs:
+        missing = {path for path, _ in methods()} - {path for path, _, _ in valid(stubs)}
+    expect(not missing, f"no requests are mutated for {', '.join(sorted(missing))}")
     workers = min(4, (os.cpu_count() or 1) + 1)
     processes = [
         subprocess.Popen(
             [sys.executable, str(Path(__file__)), target.address, str(size // workers), str(SEED + worker)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         for worker in range(workers)
     ]
+    for process in processes:
+        assert process.stdout is not None
+        expect(process.stdout.readline() == "ready\n", "a sender of mutated requests has none")
+    for process in processes:
+        assert process.stdin is not None
+        print(file=process.stdin, flush=True)
     ended = Counter[str]()
     for process in processes:
         told, _ = process.communicate()
