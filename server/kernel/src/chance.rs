@@ -92,8 +92,9 @@ impl Chance {
 
     /// Chance whose outcomes are given: `outcomes[stream]` in the order in which they are needed.
     ///
-    /// An outcome is the number for [`below`](Self::below), the id for [`draw`](Self::draw), and for
-    /// [`shuffle`](Self::shuffle) the items in their new order.
+    /// An outcome is the number for [`below`](Self::below), the id for [`draw`](Self::draw), the rank among all
+    /// copies, not the type, for [`draw_copy`](Self::draw_copy), and for [`shuffle`](Self::shuffle) the items in
+    /// their new order.
     #[must_use]
     pub fn scripted<I: IntoIterator<Item = u8>>(outcomes: impl IntoIterator<Item = I>) -> Self {
         let streams = outcomes.into_iter().map(|stream| stream.into_iter().collect()).collect();

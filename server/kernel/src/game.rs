@@ -20,7 +20,7 @@ use crate::{
 ///
 /// [`testkit::laws`](crate::testkit) tests what is promised here, for every game alike.
 pub trait Game: Sized + Send + Sync + 'static {
-    /// A position as a plain value: no heap, no history, at most 2 KiB.
+    /// A position as a plain value: no heap, no more of its past than knowledge follows from, at most 2 KiB.
     type State: Copy + Eq + Hash + fmt::Debug + Send + Sync + BorshSerialize + BorshDeserialize + 'static;
     /// A choice, in the game's own words.
     type Action: Copy + Eq + fmt::Debug;

@@ -13,7 +13,7 @@ use crate::BitSet;
 pub const BOT_STREAM: u64 = 1 << 32;
 /// The stream from which the hidden part of a state is drawn anew.
 pub const RESAMPLE_STREAM: u64 = 2 << 32;
-/// The stream from which a substitute for an illegal action is drawn.
+/// The stream from which substitutes for illegal actions of seat 0 are drawn; seat `s` has this plus `s`.
 pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;

@@ -2,7 +2,7 @@
 //!
 //! [`worlds_have_histories`] asks of every game that a world drawn by [`resample`](crate::Game::resample) could have
 //! come about: replayed from its deal, it shows the seat the same at every earlier ply. It needs a game to say what
-//! that history is ([`Replayable`]), since a state holds none.
+//! that history is ([`Replayable`]), since a state holds no more of its past than knowledge follows from.
 //!
 //! [`Posterior`] follows, world by world, how likely each is to a seat: exactly, by every way that chance can fall and
 //! every choice the others can make. [`frequencies_agree`] compares how often `resample` draws each world. A world
