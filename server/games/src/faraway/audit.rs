@@ -5,7 +5,6 @@ use boardwire_kernel::{Audit, Conserved, Seat, ensure};
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, Sanctuaries, State};
-use super::turn::block_at;
 use super::view::MOST_DEALT;
 
 impl Faraway {
@@ -155,43 +154,54 @@ impl Faraway {
         Ok(())
     }
 
-    /// FA-7.3: every sanctuary is in one place, and where a seat has placed one it had been dealt it.
+    /// FA-7.3: the sanctuaries came to where they are by deals that FA-R1 and FA-R2 allow.
     fn audit_sanctuaries(&self, state: &State) -> Audit {
-        let blocks = 6 * (state.explored().max(1) - 1);
-        ensure(state.front_block <= blocks, || format!("block {} in front", state.front_block))?;
-        let mut sanctuaries = Conserved::<1>::new("sanctuary");
-        sanctuaries.found(state.front)?;
-        let whole = match self.block(state, state.front_block) {
-            Some(block) => block,
-            None => (1..=SANCTUARIES).collect(),
-        };
-        ensure(state.front.difference(whole).is_empty(), || "the front block holds what it never did")?;
-        let mut deck = state.front.len();
-        for block in state.front_block + 1..=blocks {
-            let block = self.block(state, block).unwrap_or(Sanctuaries::EMPTY);
-            deck += block.len();
-            sanctuaries.found(block)?;
+        Seat::all(self.seats).try_for_each(|seat| self.audit_finds(state, seat))?;
+        let mut deck = Deck { blocks: [Sanctuaries::EMPTY; BLOCKS], front: 0 };
+        deck.blocks[0] = (1..=SANCTUARIES).collect();
+        for round in 2..=state.explored() {
+            self.deal_again(state, round, &mut deck)?;
         }
-        ensure(deck == u32::from(state.sanctuary_deck), || format!("{deck} sanctuaries in the deck"))?;
-        for seat in Seat::all(self.seats) {
-            sanctuaries.found(state.found(seat))?;
-            sanctuaries.found(state.placed[seat].iter().flatten().map(|id| id.get()))?;
-            self.audit_finds(state, seat)?;
-        }
-        sanctuaries.are_all(&(1..=SANCTUARIES).collect())
+        let front = deck.blocks[deck.front];
+        ensure(usize::from(state.front_block) == deck.front && state.front == front, || {
+            format!(
+                "{:?} of block {} in front, not {front:?} of {}",
+                state.front, state.front_block, deck.front
+            )
+        })?;
+        let len = deck.blocks.iter().map(Sanctuaries::len).sum::<u32>();
+        ensure(len == u32::from(state.sanctuary_deck), || format!("{len} sanctuaries in the deck"))
     }
 
-    /// What a seat returned as block `number` of the deck; none for the deck as it began.
-    fn block(&self, state: &State, number: u8) -> Option<Sanctuaries> {
-        if number == 0 {
-            return None;
+    /// Deals what the seats were dealt in a round: at once as far as the deck went, the rest in their turns.
+    fn deal_again(&self, state: &State, round: u8, deck: &mut Deck) -> Audit {
+        let at = usize::from(round - 2);
+        let order = state.order_of(round, self.seats);
+        let order = &order[..usize::from(self.seats)];
+        let has_all = |seat, cards: Sanctuaries, deck: &Deck| {
+            ensure(cards.len() == u32::from(self.due(state, seat, round)) || deck.is_empty(), || {
+                format!("{seat} was dealt {cards:?} in round {round}, and there were more")
+            })
+        };
+        // What seats before it had as well can only have come from them.
+        let mut late = [Sanctuaries::EMPTY; SEATS];
+        let mut earlier = Sanctuaries::EMPTY;
+        for (&seat, late) in order.iter().zip(&mut late) {
+            let dealt = state.dealt[seat][at];
+            let early = dealt.difference(earlier);
+            deck.draw(early)?;
+            has_all(seat, early, deck)?;
+            *late = dealt.intersection(earlier);
+            earlier = earlier.union(dealt);
         }
-        let (round, place) = block_at(number);
-        if place >= self.seats {
-            return Some(Sanctuaries::EMPTY);
+        for (place, (&seat, late)) in order.iter().zip(late).enumerate() {
+            deck.draw(late)?;
+            if state.placed[seat][at].is_some() {
+                has_all(seat, state.dealt[seat][at], deck)?;
+            }
+            deck.blocks[6 * at + place + 1] = state.returned(round, seat);
         }
-        let seat = state.order_of(round, self.seats)[usize::from(place)];
-        Some(state.returned(round, seat))
+        Ok(())
     }
 
     /// What a seat was dealt, is owed and has placed, round by round.
@@ -205,7 +215,7 @@ impl Faraway {
             let is_due = round == state.round
                 && state.phase.has_turns()
                 && state.order[usize::from(state.turn)..usize::from(self.seats)].contains(&seat);
-            let due = if finds { 1 + self.clues(state, seat, round) } else { 0 };
+            let due = if finds { self.due(state, seat, round) } else { 0 };
             let got = u8::try_from(dealt.len()).unwrap_or(u8::MAX);
             let fits = due <= MOST_DEALT && got <= due && owed <= due - got && (owed == 0 || is_due);
             ensure(fits, || format!("{seat} was dealt {got} of {due} in round {round} and is owed {owed}"))?;
@@ -220,6 +230,37 @@ impl Faraway {
         ensure(state.phase.has_turns() && state.round > 1 || state.owed[seat] == 0, || {
             format!("{seat} is owed out of turn")
         })
+    }
+}
+
+/// The deck as it began, and what each seat can have returned in each round that has turns.
+const BLOCKS: usize = 1 + SEATS * 7;
+
+/// The sanctuary deck: blocks from which cards are drawn, one after the other.
+struct Deck {
+    blocks: [Sanctuaries; BLOCKS],
+    /// The block from which was drawn last.
+    front: usize,
+}
+
+impl Deck {
+    fn is_empty(&self) -> bool {
+        self.blocks.iter().all(Sanctuaries::is_empty)
+    }
+
+    fn draw(&mut self, mut cards: Sanctuaries) -> Audit {
+        loop {
+            let front = &mut self.blocks[self.front];
+            let here = cards.intersection(*front);
+            (*front, cards) = (front.difference(here), cards.difference(here));
+            if cards.is_empty() {
+                return Ok(());
+            }
+            ensure(front.is_empty() && self.front + 1 < BLOCKS, || {
+                format!("the sanctuaries {cards:?} were not next in the deck")
+            })?;
+            self.front += 1;
+        }
     }
 }
 

@@ -136,15 +136,18 @@ impl Faraway {
     fn find_sanctuaries(&self, state: &mut State, chance: &mut Chance) {
         for place in 0..usize::from(self.seats) {
             let seat = state.order[place];
-            if state.finds(state.round, seat) {
-                state.owed[seat] = 1 + self.clues(state, seat, state.round);
-                self.deal_owed(state, seat, chance);
-            }
+            state.owed[seat] = self.due(state, seat, state.round);
+            self.deal_owed(state, seat, chance);
         }
     }
 
+    /// How many sanctuaries a seat finds in a round that has been explored.
+    pub(super) fn due(&self, state: &State, seat: Seat, round: u8) -> u8 {
+        if state.finds(round, seat) { 1 + self.clues(state, seat, round) } else { 0 }
+    }
+
     /// The clues in a seat's area after exploring in `round`, with the sanctuaries of earlier rounds.
-    pub(super) fn clues(&self, state: &State, seat: Seat, round: u8) -> u8 {
+    fn clues(&self, state: &State, seat: Seat, round: u8) -> u8 {
         let round = usize::from(round);
         let line = state.lines[seat][..round].iter().flatten();
         let placed = state.placed[seat][..round.saturating_sub(2)].iter().flatten();

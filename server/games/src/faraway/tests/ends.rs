@@ -173,6 +173,29 @@ fn tampered(state: &State) -> Vec<State> {
 }
 
 #[test]
+fn sanctuaries_that_were_dealt_again_since_are_audited_too() {
+    // FA-7.3, FA-R1: every block of round 2 has been drawn from.
+    let game = table(6, "basic");
+    let mut tried = 0;
+    for seed in 0..3 {
+        climbing_game(&game, seed, |episode| {
+            let state = episode.state();
+            for owner in (0..6).map(seat).filter(|_| state.front_block > 6) {
+                let Some(card) = state.returned(2, owner).lowest() else { continue };
+                for other in (0..=63u8).filter(|&other| !state.dealt[owner][0].contains(other)) {
+                    let mut broken = *state;
+                    broken.dealt[owner][0].remove(card);
+                    broken.dealt[owner][0].insert(other);
+                    assert!(game.audit(&broken).is_err(), "{card} of {owner} became {other} in {state:?}");
+                    tried += 1;
+                }
+            }
+        });
+    }
+    assert!(tried > 1000, "{tried} positions");
+}
+
+#[test]
 fn hands_and_display_have_their_sizes() {
     // FA-7.2
     testkit::random_game(&table(4, "basic"), 8, |episode| {

@@ -77,7 +77,7 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
                 let active = state.active().expect("a turn");
                 assert!(!state.found(active).is_empty());
                 assert_eq!(state.owed[active], 0);
-                let due = 1 + game.clues(state, active, state.round);
+                let due = game.due(state, active, state.round);
                 let got = state.found(active).len();
                 assert!(got == u32::from(due) || state.sanctuary_deck == 0);
                 filled += u32::from(owed[active] > 0);
