@@ -125,15 +125,15 @@ impl Memory {
 
     /// Remembers that `holders` have a card of this type, which they took from this seat.
     fn remember(&mut self, card: CardId, holders: u8) {
-        let card = card.get();
-        let entry = Taken { card, holders };
-        let mut at = usize::from(self.taken_len);
-        while at > 0 && (self.taken[at - 1].card, self.taken[at - 1].holders) > (card, holders) {
-            self.taken[at] = self.taken[at - 1];
-            at -= 1;
-        }
-        self.taken[at] = entry;
+        self.taken[usize::from(self.taken_len)] = Taken { card: card.get(), holders };
         self.taken_len += 1;
+        self.sort_taken();
+    }
+
+    /// Equal memories have equal bytes.
+    fn sort_taken(&mut self) {
+        let taken = &mut self.taken[..usize::from(self.taken_len)];
+        taken.sort_unstable_by_key(|entry| (entry.card, entry.holders));
     }
 
     /// Drops the least sure memory of a card taken: it counts as hidden, in whatever hand place.
@@ -215,7 +215,7 @@ impl Memory {
                 self.widen(at, union);
             }
         }
-        self.taken[..usize::from(self.taken_len)].sort_unstable_by_key(|entry| (entry.card, entry.holders));
+        self.sort_taken();
         Some(entry)
     }
 
@@ -243,7 +243,7 @@ impl Memory {
                 self.widen(at, place_of(thief));
             }
         }
-        self.taken[..usize::from(self.taken_len)].sort_unstable_by_key(|entry| (entry.card, entry.holders));
+        self.sort_taken();
         let ages = &mut self.ages[victim];
         let newest = ages.as_slice().last().copied().unwrap_or(self.returns);
         if !ages.is_empty() {

@@ -1,6 +1,6 @@
 //! Truth tiles, clean-up, the end.
 
-use boardwire_kernel::{Seat, testkit};
+use boardwire_kernel::{Game, Seat, testkit};
 
 use super::super::GoldenCompass;
 use super::super::action::Action;
@@ -185,6 +185,13 @@ fn truth_tiles_and_tokens_laid_out_score_their_numbers() {
     table.state.places[seat(1)].truth = tiles(&[(7, 1), (0, 2)]);
     let points = table.game.points(&table.state, seat(1));
     assert_eq!((points.truth, points.experience, points.total()), (10, 11, 21));
+}
+
+#[test]
+fn no_seat_can_have_more_than_everything_there_is() {
+    // GC-11.2: truth tiles are worth 120, tokens 103, both alethiometers 24 each, 3 passage tiles the 8 dust tiles each.
+    let table = Table::new(2);
+    assert_eq!(table.game.info().scores, (0, 120 + 103 + 2 * 24 + 3 * 8));
 }
 
 #[test]
