@@ -225,6 +225,7 @@ impl Game for GoldenCompass {
             turns => Some(u16::try_from(turns).expect("the option is at most 1000")),
         };
         let ranges = Ranges::new(catalogue)?;
+        let equal_tokens = equal_tokens(catalogue);
         let [layout, public_layout] = view::layouts(catalogue, seats);
         let info = GameInfo {
             id: Self::TYPE.id,
@@ -253,8 +254,8 @@ impl Game for GoldenCompass {
             token_order: view::token_order(catalogue),
             token_worths: estimate::token_worths(catalogue),
             symbols: symbols(catalogue),
-            equal_tokens: equal_tokens(catalogue),
-            token_things: TokenThings::new(&equal_tokens(catalogue)),
+            token_things: TokenThings::new(&equal_tokens),
+            equal_tokens,
             loaded,
         })
     }

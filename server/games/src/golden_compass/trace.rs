@@ -25,8 +25,8 @@ const LONGEST: usize = 4;
 /// It is the deed of the seat that acts, the *actor*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// It draws a card. Cards drawn at once stand in the order of their types, but for those on both sides of a return:
-    /// nobody sees which came first.
+    /// It draws a card. Cards drawn at once stand in the order of their types; those after a return, which all had been
+    /// shown, after those before it.
     Draw(CardId),
     /// The next cards it draws are not drawn at once with the last ones.
     Apart,

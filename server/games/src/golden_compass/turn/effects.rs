@@ -7,7 +7,7 @@ use boardwire_kernel::{Chance, Seat};
 
 use super::super::GoldenCompass;
 use super::super::catalogue::Op;
-use super::super::state::{Aim, State, Step};
+use super::super::state::{Aim, Hand, State, Step};
 
 impl GoldenCompass {
     /// Carries out the next effect, as far as a choice: the step that asks for it.
@@ -48,7 +48,7 @@ impl GoldenCompass {
     }
 
     fn draw_keep(&self, state: &mut State, draw: u8, keep: u8, chance: &mut Chance) -> Option<Step> {
-        let mut drawn = state.just_drawn;
+        let mut drawn = Hand::default();
         self.draw(state, state.active, draw, chance, |card| drawn.insert(card));
         let left = drawn.len().saturating_sub(keep);
         if left == 0 {

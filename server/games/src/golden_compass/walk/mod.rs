@@ -39,8 +39,6 @@ const PAST_TRIES: usize = 2;
 const PAIRS: usize = 16;
 /// Things that could have been stolen instead which every unseen theft gets in each round.
 const THEFT_TRIES: u32 = 3;
-/// Pairs of cards that the viewer drew at once which get the chance to have come the other way around, at most.
-const ORDER_TRIES: usize = 6;
 /// Moves that get the chance to be those of another copy.
 const NAME_TRIES: u32 = 8;
 /// How far back the losses looked at are, and the moves, when they are near.
@@ -133,8 +131,6 @@ pub(super) struct Walk<'a> {
     /// The moves by which each seat showed things, and all by which it lost them: thefts as well.
     shows: [Vec<u16>; SEATS],
     losses: [Vec<u16>; SEATS],
-    /// What the viewer drew at once, before and after a return: it did not see which came first.
-    at_once: Vec<[u16; 2]>,
     /// The moves from hand to hand that the viewer did not see.
     thefts: Vec<u16>,
     /// The things whose place the viewer may not know, by group: those in hands, then those with nobody.
@@ -180,12 +176,6 @@ impl Walk<'_> {
             (0..NAME_TRIES).for_each(|_| self.exchange_copies(rng));
             for at in 0..self.thefts.len() {
                 self.exchange_stolen(self.thefts[at], rng);
-            }
-            for _ in 0..self.at_once.len().min(ORDER_TRIES) {
-                if rng.below(2) == 0 {
-                    let at = recent(self.at_once.len(), rng);
-                    self.exchange_order(self.at_once[at], rng);
-                }
             }
         }
     }
@@ -256,23 +246,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Two cards that the viewer drew at once exchange the order in which they came.
-    fn exchange_order(&mut self, draws: [u16; 2], rng: &mut RngStream) {
-        let things = draws.map(|draw| self.step(draw).thing);
-        let after = usize::from(draws[1]) + 1;
-        let next = things.map(|thing| {
-            let later = self.moves[after..].iter().position(|step| step.thing == thing);
-            later.map_or(NONE, |at| number_of(after + at))
-        });
-        for draw in draws {
-            self.moves[usize::from(draw)].is_seen = false;
-        }
-        self.exchange(things, next, draws[1] + 1, rng);
-        for draw in draws {
-            self.moves[usize::from(draw)].is_seen = true;
-        }
-    }
-
     /// A thing takes the name of another of its type, from some time on.
     fn exchange_copies(&mut self, rng: &mut RngStream) {
         let moves = self.moves.len() - 1;
@@ -293,15 +266,10 @@ impl Walk<'_> {
     /// most.
     fn recent_loss(&self, seat: Seat, rng: &mut RngStream) -> (usize, u16) {
         let losses = &self.losses[seat.index()];
-        let rank = recent(losses.len(), rng);
+        let reach = losses.len().min(NEAR << (2 * rng.below(4)));
+        let rank = losses.len() - 1 - small(rng.below(wide(reach)));
         (rank, losses[rank])
     }
-}
-
-/// One of the last of so many places: of a few as often as of more.
-fn recent(places: usize, rng: &mut RngStream) -> usize {
-    let reach = places.min(NEAR << (2 * rng.below(4)));
-    places - 1 - small(rng.below(wide(reach)))
 }
 
 /// A number below another.

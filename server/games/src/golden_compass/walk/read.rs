@@ -50,7 +50,6 @@ impl<'a> Walk<'a> {
             keeps_names: false,
             shows: Default::default(),
             losses: Default::default(),
-            at_once: Vec::new(),
             thefts: Vec::new(),
             groups: Vec::new(),
             slots: Default::default(),
@@ -156,40 +155,9 @@ struct Reading {
     hands: BySeat<Hand, SEATS>,
     returns: u8,
     set: Option<Open>,
-    /// The first card that the viewer drew at once with the last one, and the first after a return among them.
-    first: u16,
-    returned: u16,
     /// The draws of the seat that acts, since it last showed a card; the first of those it may drop.
     draws: Vec<u16>,
     since: u16,
-}
-
-impl Reading {
-    /// Finds cards that the viewer draws at once, before and after a return.
-    fn follow_batch(&mut self, walk: &mut Walk<'_>, actor: Seat, event: Event) {
-        let next = walk.end();
-        match event {
-            Event::Draw(_) if actor == walk.viewer => {
-                if self.first == NONE {
-                    self.first = next;
-                }
-                if self.returned != NONE {
-                    walk.at_once.extend((self.first..self.returned).map(|before| [before, next]));
-                }
-            }
-            Event::Return if actor == walk.viewer && self.first != NONE => self.returned = next,
-            Event::Draw(_)
-            | Event::Return
-            | Event::Apart
-            | Event::Show { .. }
-            | Event::Steal { .. }
-            | Event::Begin(_)
-            | Event::Asked
-            | Event::Take(_)
-            | Event::Rob { .. }
-            | Event::Lay(_) => (self.first, self.returned) = (NONE, NONE),
-        }
-    }
 }
 
 impl GoldenCompass {
@@ -203,7 +171,6 @@ impl GoldenCompass {
         for entry in state.trace.events() {
             let (actor, at) = (entry.actor, entry.at);
             let own = actor.number();
-            read.follow_batch(&mut walk, actor, entry.event);
             match entry.event {
                 Event::Draw(card) => {
                     let thing = walk.find(card.get(), DECK, 0, read.returns);
@@ -254,15 +221,12 @@ impl GoldenCompass {
         let since = if among > 0 { read.since } else { 0 };
         let hand = &mut read.hands[actor];
         let thing = walk.find(card.get(), actor.number(), since, read.returns);
-        let mut alike = hand.count(card);
-        if among > 0 && alike > 1 {
-            let block = self.blocks[card.index()];
-            let may_drop = |&thing: &u8| {
-                let last = walk.thing(thing).last;
-                last >= since && walk.place(thing, last, read.returns) == actor.number()
-            };
-            alike = few((block.start..few(block.end())).filter(may_drop).count());
-        }
+        let block = self.blocks[card.index()];
+        let may_be_shown = |&thing: &u8| {
+            let last = walk.thing(thing).last;
+            last >= since && walk.place(thing, last, read.returns) == actor.number()
+        };
+        let alike = few((block.start..few(block.end())).filter(may_be_shown).count());
         let mut question = NO_QUESTION;
         if let Some(set) = &mut read.set {
             if actor != walk.viewer {
