@@ -9,7 +9,7 @@ use super::position::{Position, Shared, difference, first_activation, table};
 use super::rows::PlayerRow;
 use crate::rauha::action::Action;
 use crate::rauha::legal::can_activate;
-use crate::rauha::state::{Activation, EntitySet, Source};
+use crate::rauha::state::{Activation, Source};
 use crate::rauha::turn::satellite;
 
 type Answer = Result<Value, LineError>;
@@ -198,9 +198,6 @@ impl Case {
 
     fn activatable(&self, position: &mut Position) -> Answer {
         position.state.stop = lines::stop("step", need("step", self.step)?)?;
-        if position.state.is_scoring() {
-            position.state.welcomed = EntitySet::EMPTY;
-        }
         let possible = position.game.activatable(&position.state);
         Ok(json!({ "cells": lines::cells(possible.cells), "entities": position.keys(possible.entities) }))
     }
