@@ -47,11 +47,13 @@ fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
 /// The biomes and their codes, in the order of their ids.
 pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome>, Vec<String>)> {
     exactly("biomes", file.biomes.len(), CARDS.into())?;
+    let printed = ['A', 'B'].into_iter().flat_map(|side| (0..CELLS).map(move |cell| format!("{side}{cell}")));
+    let printed: Vec<String> = printed.collect();
     let (mut biomes, mut codes) = (Vec::with_capacity(BIOMES.into()), Vec::with_capacity(BIOMES.into()));
     for (index, row) in (0..).zip(&file.biomes) {
         let place = format!("biomes[{index}]");
         exactly(format!("{place}.id"), row.id, index)?;
-        require(!row.code.is_empty(), format!("{place}.code"), || "is empty".into())?;
+        check_code(&format!("{place}.code"), &row.code, &printed)?;
         biomes.push(card(&place, row)?);
         codes.push(row.code.clone());
     }
@@ -62,14 +64,22 @@ pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome
             let place = format!("boards.{letter}[{index}]");
             exactly(format!("{place}.id"), row.id, 100 + 10 * side + index)?;
             biomes.push(cell(&place, row, index)?);
-            codes.push(format!("{letter}{index}"));
         }
     }
+    codes.extend(printed);
     for biome in &mut biomes {
         let calls = (1..).zip(entities).filter(|(_, entity)| entity.called_by.is_on(biome));
         biome.calls = calls.map(|(id, _): (u8, _)| id).collect();
     }
     Ok((ByBiome::new(biomes, Biome::NONE), codes))
+}
+
+/// Codes stand in labels and texts between spaces.
+fn check_code(place: &str, code: &str, printed: &[String]) -> Checked {
+    require(!code.is_empty(), place, || "is empty".into())?;
+    let is_one_word = !code.chars().any(|c| c.is_whitespace() || c.is_control());
+    require(is_one_word, place, || format!("{code:?} is not one word"))?;
+    require(!printed.iter().any(|cell| cell == code), place, || format!("`{code}` is a printed cell"))
 }
 
 fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
