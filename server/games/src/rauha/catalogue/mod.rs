@@ -24,6 +24,8 @@ pub(super) const BIOMES: u8 = CARDS + 2 * CELLS;
 pub(super) const ENTITIES: u8 = 7;
 /// The stops of the Avatar.
 pub(super) const STOPS: u8 = 16;
+/// Neither crystals nor points of a seat may ever be more than this.
+pub(super) const MOST_TOTAL: u16 = 30_000;
 
 /// The biome printed on a cell of side A (`side` 0) or B (1).
 pub(super) const fn printed(side: u8, cell: u8) -> BiomeId {
@@ -78,8 +80,8 @@ impl Catalogue {
             provenance: file.provenance,
         };
         let most = catalogue.most_points().max(catalogue.most_crystals());
-        require(most <= 30_000, "biomes", || {
-            "the effects are so large that a total could exceed 30000".into()
+        require(most <= MOST_TOTAL.into(), "biomes", || {
+            format!("the effects are so large that a total could exceed {MOST_TOTAL}")
         })?;
         Ok(catalogue)
     }

@@ -9,11 +9,8 @@ use boardwire_kernel::record::LineError;
 
 use super::rows::PlayerRow;
 use crate::rauha::Catalogue;
-use crate::rauha::catalogue::{STOPS, printed};
+use crate::rauha::catalogue::{MOST_TOTAL, STOPS, printed};
 use crate::rauha::state::{BiomeId, Board, CARDS, CELLS, CellSet, EntityId, EntitySet};
-
-/// Crystals and points in a line are no more than this.
-const MOST: i64 = 9999;
 
 /// Says what is wrong at a place of the line.
 pub(super) fn wrong<T>(place: &str, problem: impl std::fmt::Display) -> Result<T, LineError> {
@@ -65,8 +62,8 @@ pub(super) fn stop(place: &str, value: i64) -> Result<u8, LineError> {
 /// Crystals or points.
 pub(super) fn amount(place: &str, value: i64) -> Result<u16, LineError> {
     match u16::try_from(value) {
-        Ok(amount) if value <= MOST => Ok(amount),
-        Ok(_) | Err(_) => wrong(place, format_args!("{value} is not from 0 to {MOST}")),
+        Ok(amount) if amount <= MOST_TOTAL => Ok(amount),
+        Ok(_) | Err(_) => wrong(place, format_args!("{value} is not from 0 to {MOST_TOTAL}")),
     }
 }
 

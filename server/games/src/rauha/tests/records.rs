@@ -168,6 +168,16 @@ fn records_that_cannot_be_are_refused_with_what_and_where() {
     assert!(replay("").is_err() && replay("[]").is_err() && replay("{\"op\":\"game\"").is_err());
 }
 
+#[test]
+fn totals_may_be_as_large_as_those_of_a_catalogue() {
+    for (field, event) in [("crystals", 4), ("points", 7)] {
+        let difference = difference(|record| record["log"][event][field] = json!(30_000));
+        assert_eq!(difference.expected, 30_000);
+    }
+    let error = changed(|record| record["log"][4]["points"] = json!(30_001)).expect_err("too many");
+    assert!(error.to_string().contains("log[4].points: 30001 is not from 0 to 30000"), "{error}");
+}
+
 /// One random change of a value somewhere in the JSON.
 fn mutate(value: &mut Value, rng: &mut RngStream) {
     match value {

@@ -160,12 +160,21 @@ fn bad_values() -> Vec<(&'static str, Value, &'static str)> {
         ("/state/players/0/cells", cells(110), "both sides"),
         ("/state/players/0/cells", cells(7), "state.players[1].hand: card 7 is there twice"),
         ("/state/players/0/crystals", json!(-1), "crystals: -1 is not from 0"),
+        ("/state/players/0/points", json!(30_001), "points: 30001 is not from 0 to 30000"),
         ("/state/players/0/spores/0", json!(2), "spores[0]: 2 is not from 0 to 1"),
         ("/state/players/0/entities", json!(["odin"]), "there is no Entity `odin`"),
         ("/state/players/0/entities", json!(["maa", "maa"]), "stands there twice"),
         ("/state/players/1/fresh", json!(["maa"]), "fresh: an Entity that is not held"),
         ("/state/players/0/luck", json!(1), "unknown field `luck`"),
     ]
+}
+
+#[test]
+fn totals_may_be_as_large_as_those_of_a_catalogue() {
+    let rich = json!({ "crystals": 30_000, "points": 30_000, "entities": ["taivas"], "fresh": ["taivas"] });
+    let bought =
+        case("activate_entity", &[player(SIDE_A, &rich)], &json!({ "player": 0, "entity": "taivas" }));
+    assert_eq!(score(&bought).expect("a case")["crystals_delta"], -4);
 }
 
 #[test]
