@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use boardwire_kernel::Seat;
 use boardwire_kernel::record::LineError;
-use serde_json::Value;
 
 use super::lines::{self, wrong};
 use super::rows::{
@@ -94,7 +93,7 @@ impl Record {
             leader: lines::top_of(&row.initial_stack, players)?,
             deals: deals(&row.deals, players)?,
             log: log
-                .map(|(index, event)| reader.event(&format!("log[{index}]"), event))
+                .map(|(index, row)| reader.event(&format!("log[{index}]"), row))
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -136,8 +135,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn event(&self, place: &str, event: Value) -> Result<Event, LineError> {
-        let row = serde_json::from_value(event).map_err(|error| LineError(format!("{place}: {error}")))?;
+    fn event(&self, place: &str, row: EventRow) -> Result<Event, LineError> {
         match row {
             EventRow::Start(row) => Ok(Event::Start {
                 step: step(place, row.step)?,

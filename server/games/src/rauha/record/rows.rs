@@ -1,7 +1,9 @@
 //! Recorded games as they stand in JSON, not validated.
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
 /// One seat in a case's state or in a snapshot.
 #[derive(Debug, Clone, Deserialize)]
@@ -31,7 +33,36 @@ pub(super) struct RecordRow {
     pub(super) side: String,
     pub(super) initial_stack: Vec<i64>,
     pub(super) deals: Vec<Vec<Vec<i64>>>,
-    pub(super) log: Vec<Value>,
+    #[serde(deserialize_with = "events")]
+    pub(super) log: Vec<EventRow>,
+}
+
+/// The events; one that cannot be read is refused with its place.
+fn events<'de, D: Deserializer<'de>>(log: D) -> Result<Vec<EventRow>, D::Error> {
+    struct Events;
+
+    impl<'de> Visitor<'de> for Events {
+        type Value = Vec<EventRow>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence of events")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut log: A) -> Result<Self::Value, A::Error> {
+            let mut events = Vec::new();
+            loop {
+                match log.next_element() {
+                    Ok(Some(event)) => events.push(event),
+                    Ok(None) => return Ok(events),
+                    Err(error) => {
+                        return Err(A::Error::custom(format_args!("log[{}]: {error}", events.len())));
+                    }
+                }
+            }
+        }
+    }
+
+    log.deserialize_seq(Events)
 }
 
 /// One event, by its word.

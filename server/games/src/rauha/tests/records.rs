@@ -169,6 +169,21 @@ fn records_that_cannot_be_are_refused_with_what_and_where() {
 }
 
 #[test]
+fn a_field_given_twice_is_refused() {
+    let line = GAMES.lines().next().expect("a game");
+    let twice = [
+        ("\"side\":\"A\"", "duplicate field `side`"),
+        ("\"pick\":0", "log[1]: duplicate field `pick`"),
+        ("\"ev\":\"main\"", "log[3]: duplicate field `ev`"),
+        ("\"place\":0", "log[3]: duplicate field `place`"),
+    ];
+    for (field, words) in twice {
+        let error = replay(&line.replacen(field, &format!("{field},{field}"), 1)).expect_err(words);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
 fn totals_may_be_as_large_as_those_of_a_catalogue() {
     for (field, event) in [("crystals", 4), ("points", 7)] {
         let difference = difference(|record| record["log"][event][field] = json!(30_000));
