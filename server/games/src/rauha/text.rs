@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use boardwire_kernel::{Seat, Viewer};
 
 use super::Rauha;
-use super::catalogue::{ANIMALS, ENTITIES, Effect, TYPES};
+use super::catalogue::ENTITIES;
 use super::memory::{Memory, OUT_OF_PLAY, PASSED_ON};
 use super::state::{Activation, BiomeId, CARDS, CELLS, CellSet, EntityId, Phase, State};
 
@@ -108,9 +108,11 @@ impl Rauha {
         writeln!(out, "{seat}{you}: {points} points, {crystals} crystals, {water} water")?;
         for cell in 0..CELLS {
             let spore = if board.spores.contains(cell) { "*" } else { "" };
-            write!(out, " {cell}{spore} {} ", self.catalogue.value.code(board.at(cell)))?;
-            self.write_biome(board.at(cell), out)?;
-            write!(out, "{}", if cell % 3 == 2 { "\n" } else { " |" })?;
+            write!(out, " {cell}{spore} ")?;
+            out.write_str(self.catalogue.value.code(board.at(cell)))?;
+            out.write_str(" ")?;
+            out.write_str(self.catalogue.value.in_words(board.at(cell)))?;
+            out.write_str(if cell % 3 == 2 { "\n" } else { " |" })?;
         }
         Ok(())
     }
@@ -118,8 +120,7 @@ impl Rauha {
     /// A card with everything printed on it, on a line of its own.
     fn write_card(&self, card: BiomeId, out: &mut dyn Write) -> fmt::Result {
         let biome = self.biome(card);
-        write!(out, " {}: ", self.catalogue.value.code(card))?;
-        self.write_biome(card, out)?;
+        write!(out, " {}: {}", self.catalogue.value.code(card), self.catalogue.value.in_words(card))?;
         if biome.cells != CellSet::first(CELLS.into()) {
             write!(out, "; only on cell")?;
             biome.cells.iter().try_for_each(|cell| write!(out, " {cell}"))?;
@@ -129,22 +130,5 @@ impl Rauha {
             write!(out, "; free")?;
         }
         writeln!(out)
-    }
-
-    /// Symbols, Water Sources and effect of a biome.
-    fn write_biome(&self, id: BiomeId, out: &mut dyn Write) -> fmt::Result {
-        let biome = self.biome(id);
-        let types =
-            TYPES.into_iter().zip(biome.types).filter(|(_, is_shown)| *is_shown).map(|(kind, _)| kind);
-        let animals = ANIMALS.into_iter().zip(biome.symbols.animals());
-        let animals = animals.flat_map(|(animal, times)| std::iter::repeat_n(animal, times.into()));
-        for (index, symbol) in types.chain(animals).enumerate() {
-            write!(out, "{}{symbol}", if index == 0 { "" } else { "+" })?;
-        }
-        let water = biome.symbols.water();
-        if water > 0 {
-            write!(out, "+{water} water")?;
-        }
-        if biome.ability.effect == Effect::None { Ok(()) } else { write!(out, ", {}", biome.ability.effect) }
     }
 }

@@ -10,7 +10,7 @@ mod track;
 use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{Checked, read, require};
 
-pub(super) use pieces::{ANIMALS, Ability, Biome, Effect, Entity, LINES, Per, Side, Stop, Symbols, TYPES};
+pub(super) use pieces::{ANIMALS, Ability, Biome, Effect, Entity, LINES, Per, Side, Stop, Symbols};
 pub(super) use tables::tables;
 
 use super::estimate::Prospects;
@@ -38,6 +38,8 @@ pub struct Catalogue {
     pub(super) biomes: ByBiome<Biome>,
     /// A readable code of each biome, in the order of their ids.
     codes: Vec<String>,
+    /// What each biome shows and does, likewise: texts write many of them.
+    words: Vec<String>,
     /// The Entities, in the order of their ids.
     pub(super) entities: Vec<Entity>,
     /// What the Entities do, by id; 0 is none.
@@ -69,6 +71,7 @@ impl Catalogue {
         }
         let catalogue = Self {
             prospects: Prospects::new(&biomes, &abilities, &track),
+            words: biomes.up_to(BIOMES).iter().map(Biome::to_string).collect(),
             biomes,
             codes,
             entities,
@@ -97,6 +100,11 @@ impl Catalogue {
     /// The readable code of a biome.
     pub(super) fn code(&self, id: BiomeId) -> &str {
         &self.codes[id.index() - 1]
+    }
+
+    /// What a biome shows and does.
+    pub(super) fn in_words(&self, id: BiomeId) -> &str {
+        &self.words[id.index() - 1]
     }
 
     pub(super) fn entity(&self, id: EntityId) -> &Entity {

@@ -220,6 +220,23 @@ impl Biome {
     };
 }
 
+/// Symbols, Water Sources and effect.
+impl std::fmt::Display for Biome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let types = TYPES.into_iter().zip(self.types).filter(|(_, is_shown)| *is_shown).map(|(kind, _)| kind);
+        let animals = ANIMALS.into_iter().zip(self.symbols.animals());
+        let animals = animals.flat_map(|(animal, times)| std::iter::repeat_n(animal, times.into()));
+        for (index, symbol) in types.chain(animals).enumerate() {
+            write!(f, "{}{symbol}", if index == 0 { "" } else { "+" })?;
+        }
+        let water = self.symbols.water();
+        if water > 0 {
+            write!(f, "+{water} water")?;
+        }
+        if self.ability.effect == Effect::None { Ok(()) } else { write!(f, ", {}", self.ability.effect) }
+    }
+}
+
 /// A Divine Entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::rauha) struct Entity {
