@@ -57,7 +57,7 @@ pub(super) fn satellite(seat: Seat, side: Side, seats: u8) -> Seat {
 }
 
 /// The chance stream of the initial leader; streams 0 and 1 deal the Ages.
-const LEADER_STREAM: usize = 2;
+pub(super) const LEADER_STREAM: usize = 2;
 
 /// The Age of a round, 0 or 1: the number of its chance stream.
 pub(super) fn age_of(round: u8) -> usize {

@@ -6,6 +6,7 @@ mod draft;
 mod end;
 mod entities;
 mod exactness;
+mod histories;
 mod knowledge;
 mod placing;
 mod play;

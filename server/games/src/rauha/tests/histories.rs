@@ -1,0 +1,42 @@
+//! How the worlds drawn for a seat came about, pack by pack.
+
+use boardwire_kernel::testkit::{self, History, Replayable, worlds_have_histories};
+use boardwire_kernel::{BySeat, Game as _, Seat};
+
+use super::Rauha;
+use crate::rauha::action::Action;
+use crate::rauha::state::{BiomeId, SEATS, State};
+use crate::rauha::turn::{LEADER_STREAM, age_of};
+
+impl Replayable for Rauha {
+    fn history(&self, world: &State, choices: &[(Seat, u8)], viewer: Seat) -> Option<History> {
+        let mut outcomes = vec![vec![]; Self::TYPE.streams.len()];
+        for (round, satellite) in self.dealt(world) {
+            outcomes[age_of(round)].extend(world.pack(round, satellite).map(BiomeId::get));
+        }
+        // Whoever leads first is the first to choose alone, after all have drafted.
+        let leader = choices.get(usize::from(self.seats)).map_or(world.first, |&(seat, _)| seat);
+        outcomes[LEADER_STREAM].push(leader.number());
+        let mut drafts = BySeat::<u8, SEATS>::default();
+        let mut as_the_world_has_it = |&(seat, action): &(Seat, u8)| {
+            if seat == viewer || !matches!(Self::decode(action), Some(Action::Draft { .. })) {
+                return Some((seat, action));
+            }
+            let (round, turn) = (drafts[seat] / 3 + 1, drafts[seat] % 3 + 1);
+            drafts[seat] += 1;
+            let is_taken = round < world.round() || usize::from(turn) <= world.picks();
+            let card = if is_taken { self.drafted(world, seat, round, turn) } else { world.kept[seat]? };
+            Some((seat, Self::encode(Action::Draft { card })))
+        };
+        let choices = choices.iter().map(&mut as_the_world_has_it).collect::<Option<_>>()?;
+        Some(History { outcomes, choices })
+    }
+}
+
+#[test]
+fn every_world_drawn_has_a_history_that_showed_the_seat_the_same() {
+    // RA-11.3
+    for (seed, game) in (0..).zip(testkit::every_table::<Rauha>()) {
+        worlds_have_histories(&game, seed);
+    }
+}
