@@ -8,7 +8,7 @@ use super::Faraway;
 use super::catalogue::{SANCTUARIES, SYMBOLS, Symbols};
 use super::legal::choosable;
 use super::memory::{hidden_hand, last_returned, public_hand};
-use super::state::{Phase, RegionId, SEATS, Sanctuaries, State};
+use super::state::{Phase, RegionId, SEATS, State};
 
 impl Faraway {
     /// Writes what `viewer` may know.
@@ -92,15 +92,11 @@ impl Faraway {
         }
         let mut rounds = [0; SANCTUARIES as usize];
         last_returned::<SEATS>(state, seat, &mut rounds);
-        let returned = (1..).zip(rounds).filter(|(_, round)| *round > 0).map(|(id, _)| id);
-        let returned: Sanctuaries = returned.collect::<Sanctuaries>();
-        if !returned.is_empty() {
+        let mut returned = (1..).zip(rounds).filter(|&(_, round)| round > 0).peekable();
+        if returned.peek().is_some() {
             write!(out, "\nyou put under the deck:")?;
-            for id in returned {
-                write!(out, " {id} (round {})", rounds[usize::from(id) - 1])?;
-            }
         }
-        Ok(())
+        returned.try_for_each(|(id, round): (u8, u8)| write!(out, " {id} (round {round})"))
     }
 
     fn describe_other(&self, state: &State, seat: Seat, out: &mut dyn fmt::Write) -> fmt::Result {
