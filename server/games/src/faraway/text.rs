@@ -90,6 +90,10 @@ impl Faraway {
                 write!(out, "\n  {id}: {}", self.cards().sanctuaries[usize::from(id)])?;
             }
         }
+        let owed = state.owed[seat];
+        if owed > 0 {
+            write!(out, "\nsanctuaries owed to you: {owed}")?;
+        }
         let mut rounds = [0; SANCTUARIES as usize];
         last_returned::<SEATS>(state, seat, &mut rounds);
         let mut returned = (1..).zip(rounds).filter(|&(_, round)| round > 0).peekable();

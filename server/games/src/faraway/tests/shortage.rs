@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use boardwire_kernel::{Chance, Episode, Game, RngStream, apply};
+use boardwire_kernel::{Chance, Episode, Game, RngStream, Seat, apply};
 
 use super::{climbing_game, explore, scripted, seat, table};
 use crate::faraway::turn::block_at;
@@ -85,6 +85,32 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
         });
     }
     assert!(short > 20 && filled > 10, "{short} cards short, {filled} turns filled up");
+}
+
+/// Every position of climbing games in which a seat is owed sanctuaries.
+fn owed(mut look: impl FnMut(&Faraway, Seat, &State)) {
+    let game = table(6, "basic");
+    for seed in 0..30 {
+        climbing_game(&game, seed, |episode| {
+            let state = episode.state();
+            for seat in Seat::all(6).filter(|&seat| state.owed[seat] > 0) {
+                look(&game, seat, state);
+            }
+        });
+    }
+}
+
+#[test]
+fn r2_a_seat_is_told_what_it_is_owed() {
+    // FA-R2, FA-5.1
+    let mut told = 0;
+    owed(|game, seat, state| {
+        let mut text = String::new();
+        game.text(state, seat.into(), &mut text).expect("memory");
+        assert!(text.contains(&format!("\nsanctuaries owed to you: {}\n", state.owed[seat])), "{text}");
+        told += 1;
+    });
+    assert!(told > 20, "{told} positions");
 }
 
 /// Who comes later in the order is only dealt once those before have all they are due.
