@@ -14,9 +14,10 @@ impl Rauha {
         self.write_stop(state, out)?;
         self.write_due(state, viewer, out)?;
         let counts = self.counts(state);
+        let packs = if state.phase == Phase::Draft { "in each hand" } else { "on each Satellite" };
         writeln!(
             out,
-            "Undealt: {} of Age 1, {} of Age 2; on each Satellite {}; Black Hole {}.",
+            "Undealt: {} of Age 1, {} of Age 2; {packs} {}; Black Hole {}.",
             counts.undealt[0], counts.undealt[1], counts.pack, counts.black_hole
         )?;
         self.write_entities(state, out)?;
@@ -34,7 +35,7 @@ impl Rauha {
             write!(out, "turn {}: the Avatars activate cells", state.turn())?;
             self.stop(state).line.iter().try_for_each(|cell| write!(out, " {cell}"))?;
         }
-        writeln!(out, ". The leader is {}.", state.leader)
+        writeln!(out, ". The leader is {}; {} goes first.", state.leader, state.first)
     }
 
     /// Whose choice it is, and of what, and what the viewer knows of the cards.
@@ -49,15 +50,11 @@ impl Rauha {
                 hand.iter().try_for_each(|&card| self.write_card(card, out))?;
             }
             Phase::Main => writeln!(out, "{actor} places or discards its kept card.")?,
-            Phase::Activate => {
-                write!(out, "{actor} may activate:")?;
-                self.write_activation(self.activatable(state), out)?;
-                if !state.used.is_empty() {
-                    write!(out, "Activated already:")?;
-                    self.write_activation(state.used, out)?;
-                }
+            Phase::Activate => self.write_activation(&format!("{actor} may activate:"), state, out)?,
+            Phase::Spore => {
+                writeln!(out, "{actor} puts the Spore it has bought on a cell without one.")?;
+                self.write_activation("Otherwise possible:", state, out)?;
             }
-            Phase::Spore => writeln!(out, "{actor} puts the Spore it has bought on a cell without one.")?,
             Phase::Between | Phase::Over => writeln!(out, "The game is over.")?,
         }
         if let Some(card) = viewer.seat().and_then(|seat| state.kept[seat]) {
@@ -69,7 +66,20 @@ impl Rauha {
         self.write_memory("Known to be out of play:", &memory, OUT_OF_PLAY, out)
     }
 
-    fn write_activation(&self, some: Activation, out: &mut dyn Write) -> fmt::Result {
+    /// How the cells and Entities stand that take part in the activation going on; those possible have this title.
+    fn write_activation(&self, title: &str, state: &State, out: &mut dyn Write) -> fmt::Result {
+        let in_play = self.in_play(state);
+        let possible = self.possible(&state.boards[self.actor(state)], in_play);
+        self.write_some(title, possible, out)?;
+        self.write_some("Not possible now:", in_play.without(possible), out)?;
+        self.write_some("Activated already:", state.used, out)
+    }
+
+    fn write_some(&self, title: &str, some: Activation, out: &mut dyn Write) -> fmt::Result {
+        if some.is_empty() {
+            return Ok(());
+        }
+        write!(out, "{title}")?;
         some.cells.iter().try_for_each(|cell| write!(out, " cell {cell}"))?;
         for entity in some.entities {
             write!(out, " {}", self.catalogue.value.entity(EntityId::new(entity)).name)?;

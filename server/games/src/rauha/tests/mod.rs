@@ -13,6 +13,7 @@ mod play;
 mod records;
 mod scoring;
 mod scoring_cases;
+mod text;
 
 use std::sync::Arc;
 
