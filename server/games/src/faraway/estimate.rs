@@ -167,7 +167,7 @@ pub struct Outlook {
     hand: Regions,
     /// A hidden choice, which counts as played.
     chosen: Option<RegionId>,
-    /// Whether sanctuaries lie before the seat.
+    /// Whether sanctuaries lie before the seat, or are owed to it: it will place one.
     has_found: bool,
     explored: u8,
 }
@@ -184,7 +184,7 @@ impl Estimate for Faraway {
             placed: state.placed[seat],
             hand,
             chosen,
-            has_found: !state.found(seat).is_empty(),
+            has_found: !state.found(seat).is_empty() || state.owed[seat] > 0,
             explored: state.explored(),
         }
     }

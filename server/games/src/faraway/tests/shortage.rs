@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use boardwire_kernel::{Chance, Episode, Game, RngStream, Seat, apply};
+use boardwire_kernel::{Chance, Episode, Estimate, Game, RngStream, Seat, apply};
 
 use super::{climbing_game, explore, scripted, seat, table};
 use crate::faraway::turn::block_at;
@@ -87,14 +87,16 @@ fn r2_what_the_deck_lacked_is_dealt_before_placing_and_nobody_goes_without() {
     assert!(short > 20 && filled > 10, "{short} cards short, {filled} turns filled up");
 }
 
-/// Every position of climbing games in which a seat is owed sanctuaries.
-fn owed(mut look: impl FnMut(&Faraway, Seat, &State)) {
+/// Every position of climbing games in which a seat is owed sanctuaries, and the same where it is not.
+fn owed(mut look: impl FnMut(&Faraway, Seat, &State, &State)) {
     let game = table(6, "basic");
     for seed in 0..30 {
         climbing_game(&game, seed, |episode| {
             let state = episode.state();
             for seat in Seat::all(6).filter(|&seat| state.owed[seat] > 0) {
-                look(&game, seat, state);
+                let mut other = *state;
+                other.owed[seat] = 0;
+                look(&game, seat, state, &other);
             }
         });
     }
@@ -104,13 +106,26 @@ fn owed(mut look: impl FnMut(&Faraway, Seat, &State)) {
 fn r2_a_seat_is_told_what_it_is_owed() {
     // FA-R2, FA-5.1
     let mut told = 0;
-    owed(|game, seat, state| {
+    owed(|game, seat, state, _| {
         let mut text = String::new();
         game.text(state, seat.into(), &mut text).expect("memory");
         assert!(text.contains(&format!("\nsanctuaries owed to you: {}\n", state.owed[seat])), "{text}");
         told += 1;
     });
     assert!(told > 20, "{told} positions");
+}
+
+#[test]
+fn r2_a_seat_that_is_owed_sanctuaries_is_estimated_to_place_one() {
+    // FA-R2
+    let mut without = 0;
+    owed(|game, seat, state, other| {
+        let [worth, less] = [state, other].map(|state| game.estimate(&game.outlook(state, seat)));
+        let has_none = state.found(seat).is_empty();
+        assert_eq!(worth > less, has_none, "{state:?}");
+        without += u32::from(has_none);
+    });
+    assert!(without > 10, "{without} positions in which it has found none yet");
 }
 
 /// Who comes later in the order is only dealt once those before have all they are due.
