@@ -70,14 +70,14 @@ impl Faraway {
             let at = usize::from(round - 2);
             let order = state.order_of(round, self.seats);
             let deals = (6 * at + 1..).zip(order).take(self.seats.into());
-            let dealt = |seat| u8::try_from(state.dealt[seat][at].len()).expect("there are 45 cards");
+            let size = |seat| u8::try_from(state.dealt[seat][at].len()).expect("there are 45 cards");
             for (deal, seat) in deals.clone() {
-                flow.fill_up(deal, dealt(seat), &mut left);
+                flow.fill_up(deal, size(seat), &mut left);
             }
             for (deal, seat) in deals {
-                flow.fill_up(deal, dealt(seat), &mut left);
+                flow.fill_up(deal, size(seat), &mut left);
                 if state.placed[seat][at].is_some() {
-                    left[deal] = dealt(seat) - 1;
+                    left[deal] = size(seat) - 1;
                 }
                 flow.deals = deal;
             }
