@@ -251,7 +251,7 @@ impl Batch {
         sequence: Option<u64>,
     ) -> Result<Step, Refused> {
         let range = self.run_for(first, count, &actions)?;
-        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Step(actions.clone()) });
+        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::step(&actions) });
         let taken = self.take(range).await?;
         if let Some(step) = taken.answered(request.as_ref())? {
             return Ok(step);
@@ -306,7 +306,7 @@ impl Batch {
         for (at, &environment) in chosen.iter().enumerate() {
             hows[environment] = Some(Begin { key: *seed, own: seeds.get(at).copied() });
         }
-        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::Reset(asked) });
+        let request = sequence.map(|sequence| Numbered { sequence, asked: Asked::reset(asked) });
         let taken = self.take(self.all()).await?;
         if let Some(step) = taken.answered(request.as_ref())? {
             return Ok(step);

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::columns::Step;
 use super::{Actions, Reset};
 use crate::refused::Refused;
@@ -13,6 +15,24 @@ pub(super) enum Asked {
     Step(Actions),
     /// A reset.
     Reset(Reset),
+}
+
+impl Asked {
+    /// A step with these actions.
+    pub(super) fn step(Actions { indices, mask }: &Actions) -> Self {
+        Self::Step(Actions { indices: own(indices), mask: own(mask) })
+    }
+
+    /// A reset.
+    pub(super) fn reset(asked: Reset) -> Self {
+        Self::Reset(Reset { mask: own(&asked.mask), ..asked })
+    }
+}
+
+/// The same in memory of their own: bytes of a request are parts of its message, which can be much longer, and would
+/// keep all of it.
+fn own(bytes: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(bytes)
 }
 
 /// A request whose sender has stated the number of its answer.

@@ -67,6 +67,19 @@ fn each_run_counts_its_own_answers() {
     assert_eq!(numbered(&batch, 0..100, &next, 3), stale, "answers from before are gone");
 }
 
+/// Fields of a message are parts of it, however little of it they are.
+#[test]
+fn a_request_that_is_remembered_does_not_keep_its_message() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 1, 0, 1);
+    let chosen = choices(&reset(&batch), 0, 0)[0];
+    let (actions, mask) = (Bytes::from(vec![chosen; 1 << 20]), Bytes::from(vec![1; 1 << 20]));
+    let one = Actions { indices: actions.slice(..1), mask: mask.slice(..1) };
+    wait(batch.step(0, 0, one, Some(2))).expect("it is due");
+    assert!(actions.is_unique() && mask.is_unique());
+    wait(batch.reset(Reset { mask: mask.slice(..1), ..Reset::default() }, Some(3))).expect("it is due");
+    assert!(mask.is_unique());
+}
+
 /// The sender goes away while bots think, and asks again.
 #[tokio::test]
 async fn a_step_that_was_given_up_is_made_once() {
