@@ -148,7 +148,7 @@ impl<G: Estimate> Environments<G> {
     }
 
     /// Begins what is to be done in a row; whether another action is played for the one given.
-    fn begin(&mut self, todo: &Todo, span: Span, row: usize) -> bool {
+    fn begin(&mut self, todo: &Todo, span: Span, row: usize, out: &mut Output) -> bool {
         let (at, plan) = (span.from + row, &*self.plan);
         if let Some(advice) = self.advice.get_mut(at)
             && todo.changes(span, row)
@@ -164,6 +164,7 @@ impl<G: Estimate> Environments<G> {
                 let Some(action) = actions.at(span.row + row) else { return false };
                 let Due { seat, legal } = self.dues[at];
                 if let Some(seat) = seat {
+                    out.decisions += 1;
                     return self.all[at].decide(plan, seat, legal, action);
                 }
                 self.all[at].begin(plan, Begin::default());
@@ -195,7 +196,7 @@ impl<G: Estimate> Environments<G> {
         let places = span.from + rows.start..span.from + rows.end;
         if out.stage == Stage::New {
             for row in rows.clone() {
-                let substituted = self.begin(todo, span, row);
+                let substituted = self.begin(todo, span, row, out);
                 if !matches!(todo, Todo::Open) {
                     out.rows.put(Column::Flags, row, if substituted { flag::SUBSTITUTED } else { 0 });
                 }

@@ -1,6 +1,7 @@
 //! What a batch promises, game by game of the registry where it does not matter which.
 
 mod advice;
+mod decisions;
 mod line_ups;
 mod masks;
 mod modes;

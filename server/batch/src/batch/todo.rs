@@ -52,6 +52,8 @@ pub struct Span {
 pub struct Output {
     pub(super) rows: Rows,
     pub(super) ends: Ends,
+    /// Decisions that have been made.
+    pub(super) decisions: u64,
     /// Rows that are done.
     pub(super) done: usize,
     /// What has been done with the rows that come next.
@@ -60,13 +62,20 @@ pub struct Output {
 
 impl Output {
     pub(super) fn new(rows: Rows) -> Self {
-        Self { rows, ends: Ends::default(), done: 0, stage: Stage::New }
+        Self { rows, ends: Ends::default(), decisions: 0, done: 0, stage: Stage::New }
     }
 
     /// Begins with another block, whose rows are written from this one on.
     pub(super) fn begin_at(&mut self, row: usize) {
         self.rows.begin_at(row);
         (self.done, self.stage) = (0, Stage::New);
+    }
+
+    /// Adds what has been written for the rows that follow.
+    pub(super) fn join(&mut self, next: Self) {
+        self.rows.join(next.rows);
+        self.ends.append(&next.ends);
+        self.decisions += next.decisions;
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::Batch;
 use super::block::Block;
-use super::columns::{Ends, Rows, Step};
+use super::columns::{Rows, Step};
 use super::ledger::Numbered;
 use super::taken::{Effort, Piece, Taken};
 use super::todo::{Output, Span, Todo};
@@ -65,8 +65,7 @@ impl Taken {
             let done = done.map_err(|fault| batch.refused(fault))?;
             debug_assert!(done, "no bot of it takes its time");
         }
-        let Output { rows, ends, .. } = out;
-        Ok(batch.conclude(todo, self.range.clone(), rows, ends, request))
+        Ok(batch.conclude(todo, self.range.clone(), out, request))
     }
 
     /// Does a call's work and gives the rows of its environments.
@@ -103,15 +102,10 @@ impl Taken {
 }
 
 impl Batch {
-    /// Makes the answer of what has been written, and enters it.
-    fn conclude(
-        &self,
-        todo: &Todo,
-        range: Range<usize>,
-        rows: Rows,
-        ends: Ends,
-        request: Option<Numbered>,
-    ) -> Step {
+    /// Makes the answer of what has been written, enters it, and counts the decisions.
+    fn conclude(&self, todo: &Todo, range: Range<usize>, out: Output, request: Option<Numbered>) -> Step {
+        let Output { rows, ends, decisions, .. } = out;
+        self.table.decisions.increment(decisions);
         let first = u32::try_from(range.start).unwrap_or(u32::MAX);
         if let Todo::Open = todo {
             return self.buffers.finish(rows, first, 0, ends);
@@ -205,17 +199,17 @@ impl Run {
             let Jobs { done, sheet, request, finished, .. } = &mut *jobs;
             (std::mem::take(done), sheet.take(), request.take(), finished.take())
         };
-        let (Some(mut sheet), Some(finished)) = (sheet, finished) else { return };
+        let (Some(sheet), Some(finished)) = (sheet, finished) else { return };
         done.sort_unstable_by_key(|job| job.piece.first);
-        let (mut pieces, mut past, mut ends) = (Vec::with_capacity(done.len()), vec![], Ends::default());
-        for Job { piece, out: Output { rows, ends: own, .. }, before, .. } in done {
+        let (mut pieces, mut past) = (Vec::with_capacity(done.len()), vec![]);
+        let mut all = Output::new(sheet);
+        for Job { piece, out, before, .. } in done {
             pieces.push(piece);
             past.extend(before);
-            sheet.join(rows);
-            ends.append(&own);
+            all.join(out);
         }
         let batch = &self.batch;
-        let step = batch.conclude(&self.todo, self.range.clone(), sheet, ends, request);
+        let step = batch.conclude(&self.todo, self.range.clone(), all, request);
         batch.give_back(pieces);
         if !past.is_empty() {
             // Giving back its memory takes a while.

@@ -153,7 +153,6 @@ async fn step(
     let batch = batches.find(&asked.batch_id, token)?;
     let room = room(caller, &batch, asked.count).await?;
     let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
-    batch.table().decisions.increment(asked.actions.len() as u64);
     request.answered(batch.table().rules.info().id, false);
     Ok((messages::step(step), room))
 }

@@ -127,12 +127,10 @@ impl Session {
         let joined = self.joined.as_mut().ok_or(ServiceError::WorldNotJoined { request: "step" })?;
         // A world that is used does not expire.
         let world = self.batches.find_world(&joined.name)?;
-        let table = world.batch().table();
-        let info = table.rules.info();
+        let info = world.batch().table().rules.info();
         let wanted = specs::wanted(info, &asked.requested_observations)?;
         let (step, state) = joined.visit.step(|| specs::action(info, &asked.actions)).await?;
         let seat = world.batch().opening().plan.line_ups[0].first_learner;
-        table.decisions.increment(1);
         timed.answered(info.id, false);
         Ok(StepResponse {
             state: converted(state).into(),
