@@ -93,6 +93,9 @@ struct Shared {
     called: Condvar,
     /// How many threads the first work starts; none if they have been started before it.
     late: usize,
+    /// Whether no thread can be started.
+    #[cfg(test)]
+    barren: bool,
 }
 
 #[derive(Debug, Default)]
@@ -104,7 +107,7 @@ struct State {
     /// What the owner served last had used: whoever comes late has no claim to what others have used before.
     floor: Duration,
     owners: u64,
-    /// Whether the first work has started threads.
+    /// Whether the first work has started threads, or is being done by whoever asked for it.
     started: bool,
     stopped: bool,
 }
@@ -270,6 +273,10 @@ impl Shared {
 
     /// Starts threads; how many could be started, if not all.
     fn start(self: &Arc<Self>, threads: usize) -> Result<(), (usize, std::io::Error)> {
+        #[cfg(test)]
+        if self.barren {
+            return Err((0, std::io::Error::other("as the test wants it")));
+        }
         for number in 0..threads {
             let shared = Arc::clone(self);
             let builder = std::thread::Builder::new().name(format!("pool-{number}"));
@@ -299,18 +306,21 @@ impl Shared {
         if starts && let Err((started, error)) = self.start(self.late) {
             tracing::error!(%error, started, "not all threads of the pool could be started");
             if started == 0 {
-                // Whoever asks does the work; the next one tries again.
-                self.lock().started = false;
                 self.exhaust();
             }
         }
         self.called.notify_one();
     }
 
-    /// Does what waits.
+    /// Does what waits, since no thread does; whoever asks next tries to start some again.
     fn exhaust(self: &Arc<Self>) {
         loop {
-            let Some((account, task)) = self.lock().next() else { return };
+            let mut state = self.lock();
+            let Some((account, task)) = state.next() else {
+                state.started = false;
+                return;
+            };
+            drop(state);
             self.perform(&account, task);
         }
     }

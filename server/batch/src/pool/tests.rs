@@ -200,17 +200,38 @@ async fn late_threads_start_with_the_first_work() {
     assert!(started());
 }
 
+/// A pool that starts no thread.
+fn barren() -> Pool {
+    Pool { shared: Arc::new(Shared { late: 1, barren: true, ..Shared::default() }), threads: 1 }
+}
+
 #[test]
 fn who_asks_does_the_work_where_no_thread_starts() {
-    let pool = Pool::late(1);
-    // As if one had been started: nothing does the work but what is called here.
-    pool.shared.lock().started = true;
+    let pool = barren();
     let (notes, heard) = mpsc::channel();
-    let (one, two) = (pool.owner(), pool.owner());
+    let (one, two) = (pool.owner(), Arc::new(pool.owner()));
     one.spawn(noting("one", 3, &notes));
-    two.spawn(noting("two", 2, &notes));
-    pool.shared.exhaust();
-    drop(notes);
-    assert_eq!(heard.iter().count(), 5);
+    assert_eq!(heard.try_iter().count(), 3);
+    // Work that asks for more, and has so many slices that doing each within the last would take all of the stack.
+    let (asked, mut notes, mut slices) = (Arc::clone(&two), Some(notes), 200_000);
+    two.spawn(Calls(move |_: &Slice| {
+        if let Some(notes) = notes.take() {
+            asked.spawn(noting("two", 2, &notes));
+        }
+        slices -= 1;
+        if slices == 0 { Flow::Done } else { Flow::More }
+    }));
+    assert_eq!(heard.iter().count(), 2);
     assert_eq!(pool.queued(), 0);
+}
+
+#[test]
+fn threads_are_started_once_they_can_be() {
+    let mut pool = barren();
+    pool.owner().spawn(Once::new(|| {}));
+    assert!(!pool.shared.lock().started);
+    Arc::get_mut(&mut pool.shared).expect("nobody else has it").barren = false;
+    let (owner, (notes, heard)) = (pool.owner(), mpsc::channel());
+    owner.spawn(Once::new(move || notes.send(std::thread::current().id()).expect("the test waits")));
+    assert_ne!(heard.recv(), Ok(std::thread::current().id()));
 }
