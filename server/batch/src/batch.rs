@@ -123,7 +123,7 @@ impl Batch {
             per_block,
             owner: Mutex::new(Arc::new(pool.owner())),
             threads: pool.threads(),
-            buffers: Buffers::default(),
+            buffers: Buffers::new(widths, opening.environments),
             ledger: Mutex::new(Ledger::new(opening.environments)),
             idle: Mutex::new(Idle { blocks, ended: None }),
             freed: Notify::new(),

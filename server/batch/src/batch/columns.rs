@@ -9,8 +9,10 @@ use super::Plan;
 
 /// The seat of a row that shows no decision, and the advice for it.
 pub(crate) const NOBODY: u8 = 255;
-/// Idle buffers a batch keeps.
+/// The most buffers a batch keeps: two halves that are sent while two others are written.
 const KEPT: usize = 4;
+/// The most rows that they have together, in steps of all environments.
+const KEPT_STEPS: usize = 2;
 /// From so many bytes on a buffer is worth being kept: a fresh one would come as pages that are still to be mapped.
 const WORTH: usize = 32 << 10;
 
@@ -82,6 +84,8 @@ pub(super) fn row_bytes(info: &GameInfo, plan: &Plan) -> usize {
 pub(super) struct Rows {
     widths: Widths,
     sheet: Sheet,
+    /// How many bytes the whole buffer takes.
+    capacity: usize,
     /// Where the rows begin that are being written.
     from: usize,
 }
@@ -104,7 +108,7 @@ impl Rows {
             end += bytes * count;
             start
         });
-        Self { widths, sheet: Sheet::Whole(buffer, starts), from: 0 }
+        Self { widths, capacity: buffer.capacity(), sheet: Sheet::Whole(buffer, starts), from: 0 }
     }
 
     /// The same, to be divided among threads.
@@ -123,7 +127,7 @@ impl Rows {
     pub(super) fn split_to(&mut self, count: usize) -> Self {
         let (widths, columns) = (self.widths, self.columns());
         let columns = std::array::from_fn(|at| split(&mut columns[at], widths.0[at] * count));
-        Self { widths, sheet: Sheet::Part(Box::new(columns)), from: 0 }
+        Self { widths, sheet: Sheet::Part(Box::new(columns)), capacity: 0, from: 0 }
     }
 
     /// Puts the rows back that follow; nothing is copied, since they lie behind these.
@@ -257,12 +261,28 @@ impl Step {
 }
 
 /// Buffers that are used again once what they held has been sent.
-#[derive(Debug, Default)]
-pub(super) struct Buffers(Mutex<Vec<Bytes>>);
+#[derive(Debug)]
+pub(super) struct Buffers {
+    /// The most bytes that are kept.
+    most: usize,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// A buffer that may still be read, and how many bytes it takes.
+#[derive(Debug)]
+struct Kept {
+    rows: Bytes,
+    capacity: usize,
+}
 
 impl Buffers {
-    fn lock(&self) -> MutexGuard<'_, Vec<Bytes>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Buffers for steps of up to `rows` rows.
+    pub(super) fn new(widths: Widths, rows: usize) -> Self {
+        Self { most: KEPT_STEPS * widths.row() * rows, kept: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `n` rows, to be written: all of them, since the buffer still holds those of an earlier step.
@@ -272,16 +292,17 @@ impl Buffers {
             return Rows::whole(BytesMut::zeroed(bytes), widths, n);
         }
         let mut kept = self.lock();
-        let sent = kept.iter().position(Bytes::is_unique).map(|at| kept.swap_remove(at));
+        let sent = kept.iter().position(|kept| kept.rows.is_unique()).map(|at| kept.swap_remove(at));
         drop(kept);
-        let mut buffer = sent.and_then(|bytes| bytes.try_into_mut().ok()).unwrap_or_default();
+        let sent = sent.filter(|sent| sent.capacity >= bytes).and_then(|sent| sent.rows.try_into_mut().ok());
+        let mut buffer = sent.unwrap_or_else(|| BytesMut::zeroed(bytes));
         buffer.resize(bytes, 0);
         Rows::whole(buffer, widths, n)
     }
 
     /// The columns of written rows, which share their buffer.
     pub(super) fn finish(&self, rows: Rows, first: u32, sequence: u64, ends: Ends) -> Step {
-        let Rows { widths, sheet, .. } = rows;
+        let Rows { widths, sheet, capacity, .. } = rows;
         let buffer = match sheet {
             Sheet::Whole(buffer, _) => buffer,
             Sheet::Part(columns) => columns.into_iter().fold(BytesMut::new(), |mut buffer, column| {
@@ -292,10 +313,14 @@ impl Buffers {
         let (rows, sheet) = (buffer.len() / widths.row(), buffer.freeze());
         if sheet.len() >= WORTH {
             let mut kept = self.lock();
-            if kept.len() < KEPT {
-                kept.push(sheet.clone());
+            let bytes: usize = kept.iter().map(|kept| kept.capacity).sum();
+            if kept.len() < KEPT && bytes + capacity <= self.most {
+                kept.push(Kept { rows: sheet.clone(), capacity });
             }
         }
         Step { first, sequence, widths, rows, sheet, ends }
     }
 }
+
+#[cfg(test)]
+mod tests;

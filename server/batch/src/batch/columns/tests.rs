@@ -1,0 +1,71 @@
+use std::collections::VecDeque;
+
+use super::*;
+
+/// How many rows the steps of these tests have at most.
+const ROWS: usize = 64;
+
+fn widths() -> Widths {
+    let mut widths = [0; COLUMNS];
+    (widths[Column::Ply as usize], widths[Column::View as usize]) = (4, 2_044);
+    Widths(widths)
+}
+
+/// A step of so many rows, written by one thread or by several.
+fn step(buffers: &Buffers, rows: usize, divided: bool) -> Step {
+    let written = buffers.rows(widths(), rows);
+    let written = if divided { written.divided(rows) } else { written };
+    let step = buffers.finish(written, 0, 1, Ends::default());
+    assert_eq!((step.rows, step.sheet.len()), (rows, rows * widths().row()));
+    step
+}
+
+fn kept(buffers: &Buffers) -> usize {
+    buffers.lock().iter().map(|kept| kept.capacity).sum()
+}
+
+#[test]
+fn two_whole_steps_are_kept_and_no_more() {
+    for divided in [false, true] {
+        let (buffers, whole) = (Buffers::new(widths(), ROWS), ROWS * widths().row());
+        let all: Vec<Step> = (0..5).map(|_| step(&buffers, ROWS, divided)).collect();
+        assert_eq!(kept(&buffers), 2 * whole);
+        drop(all);
+        // What a part is written to takes as much as before.
+        let parts: Vec<Step> = (0..5).map(|_| step(&buffers, ROWS / 2, divided)).collect();
+        assert_eq!(kept(&buffers), 2 * whole);
+        drop(parts);
+        let written = step(&buffers, ROWS, divided);
+        assert!(buffers.lock().iter().any(|kept| kept.rows.as_ptr() == written.sheet.as_ptr()));
+        assert_eq!(kept(&buffers), 2 * whole);
+    }
+}
+
+/// Whatever is not kept comes from memory that is new.
+#[test]
+fn steps_and_halves_of_which_one_more_is_being_read_need_no_new_memory() {
+    for (rows, read) in [(ROWS, 1), (ROWS / 2, 3)] {
+        let (buffers, mut sent) = (Buffers::new(widths(), ROWS), VecDeque::new());
+        for round in 0..50 {
+            if sent.len() == read + 1 {
+                sent.pop_front();
+            }
+            let (before, taken) = (kept(&buffers), step(&buffers, rows, round % 2 == 0));
+            assert!(round <= read || kept(&buffers) == before, "round {round}");
+            sent.push_back(taken);
+            assert!(sent.iter().all(|step: &Step| {
+                buffers.lock().iter().any(|kept| kept.rows.as_ptr() == step.sheet.as_ptr())
+            }));
+        }
+    }
+}
+
+#[test]
+fn a_buffer_that_is_too_small_is_replaced() {
+    let buffers = Buffers::new(widths(), ROWS);
+    drop(step(&buffers, ROWS / 4, false));
+    drop(step(&buffers, ROWS, false));
+    assert_eq!(kept(&buffers), ROWS * widths().row());
+    drop(step(&buffers, ROWS / 4, true));
+    assert_eq!(buffers.lock().len(), 1);
+}
