@@ -48,8 +48,8 @@ use todo::Todo;
 
 /// What a message has beside its columns, at most.
 pub(crate) const MESSAGE_HEAD: usize = 1024;
-/// About what an environment takes in a snapshot.
-const SAVED_BYTES: usize = 1024;
+/// What an environment takes in a snapshot, at most: three quarters of it in The Golden Compass, whose states are the largest.
+const SAVED_BYTES: usize = 3 << 10;
 /// Environments a block has when no bot of theirs thinks.
 const BLOCK: usize = 64;
 /// Environments a block has when bots think.
@@ -150,7 +150,7 @@ impl Batch {
         &self.opening
     }
 
-    /// About what a snapshot takes of all environments, or of those of `mask`.
+    /// The most bytes that a snapshot takes of all environments, or of those of `mask`.
     #[must_use]
     pub fn snapshot_bytes(&self, mask: &[u8]) -> usize {
         let chosen: usize = mask.iter().map(|byte| byte.count_ones() as usize).sum();

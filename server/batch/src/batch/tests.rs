@@ -27,8 +27,13 @@ use crate::tables::Tables;
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
+    seated(game, seats).expect("a table")
+}
+
+/// A table of a game, if so many can play it.
+fn seated(game: &str, seats: u32) -> Option<Arc<Table>> {
     let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
-    tables.table(game, seats, []).expect("a table")
+    tables.table(game, seats, []).ok()
 }
 
 /// A pool of one or two threads.

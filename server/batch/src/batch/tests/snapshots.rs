@@ -88,3 +88,21 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     let other = open(&table("faraway", 3), &plan(&["learner", "random", "random"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another table"));
 }
+
+#[test]
+fn no_snapshot_takes_more_than_was_foretold() {
+    for game in Registry::IDS {
+        for seats in 2..=6 {
+            let Some(table) = seated(game, seats) else { continue };
+            let batch = open(&table, &plan(&vec!["learner"; seats as usize]), 4, 0, 1);
+            let mut shown = reset(&batch);
+            for salt in 0..150 {
+                for mask in [&[][..], &[0b100]] {
+                    let (saved, foretold) = (save(&batch, mask).len(), batch.snapshot_bytes(mask));
+                    assert!(saved <= foretold, "{game} for {seats}: {saved} bytes, not {foretold}");
+                }
+                shown = step(&batch, choices(&shown, 0, salt)).expect("legal");
+            }
+        }
+    }
+}
