@@ -344,7 +344,9 @@ impl Batch {
     pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Refused> {
         let chosen = self.chosen(mask)?;
         let taken = self.take(self.all()).await?;
-        chosen.iter().map(|&at| taken.insight(at)).collect()
+        let copied = taken.apart(move |taken| chosen.iter().map(|&at| taken.insight(at)).collect());
+        let (_, insights) = copied.await?;
+        insights
     }
 
     /// The position of an environment as a seat may know it, for people.

@@ -99,10 +99,11 @@ async fn determinize(
         });
     };
     let batch = core.batch(id)?;
-    let insights = batch.insights(&asked.mask).await?;
+    let seats = batch.count(&asked.mask)?;
     let message_bytes = asked.max_message_bytes as usize;
-    let opening = messages::search_opening(asked, insights.len(), seed, message_bytes)?;
-    opening.check(batch.table().rules.info(), insights.len())?;
+    let opening = messages::search_opening(asked, seats, seed, message_bytes)?;
+    opening.check(batch.table().rules.info(), seats)?;
+    let insights = batch.insights(&asked.mask).await?;
     let table = Arc::clone(batch.table());
     let (search, step) = Search::open(engine::id(), table, opening, insights, pool()).await?;
     core.enter_search(&search);

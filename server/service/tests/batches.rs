@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
+use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
@@ -286,4 +287,32 @@ async fn a_request_repeated_with_the_same_id_opens_once() {
     let two = client.open_batch(request).await.expect("it is answered again").into_inner();
     assert_eq!(one, two);
     server.holds(1).await;
+}
+
+/// What environments hold is copied for a search; while another call has them, that waits.
+#[tokio::test]
+async fn a_search_that_does_not_fit_is_refused_before_anything_is_copied() {
+    let server = Server::start(Limits { environments: 1_000, ..Limits::default() }).await;
+    let channel = Channel::from_shared(server.address.clone()).expect("an address");
+    let channel = channel.connect().await.expect("it serves");
+    let slow = OpenBatchRequest { line_ups: line_up(&["learner", "greedy:1024"]), ..opening(900) };
+    let mut owned = Owned::open(Client::new(channel.clone()), slow).await;
+    let actions = lowest(&owned.reset().await);
+    let (mut client, asked) = (owned.client.clone(), owned.request(owned.stepping(0, 0, &actions)));
+    let mut step = tokio::spawn(async move { client.step_batch(asked).await });
+    // Calls of a connection come in one after the other.
+    let _ = tokio::time::timeout(Duration::from_millis(50), &mut step).await;
+    let mut search = SearchServiceClient::new(channel);
+    let of = || Some(determinize_request::Of::BatchId(owned.id.clone()));
+    for (asked, wanted) in [
+        (DeterminizeRequest { of: of(), worlds: u32::MAX, ..Default::default() }, "FIELD_INVALID"),
+        (DeterminizeRequest { of: of(), mask: vec![1].into(), ..Default::default() }, "FIELD_INVALID"),
+        (DeterminizeRequest { of: of(), ..Default::default() }, "ENVIRONMENTS_FULL"),
+    ] {
+        let refused = tokio::time::timeout(Duration::from_secs(5), search.determinize(owned.request(asked)));
+        let refused = refused.await.expect("it waits for nobody").expect_err(wanted);
+        assert_eq!(reason(&refused), wanted);
+    }
+    assert!(!step.is_finished(), "the environments are not there yet");
+    step.abort();
 }

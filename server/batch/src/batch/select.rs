@@ -43,6 +43,14 @@ impl Batch {
         Ok(range)
     }
 
+    /// How many environments a mask chooses; all for an empty one.
+    ///
+    /// # Errors
+    /// A mask of the wrong length.
+    pub fn count(&self, mask: &[u8]) -> Result<usize, Refused> {
+        self.chosen(mask).map(|chosen| chosen.len())
+    }
+
     /// The environments of a mask, ascending; all of an empty one.
     pub(super) fn chosen(&self, mask: &[u8]) -> Result<Vec<usize>, Refused> {
         let environments = self.opening.environments;

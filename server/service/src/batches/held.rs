@@ -160,21 +160,24 @@ impl Batches {
         Ok(())
     }
 
-    /// Draws worlds for seats that owe a choice, leased to the holder of `token`.
+    /// Draws worlds for `seats` seats that owe a choice, leased to the holder of `token`. What the seats know is only
+    /// asked for once there are places for the worlds.
     ///
     /// # Errors
-    /// A server that is full or stops; no world, or so many that their rows do not fit a message; fewer places than worlds.
+    /// A server that is full or stops; no world, or so many that their rows do not fit a message; fewer places than worlds;
+    /// nothing that is known.
     pub async fn search(
         &self,
         table: Arc<Table>,
         opening: search::Opening,
-        insights: Vec<Box<dyn Insight>>,
+        seats: usize,
+        insights: impl Future<Output = Result<Vec<Box<dyn Insight>>, ServiceError>>,
         token: String,
         terms: Terms,
     ) -> Result<(Arc<Search>, WorldStep), ServiceError> {
-        opening.check(table.rules.info(), insights.len())?;
+        opening.check(table.rules.info(), seats)?;
         let mut place = self.reserve(terms.origin, opening.places)?;
-        let peer = terms.peer;
+        let (peer, insights) = (terms.peer, insights.await?);
         let (search, step) = Search::open(secret::word(), table, opening, insights, &self.pool).await?;
         self.enter(Held::Search(Arc::clone(&search)), token, terms, &mut place)?;
         self.hand_over::<Search>(search.id(), peer)?;

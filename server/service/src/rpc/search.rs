@@ -7,13 +7,17 @@ use boardwire_api::v1::{
     ReleaseResponse, RolloutRequest, RolloutResponse, determinize_request::Of,
     search_service_server::SearchService,
 };
+use boardwire_batch::batch::Batch;
 use boardwire_batch::play::Insight;
 use boardwire_batch::search::row_bytes;
 use boardwire_batch::tables::Table;
 use boardwire_batch::{Refused, messages};
+use boardwire_kernel::Seat;
+use bytes::Bytes;
 use tonic::{Request, Response, Status};
 
 use super::{caller, holding, message_bytes, room, token};
+use crate::arbiter::Arbiter;
 use crate::batches::{Batches, Terms};
 use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
@@ -35,19 +39,21 @@ impl SearchService for SearchPlane {
         let (timed, caller) = (telemetry::Request::begin("Determinize"), caller(&request));
         let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
         let asked = request.into_inner();
-        let (table, insights) = self.insights(&token, &asked).await?;
+        let source = self.source(&token, &asked)?;
+        let (table, seats) = (Arc::clone(source.table()), source.seats()?);
         let message_bytes = message_bytes(asked.max_message_bytes);
-        let opening = messages::search_opening(&asked, insights.len(), secret::seed, message_bytes);
+        let opening = messages::search_opening(&asked, seats, secret::seed, message_bytes);
         let opening = opening.map_err(ServiceError::from)?;
         let terms = Terms {
             peer: caller.as_ref().map(Caller::peer),
             origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
             request: None,
         };
-        let drawn = opening.worlds.saturating_mul(insights.len());
+        let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
         let room = room(caller.as_ref(), bytes).await?;
-        let (search, step) = self.batches.search(table, opening, insights, token, terms).await?;
+        let (search, step) =
+            self.batches.search(table, opening, seats, source.insights(), token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
         timed.answered(search.table().rules.info().id, false);
         let answer = DeterminizeResponse {
@@ -86,12 +92,8 @@ impl SearchService for SearchPlane {
 }
 
 impl SearchPlane {
-    /// What those know for whom worlds are to be drawn, and the table they play at.
-    async fn insights(
-        &self,
-        token: &str,
-        asked: &DeterminizeRequest,
-    ) -> Result<(Arc<Table>, Vec<Box<dyn Insight>>), ServiceError> {
+    /// For whom worlds are to be drawn.
+    fn source(&self, token: &str, asked: &DeterminizeRequest) -> Result<Source, ServiceError> {
         let token = Some(token);
         match &asked.of {
             Some(Of::MatchId(id)) => {
@@ -105,13 +107,10 @@ impl SearchPlane {
                     }
                     .into());
                 }
-                let insight = arbiter.insight(seat).await?;
-                Ok((Arc::clone(arbiter.table()), vec![insight]))
+                Ok(Source::Seat(arbiter, seat))
             }
             Some(Of::BatchId(id)) => {
-                let batch = self.batches.find(id, token)?;
-                let insights = batch.insights(&asked.mask).await?;
-                Ok((Arc::clone(batch.table()), insights))
+                Ok(Source::Environments(self.batches.find(id, token)?, asked.mask.clone()))
             }
             None => Err(Refused::BadField {
                 field: "of",
@@ -119,6 +118,40 @@ impl SearchPlane {
                 expected: "one of match_id, batch_id".to_owned(),
             }
             .into()),
+        }
+    }
+}
+
+/// For whom worlds are drawn.
+enum Source {
+    /// A seat of a match.
+    Seat(Arc<Arbiter>, Seat),
+    /// Those who decide in a batch: in all environments, or in those of a mask.
+    Environments(Arc<Batch>, Bytes),
+}
+
+impl Source {
+    /// Where they play.
+    fn table(&self) -> &Arc<Table> {
+        match self {
+            Self::Seat(arbiter, _) => arbiter.table(),
+            Self::Environments(batch, _) => batch.table(),
+        }
+    }
+
+    /// How many they are.
+    fn seats(&self) -> Result<usize, ServiceError> {
+        match self {
+            Self::Seat(..) => Ok(1),
+            Self::Environments(batch, mask) => Ok(batch.count(mask)?),
+        }
+    }
+
+    /// What they know.
+    async fn insights(self) -> Result<Vec<Box<dyn Insight>>, ServiceError> {
+        match self {
+            Self::Seat(arbiter, seat) => Ok(vec![arbiter.insight(seat).await?]),
+            Self::Environments(batch, mask) => Ok(batch.insights(&mask).await?),
         }
     }
 }
