@@ -71,8 +71,9 @@ def unread_snapshots(target: Target, size: int) -> str:
 
 @attack(quick=500, full=4_000, flags=flags)
 def unread_lists(target: Target, size: int) -> str:
-    """Long lists that nobody reads."""
-    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
+    """Long lists that nobody reads, of matches with all the labels that they may have."""
+    labels = {f"{number:063}": "x" * 128 for number in range(16)}
+    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"], labels=labels)
     with Stubs(target.address) as stubs:
         flood(stubs.matches.CreateMatch.future, [asked] * 1_000)
         page = pb.ListMatchesRequest(page_size=1_000).SerializeToString()

@@ -34,8 +34,8 @@ pub(crate) struct MatchPlane(pub(crate) Arc<Matches>);
 /// The longest that positions may be held back from spectators.
 const DAY: Duration = Duration::from_hours(24);
 
-/// About what a match takes on a page.
-const MATCH_BYTES: usize = 512;
+/// About what a match takes on a page, most of it for as many labels as it may have.
+const MATCH_BYTES: usize = 4 << 10;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -327,4 +327,33 @@ async fn answer(matches: &Matches, token: &str, asked: PlayRequest) -> PlayRespo
     };
     let answer = answer.unwrap_or_else(|error| Answer::Error(error.into()));
     PlayResponse { tag: asked.tag, answer: Some(answer) }
+}
+
+#[cfg(test)]
+mod tests {
+    use boardwire_batch::pool::Pool;
+    use boardwire_batch::tables::Tables;
+    use boardwire_games::Registry;
+    use prost::Message as _;
+
+    use super::*;
+    use crate::matches::Limits;
+
+    #[tokio::test]
+    async fn a_match_takes_no_more_on_a_page_than_there_is_room_for() {
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+        let plane = MatchPlane(Arc::new(Matches::new(tables, Limits::default(), pool)));
+        let asked = CreateMatchRequest {
+            game: "faraway".to_owned(),
+            players: vec!["remote".to_owned(); 6],
+            labels: (0..16).map(|at| (format!("{at:063}"), "x".repeat(128))).collect(),
+            fair_deals: true,
+            ..CreateMatchRequest::default()
+        };
+        plane.create_match(Request::new(asked)).await.expect("it is created");
+        let listed = plane.list_matches(Request::new(ListMatchesRequest::default())).await;
+        let bytes = listed.expect("it is listed").get_ref().encoded_len();
+        assert!((3_000..MATCH_BYTES).contains(&bytes), "{bytes}");
+    }
 }
