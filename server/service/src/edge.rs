@@ -171,7 +171,7 @@ impl Edge {
         B: Body<Data = Bytes> + Unpin + Send + 'static,
         B::Error: Into<StdError>,
     {
-        let (methods, permits) = (self.methods.clone(), self.permits.clone());
+        let (known, methods, permits) = (self.methods.clone(), self.methods.clone(), self.permits.clone());
         let (accounts, rates) = (self.accounts.clone(), self.rates.clone());
         ServiceBuilder::new()
             .map_request(http::proper_id)
@@ -182,8 +182,9 @@ impl Edge {
             .map_response(details::add)
             .layer(CatchPanicLayer::custom(panics::respond))
             .layer(ValidateRequestHeaderLayer::custom(http::only_grpc))
-            .layer(check(move |request| methods.look_up(request)))
+            .map_request(move |request: Request<B>| known.look_up(request))
             .layer(check(move |request| admit(accounts.as_deref(), &rates, request)))
+            .layer(check(move |request| methods.check(request)))
             .layer(check(caller::read_token))
             .layer(layer_fn(Deadline))
             .layer(layer_fn(move |inner| Limited::new(inner, permits.clone())))

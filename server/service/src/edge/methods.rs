@@ -100,11 +100,20 @@ impl Methods {
         methods.get(method).copied().ok_or_else(unknown)
     }
 
-    /// Puts the method of a call among its extensions; refuses one that is not served.
-    pub(crate) fn look_up<B>(&self, request: &mut Request<B>) -> Result<(), ServiceError> {
-        let method = self.find(request.uri().path())?;
-        request.extensions_mut().insert(method);
-        Ok(())
+    /// Puts the method of a call among its extensions, if it is served.
+    pub(crate) fn look_up<B>(&self, mut request: Request<B>) -> Request<B> {
+        if let Ok(method) = self.find(request.uri().path()) {
+            request.extensions_mut().insert(method);
+        }
+        request
+    }
+
+    /// Refuses a call of a method that is not served.
+    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), ServiceError> {
+        if request.extensions().get::<Method>().is_some() {
+            return Ok(());
+        }
+        self.find(request.uri().path()).map(drop)
     }
 }
 

@@ -65,6 +65,8 @@ async fn every_call_needs_a_token_but_those_about_health() {
         "/boardwire.v1.MatchService/Play",
         "/boardwire.v1.BatchService/StepBatch",
         "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        "/boardwire.v1.MatchService/Undo",
+        "/chess.v1.Chess/Move",
     ] {
         let refused = raw.call(path, b"").await.named();
         assert_eq!(refused, (Code::Unauthenticated, "CALLER_TOKEN_MISSING".to_owned()), "{path}");

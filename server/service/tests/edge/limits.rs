@@ -53,6 +53,20 @@ async fn a_stream_counts_until_it_ends() {
 }
 
 #[tokio::test]
+async fn calls_of_unknown_methods_are_counted_too() {
+    let server = Server::start(Bounds { rate: 5, ..Bounds::default() }).await;
+    let (mut raw, mut reasons) = (server.raw().await, vec![]);
+    for at in 0..100 {
+        let path = if at % 2 == 0 { "/chess.v1.Chess/Move" } else { "/boardwire.v1.MatchService/Undo" };
+        reasons.push(raw.call(path, b"").await.named().1);
+    }
+    let first = ["SERVICE_UNKNOWN", "METHOD_UNKNOWN", "SERVICE_UNKNOWN", "METHOD_UNKNOWN", "SERVICE_UNKNOWN"];
+    assert_eq!(reasons[..5], first);
+    let refused = reasons.iter().filter(|reason| *reason == "RATE_EXCEEDED").count();
+    assert!(refused > 50, "{refused} of 100");
+}
+
+#[tokio::test]
 async fn who_calls_too_often_is_told_when_to_call_again() {
     let server = Server::start(Bounds { rate: 2, ..Bounds::default() }).await;
     let mut client = MatchServiceClient::new(server.channel().await);
