@@ -49,9 +49,9 @@ pub use room::Room;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 pub use tls::{Tls, TlsError, TlsFiles};
 
-pub(crate) use accept::Accept;
 #[cfg(test)]
 pub(crate) use accept::Accepted;
+pub(crate) use accept::{Accept, Socket};
 pub(crate) use accounts::{is_name, line};
 pub(crate) use room::Budget;
 pub(crate) use serve::{Speech, serve};

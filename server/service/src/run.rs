@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::edge::{self, Accept, Access, Edge, Secured, Speech, Tls, WatchPage};
+use crate::edge::{self, Accept, Access, Edge, Secured, Socket, Speech, Tls, WatchPage};
 use crate::health::Health;
 use crate::held_up;
 use crate::matches::Matches;
@@ -181,10 +181,7 @@ impl Served {
         match listener {
             Listener::Tcp(listener) => self.accepting(listener).await,
             Listener::Tls(listener, tls) => self.accepting(Secured { listener, tls }).await,
-            Listener::Unix(listener, path) => {
-                self.accepting(listener).await;
-                let _ = std::fs::remove_file(path);
-            }
+            Listener::Unix(listener, path) => self.accepting(Socket { listener, path }).await,
             Listener::WatchPage(listener) => {
                 let Self { routes, edge, batches, stopping } = self;
                 let page = WatchPage::new(edge.protect(routes));

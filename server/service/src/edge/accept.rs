@@ -4,6 +4,7 @@
 //! left. The listener then waits and tries again; it neither spins nor ends.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -65,11 +66,24 @@ impl Accept for TcpListener {
     }
 }
 
-impl Accept for UnixListener {
+/// A Unix socket whose path is removed once nobody can connect there any more.
+pub(crate) struct Socket {
+    pub(crate) listener: UnixListener,
+    pub(crate) path: PathBuf,
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Whoever has removed it before has done no harm.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Accept for Socket {
     type Io = UnixStream;
 
     async fn accept(&self) -> io::Result<(UnixStream, Origin)> {
-        let (io, _) = Self::accept(self).await?;
+        let (io, _) = self.listener.accept().await?;
         let origin = io.peer_cred().map_or(Origin::Unknown, |peer| Origin::User(peer.uid()));
         Ok((io, origin))
     }

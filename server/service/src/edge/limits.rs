@@ -106,12 +106,14 @@ impl Permits {
         }
     }
 
-    /// A permit for a call with these extensions, if there is one left, and the sign that its connection is in use.
+    /// A permit for a call with these extensions, if there is one left, and the sign that its connection is in use, unless
+    /// nobody waits for its end.
     fn take(
         &self,
         extensions: &Extensions,
     ) -> Result<(Permit, Kind, Option<TaskTrackerToken>), ServiceError> {
-        let kind = extensions.get::<Method>().map_or(Kind::Call, |method| method.kind);
+        let method = extensions.get::<Method>();
+        let kind = method.map_or(Kind::Call, |method| method.kind);
         let allowance = match kind {
             Kind::Call => &self.calls,
             Kind::Stream => &self.streams,
@@ -129,7 +131,8 @@ impl Permits {
                 (Kind::Stream, Full::Share(limit)) => ServiceError::CallerFull { what: "streams", limit },
             }
         })?;
-        Ok((permit, kind, caller.map(|caller| caller.calls().token())))
+        let in_use = caller.filter(|_| method.is_none_or(|method| method.is_awaited));
+        Ok((permit, kind, in_use.map(|caller| caller.calls().token())))
     }
 }
 

@@ -47,6 +47,9 @@ pub(crate) struct Method {
     pub(crate) kind: Kind,
     /// The most bytes of a message to it.
     pub(crate) message_bytes: usize,
+    /// Whether a server that stops waits for calls of it to end. Streams that are not the protocol's end with their
+    /// connections: watches of its health would go on for ever.
+    pub(crate) is_awaited: bool,
     /// Whether it is for everybody: no account is needed for asking whether the server is well.
     pub(crate) is_open: bool,
 }
@@ -59,12 +62,12 @@ impl Methods {
     /// Those of all services.
     pub(crate) fn served() -> Self {
         let sets = [
-            boardwire_api::DESCRIPTORS,
-            tonic_health::pb::FILE_DESCRIPTOR_SET,
-            tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
+            (boardwire_api::DESCRIPTORS, true),
+            (tonic_health::pb::FILE_DESCRIPTOR_SET, false),
+            (tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, false),
         ];
         let mut services = HashMap::<String, HashMap<String, Method>>::new();
-        for set in sets {
+        for (set, is_own) in sets {
             let set = FileDescriptorSet::decode(set).expect("descriptors are generated");
             for file in set.file {
                 for service in file.service {
@@ -79,7 +82,8 @@ impl Methods {
                         };
                         let bulk = BULK.iter().find(|(name, _)| *name == method.name());
                         let message_bytes = bulk.map_or(MAX_SMALL_MESSAGE_BYTES, |(_, bytes)| *bytes);
-                        (method.name().to_owned(), Method { kind, message_bytes, is_open: name == HEALTH })
+                        let (is_awaited, is_open) = (is_own || kind != Kind::Stream, name == HEALTH);
+                        (method.name().to_owned(), Method { kind, message_bytes, is_awaited, is_open })
                     });
                     let methods = methods.collect();
                     services.insert(name, methods);
@@ -141,6 +145,11 @@ mod tests {
         assert_eq!(open("/grpc.health.v1.Health/Watch"), Ok(true));
         assert_eq!(open(reflection), Ok(false));
         assert_eq!(open("/boardwire.v1.CatalogService/GetServer"), Ok(false));
+        let awaited = |path: &str| methods.find(path).map(|method| method.is_awaited);
+        assert_eq!(awaited("/boardwire.v1.MatchService/Play"), Ok(true));
+        assert_eq!(awaited("/grpc.health.v1.Health/Check"), Ok(true));
+        assert_eq!(awaited("/grpc.health.v1.Health/Watch"), Ok(false));
+        assert_eq!(awaited(reflection), Ok(false));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
@@ -98,6 +99,46 @@ async fn a_server_that_stops_says_that_it_serves_no_longer() {
         assert_eq!(now, i32::from(ServingStatus::NotServing), "{service}");
     }
     stopping.await.expect("it ends");
+}
+
+#[tokio::test]
+async fn stopping_does_not_wait_for_streams_about_health_and_descriptions() {
+    let server = Server::start(Bounds::default()).await;
+    let mut client = HealthClient::new(server.channel().await);
+    let mut watch = client.watch(HealthCheckRequest::default()).await.expect("it is served").into_inner();
+    watch.message().await.expect("it goes on").expect("there is a status");
+    let mut raw = server.raw().await;
+    let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+    let asked = request(path).body(()).expect("a request");
+    let (described, _asking) = raw.0.send_request(asked, false).expect("it is sent");
+    described.await.expect("it has begun");
+    let took = server.stop().await;
+    assert!(took < Duration::from_millis(900), "{took:?}");
+    let last = watch.message().await.expect("it was told").expect("there is a status");
+    assert_eq!(last.status(), ServingStatus::NotServing);
+}
+
+#[tokio::test]
+async fn a_unix_socket_is_removed_before_calls_under_way_have_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).expect("it is free");
+    let server = Server::start_on(Bounds::default(), |_| Listener::Unix(listener, path.clone())).await;
+    let mut raw = Raw::begin(UnixStream::connect(&path).await.expect("it listens")).await;
+    // Its message never comes.
+    let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
+    let (response, _sending) = raw.0.send_request(request, false).expect("it is sent");
+    let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
+    assert_eq!(answer.headers["grpc-status"], "0", "the call before it has come in");
+    server.stop.send(()).expect("it serves");
+    until(async || {
+        tokio::task::yield_now().await;
+        !path.exists()
+    })
+    .await;
+    assert!(!server.serving.is_finished(), "the call has its time");
+    server.serving.abort();
+    drop(response);
 }
 
 #[tokio::test]

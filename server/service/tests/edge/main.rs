@@ -21,6 +21,7 @@ use boardwire_server::run::{Listener, run_within};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use hyper::http::request::Builder;
 use hyper::http::{HeaderMap, HeaderValue, Request, StatusCode};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -102,7 +103,7 @@ impl Answer {
 }
 
 impl Raw {
-    async fn begin(io: TcpStream) -> Self {
+    async fn begin(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (sender, connection) = h2::client::handshake(io).await.expect("it serves");
         tokio::spawn(connection);
         Self(sender)

@@ -13,7 +13,12 @@ fn bounds() -> Bounds {
 
 fn request(kind: Kind) -> Request<()> {
     let mut request = Request::new(());
-    request.extensions_mut().insert(Method { kind, message_bytes: 1, is_open: kind == Kind::Health });
+    request.extensions_mut().insert(Method {
+        kind,
+        message_bytes: 1,
+        is_awaited: true,
+        is_open: kind == Kind::Health,
+    });
     request
 }
 
