@@ -35,7 +35,7 @@ pub enum Listener {
     Tcp(TcpListener),
     /// A TCP socket whose connections speak TLS.
     Tls(TcpListener, Arc<Tls>),
-    /// A Unix socket, with the path that is removed at the end.
+    /// A Unix socket, with the path that is removed as soon as it is listened on no longer.
     Unix(UnixListener, PathBuf),
     /// A TCP socket for browsers, to which the page that follows matches is served.
     WatchPage(TcpListener),
