@@ -108,11 +108,6 @@ impl Policies {
         }
         Ok(network)
     }
-
-    /// The names, ascending.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
-    }
 }
 
 /// Refuses names that could not be told from what follows them.

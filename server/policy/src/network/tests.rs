@@ -159,7 +159,6 @@ fn a_policy_is_found_for_the_table_that_it_reads() {
     };
     let policies = files(&[("lion", &for_two), ("lion", &for_three), ("cat", &for_two), ("odd", &for_both)]);
     let policies = policies.expect("they can play");
-    assert_eq!(policies.names().collect::<Vec<_>>(), ["cat", "lion", "odd"]);
     let find = |name: &str, info: &GameInfo| {
         policies.find(name, info, info.digest()).map(|policy| policy.name().to_owned())
     };
