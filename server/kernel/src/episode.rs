@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use borsh::BorshDeserialize;
 
-use crate::rng::MOST_WORDS;
 use crate::{Chance, Digest, Estimate, Game, Key, Outcome, Rejection, RngStream, Seat, SeatSet, apply, game};
 
 /// A game in progress: its rules, its state, its chance, and how many plies have been played.
@@ -152,9 +151,7 @@ impl<G: Game> Episode<G> {
         if words.len() != G::TYPE.streams.len() {
             return Err(format!("{} streams of chance, not {}", words.len(), G::TYPE.streams.len()));
         }
-        if let Some(used) = words.iter().find(|&&used| used > MOST_WORDS) {
-            return Err(format!("{used} words of chance have been used, which no episode needs"));
-        }
+        words.iter().try_for_each(|&used| RngStream::check(used))?;
         game.audit(&state)?;
         Ok(Self { game, state, chance: Chance::resume(key, &words), ply })
     }

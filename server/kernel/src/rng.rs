@@ -7,7 +7,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-use crate::BitSet;
+use crate::{Audit, BitSet, ensure};
 
 /// The stream from which a bot at seat 0 draws; seat `s` has this plus `s`.
 pub const BOT_STREAM: u64 = 1 << 32;
@@ -19,7 +19,7 @@ pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 pub const ADVICE_STREAM: u64 = 5 << 32;
 
 /// More words than any stream is ever asked for.
-pub(crate) const MOST_WORDS: u64 = 1 << 48;
+const MOST_WORDS: u64 = 1 << 48;
 
 /// How many of its first words a stream keeps, to give them again after a rewind.
 const KEPT: usize = 8;
@@ -108,6 +108,14 @@ impl RngStream {
             rng.word();
         }
         rng
+    }
+
+    /// Refuses a number of words that no stream has given: it could not go on from there.
+    ///
+    /// # Errors
+    /// The number.
+    pub fn check(words: u64) -> Audit {
+        ensure(words <= MOST_WORDS, || format!("{words} words of chance have been used, which nothing needs"))
     }
 
     /// Goes back to the beginning.

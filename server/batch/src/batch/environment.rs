@@ -296,6 +296,10 @@ impl<G: Estimate> Environment<G> {
         if saved.rng.len() != bots.len() {
             return Err(format!("the rng of {} bots, not {}", saved.rng.len(), bots.len()));
         }
+        saved.rng.iter().chain(&saved.substitutes).try_for_each(|&words| RngStream::check(words))?;
+        if saved.index == u32::MAX {
+            return Err(format!("episode {}, which has none after it", saved.index));
+        }
         let forfeited = match saved.forfeited {
             Some(seat) if seat >= game.info().seats => return Err(format!("forfeited by seat {seat}")),
             seat => seat.map(Seat::new),

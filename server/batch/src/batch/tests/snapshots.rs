@@ -1,5 +1,6 @@
 //! Environments that are saved, altered, and brought back.
 
+use super::super::snapshot::{Saved, seal, unseal};
 use super::*;
 
 fn key() -> SnapshotKey {
@@ -58,6 +59,31 @@ fn some_environments_are_saved_and_take_other_places() {
         assert_eq!(row_digest(&shown, from), row_digest(&loaded, to));
     }
     load(&batch, &snapshot, &[0b1000_0001, 0]).expect_err("three do not take two places");
+}
+
+#[test]
+fn what_somebody_with_the_key_has_made_up_is_refused() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 2, 0, 1);
+    reset(&batch);
+    let snapshot = save(&batch, &[]);
+    let changes: [(fn(&mut Saved), &str); 6] = [
+        (|saved| saved.rng[0] = u64::MAX, "words of chance"),
+        (|saved| saved.substitutes[7] = u64::MAX, "words of chance"),
+        (|saved| saved.rng.clear(), "the rng of "),
+        (|saved| saved.index = u32::MAX, "episode 4294967295"),
+        (|saved| saved.forfeited = Some(2), "forfeited by seat 2"),
+        (|saved| saved.episode.truncate(9), ""),
+    ];
+    for (at, (change, problem)) in changes.into_iter().enumerate() {
+        let mut saved = unseal(&key(), &batch.kind, &snapshot).expect("it is whole");
+        change(&mut saved[1]);
+        let made_up = Bytes::from(seal(&key(), &batch.kind, saved.into_iter()));
+        match load(&batch, &made_up, &[]) {
+            Err(Refused::SnapshotInvalid { problem: told }) => assert!(told.contains(problem), "{told}"),
+            other => panic!("change {at}: {other:?}"),
+        }
+        assert_eq!(snapshot, save(&batch, &[]), "nothing of it was loaded");
+    }
 }
 
 #[test]
