@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -109,14 +110,20 @@ impl Place {
                 })
             }
             Self::Unix(path) => {
-                // A socket nobody answers on was left behind by a server that was killed.
-                if path.exists() && UnixStream::connect(path).await.is_err() {
+                if is_left_behind(path).await {
                     std::fs::remove_file(path)?;
                 }
                 Ok(Listener::Unix(UnixListener::bind(path)?, path.clone()))
             }
         }
     }
+}
+
+/// Whether this is a socket nobody answers on: that of a server that was killed. Any other file stays where it is.
+async fn is_left_behind(path: &Path) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    is_socket && UnixStream::connect(path).await.is_err_and(refused)
 }
 
 /// Where a listener accepts connections, as clients write it.
@@ -140,6 +147,26 @@ mod tests {
         assert_eq!("127.0.0.1:0".parse(), Ok(Address::Tcp("127.0.0.1:0".to_owned())));
         for wrong in ["", "50051", ":50051", "localhost:x", "localhost:70000"] {
             assert!(wrong.parse::<Address>().is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_socket_that_was_left_behind_makes_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        let bind = async || Place::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
+        drop(bind().await.expect("there is nothing"));
+        let live = bind().await.expect("nobody answers on what is there");
+        assert_eq!(bind().await.err(), Some(io::ErrorKind::AddrInUse), "somebody answers");
+        assert!(path.exists(), "it is still the other server's");
+        drop(live);
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "mine").expect("room");
+        std::os::unix::fs::symlink(&file, &link).expect("room");
+        for path in [file, link] {
+            let refused = Place::Unix(path.clone()).bind(None).await.map_err(|error| error.kind());
+            assert_eq!(refused.err(), Some(io::ErrorKind::AddrInUse), "{path:?}");
+            assert_eq!(std::fs::read(&path).expect("it is still there"), b"mine", "{path:?}");
         }
     }
 
