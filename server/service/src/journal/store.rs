@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fail::fail_point;
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Row, Transaction, params};
 
 use super::{Damage, Entry, JournalError, Keeping, Kept, Sync, chained};
 
@@ -61,12 +61,6 @@ impl Store {
     fn set_up(path: &Path, keeping: Keeping) -> Result<Self, Problem> {
         let mut connection = Connection::open(path)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        let synchronous = match keeping.sync {
-            Sync::Always => "FULL",
-            Sync::Interval => "NORMAL",
-        };
-        connection.pragma_update(None, "synchronous", synchronous)?;
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)?;
         let number = |pragma| transaction.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
         let tables: i64 =
@@ -84,6 +78,13 @@ impl Store {
             _ => return Err(Problem::Other("it is a database, but no journal".to_owned())),
         }
         transaction.commit()?;
+        // It is known to be ours by now: the mode stays in the file.
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        let synchronous = match keeping.sync {
+            Sync::Always => "FULL",
+            Sync::Interval => "NORMAL",
+        };
+        connection.pragma_update(None, "synchronous", synchronous)?;
         let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if sound != "ok" {
             return Err(Problem::Other(format!("it is damaged: {sound}")));
@@ -104,7 +105,7 @@ impl Store {
             found += 1;
             let (id, events, head, state): (String, i64, Vec<u8>, String) =
                 (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            let own = lines.query_map([&id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let own = lines.query_map([&id], |row| Ok((row.get(0)?, text(row)?)))?;
             let own: Vec<(i64, String)> = own.collect::<Result<_, _>>()?;
             counted += own.len();
             let intact = check(&own, events, &head);
@@ -130,11 +131,12 @@ impl Store {
         Ok((kept, damaged))
     }
 
-    /// Gives up what is damaged: it is not looked at again.
+    /// Gives up what is damaged: it is not looked at again, and kept for as long as what ends now.
     pub(super) fn give_up(&mut self, damaged: &[Damage]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         for Damage { id, .. } in damaged {
-            transaction.execute("UPDATE matches SET state = 'lost' WHERE id = ?", [id])?;
+            let lost = "UPDATE matches SET state = 'lost', changed = ? WHERE id = ?";
+            transaction.execute(lost, params![now(), id])?;
         }
         transaction.execute("UPDATE about SET matches = (SELECT count(*) FROM matches)", [])?;
         transaction.execute("DELETE FROM events WHERE match NOT IN (SELECT id FROM matches)", [])?;
@@ -229,6 +231,11 @@ fn now() -> i64 {
 #[allow(dead_code, reason = "it is made to fail in tests alone")]
 fn broken() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR), None)
+}
+
+/// The line of a row. Bytes that are no text are a line that was changed: the match is lost by it, and no other.
+fn text(row: &Row<'_>) -> rusqlite::Result<String> {
+    Ok(String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?).into_owned())
 }
 
 /// Looks whether the lines of a match are all there, and as they were written.

@@ -93,6 +93,11 @@ async fn whatever_was_altered_is_found() {
     for (sql, id, problem) in [
         ("UPDATE events SET line = 'on' WHERE match = 'a' AND number = 1", "a", "a line was changed"),
         ("UPDATE events SET line = 'on' WHERE match = 'c' AND number = 1", "c", "a line was changed"),
+        (
+            "UPDATE events SET line = CAST(x'ff' AS TEXT) WHERE match = 'a' AND number = 1",
+            "a",
+            "a line was changed",
+        ),
         ("UPDATE matches SET head = x'00' WHERE id = 'a'", "a", "a line was changed"),
         ("DELETE FROM events WHERE match = 'a' AND number = 1", "a", "line 1 is missing"),
         ("DELETE FROM events WHERE match = 'a' AND number = 2", "a", "of 3 lines 2 are there"),
@@ -117,6 +122,21 @@ async fn whatever_was_altered_is_found() {
 }
 
 #[tokio::test]
+async fn what_is_given_up_is_kept_from_then_on() {
+    let file = three_matches().await;
+    file.alter("UPDATE matches SET changed = changed - 100; UPDATE events SET line = 'on' WHERE match = 'a'");
+    let (_, damaged) = file.read();
+    assert_eq!(damaged.len(), 1);
+    let keeping = Keeping { ended: Some(Duration::from_secs(99)), ..Keeping::default() };
+    let reading = Reading::open(&file.path(), keeping).expect("it opens");
+    reading.write(&damaged).expect("it is written").close();
+    let connection = Connection::open(file.path()).expect("it opens");
+    let count = |sql| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).expect("it is counted");
+    assert_eq!(count("SELECT count(*) FROM events WHERE match = 'a'"), 3, "somebody may yet look at them");
+    assert_eq!(count("SELECT count(*) FROM matches WHERE id = 'c'"), 0, "what has ended is forgotten");
+}
+
+#[tokio::test]
 async fn a_file_that_is_torn_or_no_journal_is_refused() {
     let refused = |file: &File| file.open().err().map(|error| error.to_string()).unwrap_or_default();
     let file = File::new();
@@ -125,7 +145,9 @@ async fn a_file_that_is_torn_or_no_journal_is_refused() {
     assert!(refused(&file).ends_with("file is not a database"), "{}", refused(&file));
     let file = File::new();
     file.alter("CREATE TABLE mine (x)");
+    let before = std::fs::read(file.path()).expect("it is there");
     assert!(refused(&file).ends_with("it is a database, but no journal"));
+    assert_eq!(std::fs::read(file.path()).expect("it is there"), before, "another program's file");
     let file = three_matches().await;
     file.alter("PRAGMA user_version = 7");
     assert!(refused(&file).ends_with("it is a journal of version 7, not 1"));
