@@ -205,6 +205,8 @@ impl Retrace {
         shown: Shown,
     ) -> Result<Option<Frame>, Impossible> {
         let index = self.next;
+        let sequence = record.first.checked_add(index as u64);
+        let sequence = sequence.ok_or_else(|| Impossible(format!("frame {index} has no number left")))?;
         let played = index.checked_sub(1).and_then(|at| record.moves.get(at));
         let forfeited = record.forfeited.filter(|_| index == record.moves.len() + 1);
         if index > 0 && played.is_none() && forfeited.is_none() {
@@ -222,7 +224,7 @@ impl Retrace {
         let own = |seat: Seat| viewer == Viewer::from(seat);
         let told = played.filter(|played| shown == Shown::All || own(played.seat));
         Ok(Some(Frame {
-            sequence: record.first + index as u64,
+            sequence,
             episode: record.episode,
             ply: self.play.ply(),
             at: played

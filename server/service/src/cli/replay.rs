@@ -76,10 +76,10 @@ fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow
     let mut play = table.rules.clone().deal(key);
     for (number, frame) in replay.frames.iter().enumerate() {
         if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
-            let seat = Seat::new(u8::try_from(seat)?);
+            let seat = seat_at(table, seat)?;
             play.apply(seat, played.action).with_context(|| format!("frame {number}"))?;
         }
-        film.show(info, &*play, caption(replay, table, frame)).map_err(anyhow::Error::msg)?;
+        film.show(info, &*play, caption(replay, table, frame)?).map_err(anyhow::Error::msg)?;
     }
     film.end(&*play);
     Ok(film)
@@ -90,37 +90,71 @@ fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<Fil
     let info = table.rules.info();
     let viewer = match replay.viewer {
         None => Viewer::Public,
-        Some(number) => {
-            let seat = u8::try_from(number).ok().filter(|&seat| seat < info.seats);
-            Seat::new(seat.with_context(|| format!("there is no seat {number}"))?).into()
-        }
+        Some(number) => seat_at(table, number)?.into(),
     };
     let mut film = Film::new(info, &replay.players, about, vec![viewer]);
     for (number, frame) in replay.frames.iter().enumerate() {
-        let shown = film.show_view(info, &frame.view, caption(replay, table, frame));
+        let shown = film.show_view(info, &frame.view, caption(replay, table, frame)?);
         shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
     }
     Ok(film)
 }
 
+/// The seat of this number at the table.
+fn seat_at(table: &Table, number: u32) -> anyhow::Result<Seat> {
+    let mut seats = Seat::all(table.rules.info().seats);
+    let seat = seats.find(|seat| u32::from(seat.number()) == number);
+    seat.with_context(|| format!("there is no seat {number}"))
+}
+
 /// What led to a frame.
-fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> String {
-    let Some(seat) = frame.seat else {
-        return if frame.outcome.is_some() {
+fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Result<String> {
+    let Some(number) = frame.seat else {
+        return Ok(if frame.outcome.is_some() {
             "a seat has forfeited".to_owned()
         } else {
             "the deal".to_owned()
-        };
+        });
     };
-    let player = replay.players.get(seat as usize).map_or("", String::as_str);
+    let seat = seat_at(table, number)?;
+    let player = replay.players.get(seat.index()).map_or("", String::as_str);
     let label = frame.played.and_then(|played| {
         let action = u8::try_from(played.action).ok()?;
         table.rules.info().actions.label(action)
     });
-    decision(Seat::new(u8::try_from(seat).unwrap_or(u8::MAX)), player, label.unwrap_or("a hidden choice"))
+    Ok(decision(seat, player, label.unwrap_or("a hidden choice")))
 }
 
 /// A decision in words.
 pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
     format!("{seat} ({player}): {label}")
+}
+
+#[cfg(test)]
+mod tests {
+    use boardwire_games::Registry;
+
+    use super::*;
+
+    #[test]
+    fn a_seat_that_there_is_not_makes_no_page() {
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
+        let played = Some(v1::PlayedAction::default());
+        for (seed_opening, played) in [(None, None), (Some(opening.clone()), None), (Some(opening), played)] {
+            for seat in [2, 9, 300] {
+                let replay = v1::Replay {
+                    game: "faraway".to_owned(),
+                    players: vec!["remote".to_owned(); 2],
+                    spec_digest: table.digest.to_string(),
+                    seed_opening: seed_opening.clone(),
+                    frames: vec![v1::Frame { seat: Some(seat), played, ..Default::default() }],
+                    ..Default::default()
+                };
+                let refused = page(&replay, &tables).expect_err("there is no such seat").to_string();
+                assert_eq!(refused, format!("there is no seat {seat}"));
+            }
+        }
+    }
 }

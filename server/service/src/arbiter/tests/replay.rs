@@ -227,6 +227,7 @@ async fn a_replay_that_was_altered_is_refused() {
         (frame(2, &|frame| played(frame).action = 256), "ply 2: there is no such action"),
         (frame(2, &|frame| played(frame).cause = 99), "how its action came about"),
         (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
+        (frame(0, &|frame| frame.sequence = u64::MAX), "frame 1 has no number left"),
     ] {
         assert!(told.contains(expected), "{told}, not {expected}");
     }
