@@ -74,13 +74,21 @@ impl Arbiter {
         self.lock().standing.closed.is_some()
     }
 
+    /// Refuses when the match has ended for good.
+    ///
+    /// # Errors
+    /// How it has ended.
+    pub fn check_open(&self) -> Result<(), ServiceError> {
+        self.refuse_closed(&self.lock())
+    }
+
     pub(super) fn end(&self, inner: &mut Inner, reason: CloseReason) {
         if inner.standing.closed.is_none() {
             self.happen(inner, What::Closed(reason)).expect("any open match can be closed");
         }
     }
 
-    /// Refuses when the match has ended for good.
+    /// The same under the lock.
     pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
         let id = || self.name.id.clone();
         Err(match &inner.standing.closed {

@@ -9,8 +9,8 @@ use super::{Arbiter, Forfeit, Forfeited, Inner, Role};
 use crate::error::{ServiceError, list};
 
 impl Arbiter {
-    /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else
-    /// when every remote seat has asked for it.
+    /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else when every
+    /// remote seat has asked for it. A seat's episode of a series is over before it begins the next.
     ///
     /// # Errors
     /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
@@ -62,7 +62,8 @@ impl Arbiter {
         if seed.is_some() && !(alone && self.settings.seat_may_seed) {
             return Err(ServiceError::HostOnly { id: self.name.id.clone() });
         }
-        if alone {
+        // In a series every episode counts: whoever dislikes its cards cannot leave it.
+        if alone && self.settings.series.is_none() {
             return Ok(true);
         }
         if !inner.standing.is_over() {

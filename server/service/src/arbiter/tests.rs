@@ -268,6 +268,21 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
 }
 
 #[tokio::test]
+async fn an_agent_alone_leaves_no_episode_of_a_series() {
+    let (ends, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let series = Some(Series { number: 0, skip: 0, ends });
+    let arbiter = faraway(Settings { series, ..settings(&[REMOTE, RANDOM]) });
+    let role = Role::Seat(Seat::new(0));
+    let early = arbiter.reset(role, None, None).await;
+    assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }));
+    for episode in 0..2 {
+        play_out(&arbiter).await;
+        arbiter.reset(role, None, Some(episode)).await.expect("it is over");
+        assert_eq!(ended.recv().await.expect("it counts").episode, episode);
+    }
+}
+
+#[tokio::test]
 async fn equal_seeds_show_equal_episodes() {
     let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
     let (one, two) = (may_seed(), may_seed());

@@ -53,7 +53,8 @@ impl Host<'_> {
     /// Plays deal after deal until `halted`, and hands each on when it has been played every way round.
     ///
     /// # Errors
-    /// An address that cannot be listened on; an agent that cannot be started, or ends before it is told to.
+    /// An address that cannot be listened on; an agent that cannot be started, or ends before it is told to; a bot that
+    /// fails.
     pub(super) fn play(
         &self,
         tables: Tables,
@@ -173,6 +174,8 @@ impl Host<'_> {
                     if halted() {
                         break;
                     }
+                    // A bot that has failed has ended its match, and so the agents of that.
+                    ways.iter().try_for_each(|way| way.check_open())?;
                     self.see(seated).await?;
                     continue;
                 }
