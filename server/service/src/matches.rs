@@ -178,7 +178,7 @@ impl Matches {
         Arbiter::restored(kept, &self.tables, self.pool.owner(), waiting, None).map(drop)
     }
 
-    /// Lets a match go on that the journal has kept.
+    /// Takes a match in that the journal has kept. It stands, and so do its clocks, until they all [`begin`](Self::begin).
     ///
     /// # Errors
     /// What is wrong with it, or why it cannot be played on here.
@@ -189,10 +189,19 @@ impl Matches {
         let arbiter = Arc::new(arbiter);
         let mut inner = self.lock();
         inner.occupy(Origin::Unknown);
-        inner.enter(Open { arbiter: Arc::clone(&arbiter), origin: Origin::Unknown, request: None });
-        drop(inner);
-        arbiter.begin();
+        inner.enter(Open { arbiter, origin: Origin::Unknown, request: None });
         Ok(())
+    }
+
+    /// Lets the matches go on that were restored, once there is where agents can reach them, and before any is created.
+    pub fn begin(&self) {
+        for arbiter in self.all_open() {
+            arbiter.begin();
+        }
+    }
+
+    fn all_open(&self) -> Vec<Arc<Arbiter>> {
+        self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect()
     }
 
     /// Waits until all is written that has happened in any match.
@@ -355,7 +364,7 @@ impl Matches {
 
     /// Closes the matches that nobody has used for too long at `now`, and puts away those that have ended by themselves.
     pub fn expire(&self, now: Instant) {
-        let open: Vec<_> = self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect();
+        let open = self.all_open();
         let limit = self.limits.idle;
         let idle = |arbiter: &Arc<Arbiter>| {
             arbiter.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
@@ -395,8 +404,7 @@ impl Matches {
     /// Ends all matches, tells whoever waits, and lets nobody create another.
     pub fn stop(&self) {
         self.stopped.send_replace(true);
-        let open: Vec<_> = self.lock().open.values().map(|open| Arc::clone(&open.arbiter)).collect();
-        for arbiter in open {
+        for arbiter in self.all_open() {
             arbiter.close(CloseReason::ShuttingDown);
         }
     }

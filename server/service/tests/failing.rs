@@ -46,6 +46,7 @@ impl Server {
         for kept in &kept {
             matches.restore(kept).expect("it goes on");
         }
+        matches.begin();
         Self { matches, journal }
     }
 

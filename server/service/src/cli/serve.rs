@@ -41,7 +41,7 @@ impl Serve {
         let file = self.config.as_deref().map_or_else(|| Ok(Settings::default()), Settings::read)?;
         let settings = self.settings.or(file);
         let runtime = runtime()?;
-        // Matches that the journal has kept go on at once, and so do their clocks.
+        // What is sent to a collector, and what Prometheus is answered, takes tasks.
         let _inside = runtime.enter();
         let observing = settings.observe()?;
         let Front { tls, accounts, places, metrics, watch_page } = Front::of(&settings)?;
@@ -69,6 +69,8 @@ impl Serve {
                 println!("matches can be watched at {}", bound(&listener)?);
                 listeners.push(listener);
             }
+            // Their clocks run from now on: whoever connects is answered soon.
+            matches.begin();
             run_within(access, listeners, matches, batches, stopped(self.exit_with_stdin)).await
         })?;
         if let Some(journal) = journal {

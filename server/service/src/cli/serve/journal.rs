@@ -8,8 +8,8 @@ use anyhow::{Context as _, bail};
 use crate::journal::{Damage, Journal, Keeping, Kept, Reading};
 use crate::matches::Matches;
 
-/// Lets the matches of a journal go on, and keeps all that happens from now on in it. What is damaged is given up only if
-/// `give_up` says so.
+/// Takes the matches of a journal in, which go on once they begin, and keeps all that happens from now on in it. What is
+/// damaged is given up only if `give_up` says so.
 ///
 /// # Errors
 /// A file that cannot be used; matches that are damaged, or that cannot be played on here.
@@ -49,4 +49,60 @@ pub(super) fn keep(
     }
     tracing::info!(path = %path.display(), matches = sound.len(), lost = damaged.len(), "matches go on");
     Ok((matches, journal))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use boardwire_batch::Player;
+    use boardwire_batch::pool::Pool;
+    use boardwire_batch::tables::Tables;
+    use boardwire_bots::Bot;
+    use boardwire_games::Registry;
+    use boardwire_kernel::Seat;
+
+    use super::*;
+    use crate::arbiter::{Clock, OnTimeout, Phase, Settings};
+    use crate::edge::Origin;
+    use crate::matches::Limits;
+
+    fn kept(path: &Path) -> (Matches, Arc<Journal>) {
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let matches =
+            Matches::new(tables, Limits::default(), Arc::new(Pool::new(1).expect("a thread starts")));
+        keep(matches, path, Keeping::default(), false).expect("the file can be used")
+    }
+
+    /// Nobody can have reached the server while it reads its journal.
+    #[tokio::test]
+    async fn clocks_stand_until_matches_begin() {
+        let limit = Duration::from_millis(100);
+        let none = Duration::ZERO;
+        let clock = Clock { limit, bank: none, increment: none, strikes: 0, on_timeout: OnTimeout::Forfeit };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal");
+        let (matches, journal) = kept(&path);
+        let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+        let clocks = vec![Some(clock), None];
+        let players = vec![Player::Remote, Player::Bot(Bot::Random)];
+        let settings = Settings { clocks, ..Settings::of(players) };
+        let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("there is room");
+        arbiter.join(Seat::FIRST, None).expect("it is free");
+        arbiter.kept().await.expect("it is written");
+        matches.stop();
+        journal.close();
+
+        let (matches, journal) = kept(&path);
+        let again = matches.find(arbiter.id()).expect("it was kept");
+        tokio::time::sleep(5 * limit).await;
+        assert_eq!(again.phase(), Phase::Playing, "no time passes");
+        matches.begin();
+        while again.phase() == Phase::Playing {
+            tokio::time::sleep(limit).await;
+        }
+        assert_eq!(again.phase(), Phase::Over, "now it does");
+        matches.stop();
+        journal.close();
+    }
 }
