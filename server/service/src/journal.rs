@@ -187,11 +187,11 @@ impl Reading {
 }
 
 impl Journal {
-    /// Takes a line to be written; gives its number among all of them.
-    pub(crate) fn submit(&self, entry: Entry) -> u64 {
+    /// Takes lines to be written, all or none; gives the number of the last among all of them.
+    pub(crate) fn submit(&self, entries: Vec<Entry>) -> u64 {
         let mut queue = self.shared.lock();
-        queue.entries.push(entry);
-        queue.submitted += 1;
+        queue.submitted += entries.len() as u64;
+        queue.entries.extend(entries);
         self.shared.more.notify_one();
         queue.submitted
     }

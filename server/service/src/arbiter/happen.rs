@@ -63,16 +63,25 @@ impl Arbiter {
         })
     }
 
-    /// Lets happen what bots have chosen.
+    /// Lets happen what bots have chosen. It is kept together: none of a round would choose the same again once another's
+    /// choice stands.
     pub(super) fn bots_played(&self, inner: &mut Inner, played: Vec<What>) -> Result<(), BotFault> {
-        for what in played {
+        let all = played.into_iter().try_for_each(|what| {
             let seat = what.seat().unwrap_or(Seat::FIRST);
-            self.happen(inner, what).map_err(|Impossible(what)| BotFault { seat, what })?;
-        }
-        Ok(())
+            self.note(inner, what).map_err(|Impossible(what)| BotFault { seat, what })
+        });
+        inner.hand_over();
+        all
     }
 
     pub(super) fn happen(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
+        self.note(inner, what)?;
+        inner.hand_over();
+        Ok(())
+    }
+
+    /// Lets it happen, but for what is kept of it, which waits to be handed over.
+    fn note(&self, inner: &mut Inner, what: What) -> Result<(), Impossible> {
         let event = Event { at: log::now(), what };
         inner.standing.apply(&self.table, &event)?;
         if let What::Played { .. } = event.what {

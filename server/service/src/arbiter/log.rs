@@ -120,6 +120,8 @@ pub(super) struct Log {
     /// How many lines there are.
     lines: u32,
     head: [u8; 32],
+    /// Lines that are to be handed over together.
+    waiting: Vec<Entry>,
     /// How many lines the journal had been given with the last of them.
     mark: u64,
 }
@@ -129,7 +131,14 @@ pub(super) type Mark = Option<(Arc<Journal>, u64)>;
 
 impl Log {
     fn new(journal: &Arc<Journal>, id: &str) -> Self {
-        Self { journal: Arc::clone(journal), id: id.into(), lines: 0, head: [0; 32], mark: 0 }
+        Self {
+            journal: Arc::clone(journal),
+            id: id.into(),
+            lines: 0,
+            head: [0; 32],
+            waiting: vec![],
+            mark: 0,
+        }
     }
 
     /// Goes on after the lines that have been written.
@@ -139,23 +148,37 @@ impl Log {
         Self { lines, head, ..Self::new(journal, &kept.id) }
     }
 
-    /// Hands a line over.
+    /// Adds a line to those that are handed over next.
     fn write(&mut self, line: &impl Serialize, open: bool) {
         let line = serde_json::to_string(line).expect("what happens can be written");
         self.head = chained(&self.head, &line);
         let entry = Entry { id: Arc::clone(&self.id), number: self.lines, line, head: self.head, open };
         self.lines += 1;
-        self.mark = self.journal.submit(entry);
+        self.waiting.push(entry);
+    }
+
+    /// Hands over what waits: the journal has all of it or nothing.
+    fn hand_over(&mut self) {
+        if !self.waiting.is_empty() {
+            self.mark = self.journal.submit(std::mem::take(&mut self.waiting));
+        }
     }
 }
 
 impl Inner {
-    /// Hands an event over that has been applied. That the server stops is none: the match goes on after it.
+    /// Notes an event that has been applied. That the server stops is none: the match goes on after it.
     pub(super) fn note(&mut self, event: &Event) {
         let Some(log) = &mut self.log else { return };
         match &event.what {
             What::Closed(CloseReason::ShuttingDown) => {}
             what => log.write(&Line::of(event, &self.standing), !matches!(what, What::Closed(_))),
+        }
+    }
+
+    /// Hands over what has been noted.
+    pub(super) fn hand_over(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.hand_over();
         }
     }
 
@@ -190,6 +213,7 @@ impl Arbiter {
     pub fn kept_in(self, journal: &Arc<Journal>) -> Self {
         let mut log = Log::new(journal, &self.name.id);
         log.write(&self.created(), true);
+        log.hand_over();
         self.lock().log = Some(log);
         self
     }

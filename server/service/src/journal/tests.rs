@@ -45,7 +45,7 @@ async fn three_matches() -> File {
     for (id, open) in [("a", true), ("b", true), ("c", false)] {
         let lines = ["created", "one", "two"];
         for number in 0..3 {
-            journal.submit(entry(id, number, &lines, open || number < 2));
+            journal.submit(vec![entry(id, number, &lines, open || number < 2)]);
         }
     }
     journal.written(9).await.expect("it is written");
@@ -175,10 +175,11 @@ async fn a_disk_that_is_full_loses_nothing() {
     let journal = reading.write(&[]).expect("it is written");
     let lines = ["created".to_owned(), "x".repeat(1 << 16)];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let first = journal.submit(entry("a", 0, &lines, true));
+    let first = journal.submit(vec![entry("a", 0, &lines, true)]);
     journal.written(first).await.expect("there is room");
     journal.check().expect("it goes well");
-    let second = journal.submit(entry("a", 1, &lines, true));
+    let short = ["created"];
+    let second = journal.submit(vec![entry("b", 0, &short, true), entry("a", 1, &lines, true)]);
     let refused = journal.written(second).await.expect_err("there is no room");
     assert_eq!(refused, ServiceError::JournalFailed { problem: "database or disk is full".to_owned() });
     assert_eq!(journal.check(), Err(refused));
@@ -186,5 +187,5 @@ async fn a_disk_that_is_full_loses_nothing() {
     journal.close();
     // What nobody was told of is not there.
     let (left, damaged) = file.read();
-    assert_eq!((left[0].lines.len(), damaged), (1, vec![]));
+    assert_eq!((left.len(), left[0].lines.len(), damaged), (1, 1, vec![]), "of what came together nothing");
 }
