@@ -1,5 +1,6 @@
 //! `agent-check`: does an agent, in any language, keep the protocol?
 
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,16 +74,16 @@ impl AgentCheck {
         let mut verdicts = examined.buffered(self.jobs.into());
         for scenario in &scenarios {
             match verdicts.next().await.expect("a verdict of every scenario") {
-                Ok(()) => println!("ok    {}", scenario.name),
+                Ok(()) => writeln!(std::io::stdout(), "ok    {}", scenario.name)?,
                 Err(problem) => {
                     failed += 1;
-                    println!("FAIL  {}\n      {}", scenario.name, in_words(&problem));
+                    writeln!(std::io::stdout(), "FAIL  {}\n      {}", scenario.name, in_words(&problem))?;
                 }
             }
         }
         drop(stop);
         serving.await??;
-        println!("{} of {} passed", scenarios.len() - failed, scenarios.len());
+        writeln!(std::io::stdout(), "{} of {} passed", scenarios.len() - failed, scenarios.len())?;
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

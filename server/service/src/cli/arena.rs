@@ -11,6 +11,7 @@ mod standings;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -113,16 +114,18 @@ impl Arena {
         let found = self.play(tables, &table, &schedule, &entrants, books)?;
         anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&found.deals);
-        if self.json {
-            println!("{}", self.as_json(&schedule, &found, &standings));
-        } else {
-            self.print(&schedule, &found, &standings);
-        }
-        if let Some(file) = &self.png {
+        // Either is there, whatever happens to the other.
+        let drawn = self.png.as_deref().map_or(Ok(()), |file| {
             let title = self.heading(&schedule, &found);
             let rows = schedule.entrants.iter().map(String::as_str).zip(&standings).collect();
-            Chart { title: &title, fair: fair_share(&schedule), rows }.write(file)?;
+            Chart { title: &title, fair: fair_share(&schedule), rows }.write(file)
+        });
+        if self.json {
+            writeln!(std::io::stdout(), "{}", self.as_json(&schedule, &found, &standings))?;
+        } else {
+            self.print(&schedule, &found, &standings)?;
         }
+        drawn?;
         Ok(if found.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
@@ -299,11 +302,17 @@ impl Arena {
         )
     }
 
-    fn print(&self, schedule: &Schedule, found: &Found, standings: &[Standing]) {
-        println!("{}", self.heading(schedule, found));
-        println!("{:<16} {:>7} {:>19} {:>11} {:>8}", "bot", "first", "95 % interval", "mean score", "rating");
+    fn print(&self, schedule: &Schedule, found: &Found, standings: &[Standing]) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{}", self.heading(schedule, found))?;
+        writeln!(
+            out,
+            "{:<16} {:>7} {:>19} {:>11} {:>8}",
+            "bot", "first", "95 % interval", "mean score", "rating"
+        )?;
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
-            println!(
+            writeln!(
+                out,
                 "{:<16} {:>6.1}% {:>8.1}% to {:>5.1}% {:>11.1} {:>8.0}",
                 bot,
                 100.0 * standing.share,
@@ -311,13 +320,14 @@ impl Arena {
                 100.0 * standing.interval.1,
                 standing.score,
                 standing.rating,
-            );
+            )?;
         }
         let fair = 100.0 * fair_share(schedule);
-        println!("a fair share is {fair:.1} %; {:.0} decisions per second", found.decisions_per_second);
+        writeln!(out, "a fair share is {fair:.1} %; {:.0} decisions per second", found.decisions_per_second)?;
         if found.interrupted {
-            println!("interrupted: with --out the same command goes on");
+            writeln!(out, "interrupted: with --out the same command goes on")?;
         }
+        Ok(())
     }
 }
 

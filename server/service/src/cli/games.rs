@@ -1,6 +1,7 @@
 //! `games`: what is served, for people and, with `--json`, for programs.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use boardwire_batch::tables::{Served, Tables};
@@ -63,7 +64,7 @@ impl Games {
                 }
             }
         }
-        print!("{out}");
+        std::io::stdout().write_all(out.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
 }

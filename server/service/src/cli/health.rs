@@ -1,5 +1,6 @@
 //! `health`: asks a running server how it is.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ impl Health {
         let told = runtime()?.block_on(asked);
         let told = told.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within {} s", self.timeout)));
         let status = told.with_context(|| format!("{} does not tell its health", self.address))?;
-        println!("{}", status.as_str_name());
+        writeln!(std::io::stdout(), "{}", status.as_str_name())?;
         let serves = status == ServingStatus::Serving;
         Ok(if serves { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -32,7 +32,7 @@ impl Man {
             let path = folder.join(page.get_filename());
             let written = std::fs::write(&path, rendered(page)?);
             written.with_context(|| format!("{} cannot be written", path.display()))?;
-            println!("{}", path.display());
+            writeln!(std::io::stdout(), "{}", path.display())?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 //! `proto`: the protocol's files, for agents that are written without this repository.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -28,7 +29,7 @@ impl Proto {
         for (name, contents) in texts.chain([(SET, DESCRIPTORS)]) {
             let path = self.out.join(name);
             write(&path, contents).with_context(|| format!("{} cannot be written", path.display()))?;
-            println!("{}", path.display());
+            writeln!(std::io::stdout(), "{}", path.display())?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -7,6 +7,7 @@ mod planned;
 mod renewal;
 mod settings;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -59,14 +60,14 @@ impl Serve {
             for (address, place) in places {
                 let listener = place.bind(tls.as_ref()).await;
                 let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-                println!("listening on {}", bound(&listener)?);
+                writeln!(std::io::stdout(), "listening on {}", bound(&listener)?)?;
                 listeners.push(listener);
             }
             if let Some(address) = watch_page {
                 let listener = TcpListener::bind(address).await;
                 let listener = listener.with_context(|| format!("cannot serve a page at {address}"))?;
                 let listener = Listener::WatchPage(listener);
-                println!("matches can be watched at {}", bound(&listener)?);
+                writeln!(std::io::stdout(), "matches can be watched at {}", bound(&listener)?)?;
                 listeners.push(listener);
             }
             // Their clocks run from now on: whoever connects is answered soon.

@@ -1,6 +1,6 @@
 //! `verify`: checks an episode that somebody has been shown.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -31,23 +31,26 @@ impl Verify {
         let replay = read(&self.file).with_context(about)?;
         let Verified { decisions, source, contributed, head, scores } =
             verify(&replay, &tables).with_context(about)?;
-        println!(
+        let mut out = std::io::stdout().lock();
+        writeln!(
+            out,
             "{}: episode {} of match {} is as it should be",
             replay.game, replay.episode, replay.match_id
-        );
-        println!("the key is the one that was committed to before the first decision");
+        )?;
+        writeln!(out, "the key is the one that was committed to before the first decision")?;
         match source {
-            SeedSource::Drawn if contributed.is_empty() => println!("the server drew it"),
-            SeedSource::Drawn => println!(
+            SeedSource::Drawn if contributed.is_empty() => writeln!(out, "the server drew it")?,
+            SeedSource::Drawn => writeln!(
+                out,
                 "nobody could choose it: the server and seats {} had a hand in it",
                 list(contributed)
-            ),
-            SeedSource::Given(seed) => println!("it follows from seed {seed}, which somebody gave"),
+            )?,
+            SeedSource::Given(seed) => writeln!(out, "it follows from seed {seed}, which somebody gave")?,
         }
-        println!("all {decisions} decisions could be made, and led to the views that were shown");
-        println!("they chain up to {}", hex(&head));
+        writeln!(out, "all {decisions} decisions could be made, and led to the views that were shown")?;
+        writeln!(out, "they chain up to {}", hex(&head))?;
         if !scores.is_empty() {
-            println!("the scores are {scores:?}");
+            writeln!(out, "the scores are {scores:?}")?;
         }
         Ok(ExitCode::SUCCESS)
     }
