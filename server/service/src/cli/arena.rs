@@ -313,12 +313,12 @@ impl Arena {
         for (bot, standing) in schedule.entrants.iter().zip(standings) {
             writeln!(
                 out,
-                "{:<16} {:>6.1}% {:>8.1}% to {:>5.1}% {:>11.1} {:>8.0}",
+                "{:<16} {:>6.1}% {:>8.1}% to {:>5.1}% {:>11} {:>8.0}",
                 bot,
                 100.0 * standing.share,
                 100.0 * standing.interval.0,
                 100.0 * standing.interval.1,
-                standing.score,
+                standing.score.map_or_else(|| "none".to_owned(), |score| format!("{score:.1}")),
                 standing.rating,
             )?;
         }

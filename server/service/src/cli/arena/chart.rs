@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     const STANDING: Standing =
-        Standing { seats: 40, share: 0.75, interval: (0.6, 0.875), score: 50.0, rating: 95.0 };
+        Standing { seats: 40, share: 0.75, interval: (0.6, 0.875), score: Some(50.0), rating: 95.0 };
 
     /// The colour at a place.
     fn colour(pixels: &[u8], (x, y): (i32, i32)) -> [u8; 3] {

@@ -36,6 +36,9 @@ pub(super) struct Tally {
     pub(super) wins: u32,
     /// Its scores, summed.
     pub(super) points: i64,
+    /// How many of its seats have no score: their matches were forfeited or cut. Files of before do not tell.
+    #[serde(default)]
+    pub(super) unscored: u32,
 }
 
 /// Parts of a first place, which up to eight seats can share: the most that a table has.
@@ -119,6 +122,11 @@ impl Deal {
     /// Counts a match of these entrants. Nobody has won what was cut at its greatest length.
     fn count(&mut self, line_up: &[usize], end: &End) {
         self.decisions += end.moves.len() as u64;
+        if end.outcome.is_none() {
+            for &entrant in line_up {
+                self.tallies[entrant].unscored += 1;
+            }
+        }
         let seats = line_up.len();
         let (scores, ranks) = match (&end.outcome, end.forfeited_by) {
             (Some(outcome), _) => (outcome.scores().to_vec(), outcome.ranks().to_vec()),
@@ -158,8 +166,8 @@ mod tests {
         let mut deal = Deal::new(0, 2);
         let outcome = Some(Outcome::ranked(&[7, 7, 3], &[0; 3]));
         deal.count(&[0, 1, 1], &End { moves: moves(9), outcome, forfeited_by: None });
-        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 7 });
-        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 10 });
+        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 7, unscored: 0 });
+        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 10, unscored: 0 });
         assert_eq!(deal.ahead, [[0, 3], [1, 0]]);
         assert_eq!(deal.decisions, 9);
     }
@@ -168,10 +176,13 @@ mod tests {
     fn a_forfeit_is_lost_and_a_match_that_was_cut_is_won_by_nobody() {
         let mut deal = Deal::new(0, 2);
         deal.count(&[0, 1, 1], &End { moves: moves(2), outcome: None, forfeited_by: Some(Seat::new(1)) });
-        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 0 });
-        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 0 });
+        assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 0, unscored: 1 });
+        assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 0, unscored: 2 });
         deal.count(&[0, 1, 1], &End { moves: moves(2), outcome: None, forfeited_by: None });
-        assert_eq!(deal.tallies[0], Tally { seats: 2, wins: WHOLE / 2, points: 0 });
-        assert_eq!(deal.tallies[1], Tally { seats: 4, wins: WHOLE / 2, points: 0 });
+        assert_eq!(deal.tallies[0], Tally { seats: 2, wins: WHOLE / 2, points: 0, unscored: 2 });
+        assert_eq!(deal.tallies[1], Tally { seats: 4, wins: WHOLE / 2, points: 0, unscored: 4 });
+        let before = r#"{"seats": 2, "wins": 840, "points": 7}"#;
+        let before: Tally = serde_json::from_str(before).expect("a file of before");
+        assert_eq!(before, Tally { seats: 2, wins: WHOLE, points: 7, unscored: 0 });
     }
 }

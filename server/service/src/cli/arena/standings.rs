@@ -11,8 +11,8 @@ pub(super) struct Standing {
     pub(super) share: f64,
     /// Where the true share lies, at 95 %.
     pub(super) interval: (f64, f64),
-    /// Its mean score.
-    pub(super) score: f64,
+    /// Its mean score, over the matches that were scored, if any was.
+    pub(super) score: Option<f64>,
     /// Its rating: 400 points are ten to one against another; the mean of the field is 0.
     pub(super) rating: f64,
 }
@@ -26,12 +26,13 @@ pub(super) fn standings(deals: &[Deal]) -> Vec<Standing> {
             let tallies = || deals.iter().map(|deal| deal.tallies[entrant]);
             let seats: u64 = tallies().map(|tally| u64::from(tally.seats)).sum();
             let wins: u64 = tallies().map(|tally| u64::from(tally.wins)).sum();
+            let scored = seats - tallies().map(|tally| u64::from(tally.unscored)).sum::<u64>();
             let points: i64 = tallies().map(|tally| tally.points).sum();
             Standing {
                 seats,
                 share: float(wins) / float(u64::from(WHOLE) * seats),
                 interval: interval(&shares(deals, entrant)),
-                score: signed(points) / float(seats),
+                score: (scored > 0).then(|| signed(points) / float(scored)),
                 rating: ratings[entrant],
             }
         })
@@ -121,7 +122,7 @@ mod tests {
     fn deals(won: &[u32]) -> Vec<Deal> {
         let deal = |(number, &won): (u64, &u32)| {
             let (won, lost) = (won * HALF, (4 - won) * HALF);
-            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins / HALF) };
+            let tally = |wins| Tally { seats: 2, wins, points: i64::from(wins / HALF), unscored: 0 };
             let ahead = |wins| wins / HALF;
             Deal {
                 number,
@@ -139,12 +140,23 @@ mod tests {
         let [first, second] = standings(&deals)[..] else { panic!("two entrants") };
         assert!((first.share - 0.5).abs() < 1e-9 && (second.share - 0.5).abs() < 1e-9);
         assert_eq!((first.seats, second.seats), (8, 8));
-        assert!((first.score - 1.0).abs() < 1e-9);
+        assert!(first.score.is_some_and(|score| (score - 1.0).abs() < 1e-9));
         // Shares 1, 1/2, 1/2, 0 and the two added: variance 4 * 1/4 / 5, of the mean a sixth of it.
         let spread = 1.959_964 * (0.2_f64 / 6.0).sqrt();
         assert!((first.interval.0 - (0.5 - spread)).abs() < 1e-9, "{first:?}");
         assert!((width(&deals) - 2.0 * spread).abs() < 1e-9);
         assert!(first.rating.abs() < 1e-6 && second.rating.abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_mean_score_is_that_of_matches_that_were_scored() {
+        let mut deals = deals(&[4, 0]);
+        deals[0].tallies[0] = Tally { points: 30, unscored: 1, ..deals[0].tallies[0] };
+        deals[1].tallies[0] = Tally { points: 0, unscored: 2, ..deals[1].tallies[0] };
+        let score = standings(&deals)[0].score.expect("one seat has a score");
+        assert!((score - 30.0).abs() < 1e-9, "{score}");
+        deals[0].tallies[0].unscored = 2;
+        assert_eq!(standings(&deals)[0].score, None);
     }
 
     #[test]
