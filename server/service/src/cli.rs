@@ -11,17 +11,15 @@ mod lines;
 mod man;
 mod parquet;
 mod play;
+mod policies;
 mod proto;
 mod replay;
 mod serve;
 mod token;
 mod verify;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use boardwire_batch::play::Play;
@@ -29,9 +27,10 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::{Bot, Choice, UnknownBot};
 use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat};
-use boardwire_policy::{DEFAULT_PATIENCE, Policies};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
+
+use policies::PolicyFiles;
 
 /// A headless engine for modern board games, served over gRPC.
 #[derive(Debug, Parser)]
@@ -117,36 +116,6 @@ impl Catalogues {
             let file = file.map_or("the built-in catalogue", |(_, file)| file.as_str());
             anyhow::anyhow!("{file} is no catalogue of {game}: {error}")
         })
-    }
-}
-
-/// Networks that bots called `policy:NAME` play by.
-#[derive(Debug, Clone, Default, Args)]
-struct PolicyFiles {
-    /// Lets bots called `policy:NAME` play by the network of an ONNX file; may be repeated.
-    #[arg(long = "policy", value_name = "NAME=FILE", value_parser = pair)]
-    policies: Vec<(String, String)>,
-    /// A network whose evaluation takes longer than this many seconds is given up. [default: 10]
-    #[arg(long = "policy-timeout", value_name = "SECONDS")]
-    timeout: Option<u64>,
-}
-
-impl PolicyFiles {
-    /// What tells these files from others of the same names.
-    fn digests(&self) -> anyhow::Result<BTreeMap<&str, Vec<String>>> {
-        let mut digests: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (name, file) in &self.policies {
-            let bytes = std::fs::read(file).with_context(|| format!("policy {name}: {file}"))?;
-            digests.entry(name).or_default().push(blake3::hash(&bytes).to_string());
-        }
-        Ok(digests)
-    }
-
-    /// The policies of these files.
-    fn load(&self) -> anyhow::Result<Policies> {
-        let files = self.policies.iter().map(|(name, file)| (name.clone(), PathBuf::from(file)));
-        let patience = self.timeout.map_or(DEFAULT_PATIENCE, Duration::from_secs);
-        Ok(Policies::load(files, patience)?)
     }
 }
 

@@ -154,8 +154,9 @@ impl Arena {
 
     /// What there is of earlier runs. What is in no recording that is asked for is played again.
     fn books(&self, schedule: &Schedule, table: &Arc<Table>) -> anyhow::Result<Books> {
-        let (ledger, mut known) = Ledger::open(self.out.as_deref(), &self.what(schedule, table)?)?;
-        let open = |folder| Recording::open(folder, table, schedule, self.table.seed);
+        let what = self.what(schedule, table)?;
+        let (ledger, mut known) = Ledger::open(self.out.as_deref(), &what)?;
+        let open = |folder| Recording::open(folder, table, schedule, self.table.seed, &what);
         let recording = self.record.as_deref().map(open).transpose()?;
         if let Some(recording) = &recording {
             let deals = recording.deals();

@@ -19,6 +19,8 @@ use parquet::schema::types::{Type, TypePtr};
 
 /// Under which key a file's metadata has what it says of itself.
 const KEY: &str = "boardwire";
+/// The same of the arena that has written it: the hash of what it has played.
+const ARENA: &str = "boardwire.arena";
 
 /// The values of a column. Of a column with `present` only those rows have a value, and `values` are theirs.
 #[derive(Clone, Copy)]
@@ -95,15 +97,20 @@ impl Values<'_> {
     }
 }
 
-/// Writes a file of these columns; it is there when it is whole.
-pub(super) fn write(path: &Path, facts: &str, columns: &[(&str, Values<'_>)]) -> anyhow::Result<()> {
+/// Writes a file of these columns, with what it says of itself and of its arena; it is there when it is whole.
+pub(super) fn write(
+    path: &Path,
+    (facts, arena): (&str, &str),
+    columns: &[(&str, Values<'_>)],
+) -> anyhow::Result<()> {
     let fields = columns.iter().map(|(name, values)| values.field(name));
     let fields = fields.collect::<anyhow::Result<Vec<_>>>()?;
     let schema = Arc::new(Type::group_type_builder("steps").with_fields(fields).build()?);
-    let told = KeyValue::new(KEY.to_owned(), facts.to_owned());
+    let told = [(KEY, facts), (ARENA, arena)];
+    let told = told.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_key_value_metadata(Some(vec![told]));
+        .set_key_value_metadata(Some(told.to_vec()));
     let aside = path.with_extension("new");
     let mut file = SerializedFileWriter::new(File::create(&aside)?, schema, Arc::new(properties.build()))?;
     let mut group = file.next_row_group()?;
@@ -120,6 +127,8 @@ pub(super) fn write(path: &Path, facts: &str, columns: &[(&str, Values<'_>)]) ->
 /// What a file says of itself.
 pub(super) struct There {
     pub(super) facts: String,
+    /// The hash of what its arena has played; files of before do not tell.
+    pub(super) arena: Option<String>,
     /// The number of the episode after its last.
     pub(super) end: u64,
 }
@@ -128,9 +137,12 @@ pub(super) struct There {
 pub(super) fn look(path: &Path) -> anyhow::Result<There> {
     let file = SerializedFileReader::new(File::open(path)?)?;
     let metadata = file.metadata();
-    let mut told = metadata.file_metadata().key_value_metadata().into_iter().flatten();
-    let facts = told.find(|told| told.key == KEY).and_then(|told| told.value.clone());
-    let facts = facts.with_context(|| format!("it is not of a recording: its metadata has no `{KEY}`"))?;
+    let told = |key: &str| {
+        let mut all = metadata.file_metadata().key_value_metadata().into_iter().flatten();
+        all.find(|told| told.key == key).and_then(|told| told.value.clone())
+    };
+    let facts =
+        told(KEY).with_context(|| format!("it is not of a recording: its metadata has no `{KEY}`"))?;
     let last = metadata.row_groups().iter().filter_map(|group| match group.column(0).statistics() {
         Some(Statistics::Int64(episodes)) => episodes.max_opt().copied(),
         _ => None,
@@ -139,5 +151,5 @@ pub(super) fn look(path: &Path) -> anyhow::Result<There> {
         .max()
         .and_then(|last| u64::try_from(last + 1).ok())
         .context("it does not say of which episodes it is")?;
-    Ok(There { facts, end })
+    Ok(There { facts, arena: told(ARENA), end })
 }

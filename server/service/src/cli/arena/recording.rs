@@ -26,6 +26,8 @@ const EPISODES: usize = 1024;
 pub(super) struct Recording {
     folder: PathBuf,
     facts: Value,
+    /// The hash of what is played: names alone do not tell which network or program has played.
+    arena: String,
     table: Arc<Table>,
     schedule: Schedule,
     seed: u64,
@@ -39,16 +41,18 @@ impl Recording {
     /// Opens the folder; it is made if it is not there.
     ///
     /// # Errors
-    /// A folder that cannot be made or read, or that has another recording.
+    /// A folder that cannot be made or read, or that has another recording, or one of another arena than `what` says.
     pub(super) fn open(
         folder: &Path,
         table: &Arc<Table>,
         schedule: &Schedule,
         seed: u64,
+        what: &Value,
     ) -> anyhow::Result<Self> {
         let told = || folder.display().to_string();
         std::fs::create_dir_all(folder).with_context(told)?;
         let facts = facts(table, schedule, seed);
+        let arena = blake3::hash(what.to_string().as_bytes()).to_string();
         let mut episodes = 0;
         for entry in std::fs::read_dir(folder).with_context(told)? {
             let path = entry.with_context(told)?.path();
@@ -63,11 +67,18 @@ impl Recording {
                 "{} is of another recording, {held}: this one is {facts}; name another folder",
                 path.display()
             );
+            anyhow::ensure!(
+                there.arena.is_none_or(|held| held == arena),
+                "{} was recorded with other networks, agents' commands or another version than these; name another \
+                 folder",
+                path.display()
+            );
             episodes = episodes.max(there.end);
         }
         Ok(Self {
             folder: folder.to_owned(),
             facts,
+            arena,
             table: Arc::clone(table),
             schedule: schedule.clone(),
             seed,
@@ -105,7 +116,7 @@ impl Recording {
             return Ok(());
         }
         let path = self.folder.join(format!("episodes-{:09}.parquet", first * ways));
-        steps.write(&path, &self.facts.to_string()).with_context(|| path.display().to_string())
+        steps.write(&path, (&self.facts.to_string(), &self.arena)).with_context(|| path.display().to_string())
     }
 }
 
@@ -159,4 +170,33 @@ fn fields(info: &GameInfo) -> Value {
         })
     };
     info.layout.with_offsets().map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use boardwire_batch::tables::Tables;
+    use boardwire_bots::Bot;
+    use boardwire_games::Registry;
+
+    use super::*;
+
+    #[test]
+    fn another_network_of_the_same_name_does_not_go_on() {
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let schedule = Schedule::table(&["random", "random"].map(str::to_owned));
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = |network: &str| {
+            let what = json!({"policies": {"lion": [network]}});
+            Recording::open(folder.path(), &table, &schedule, 0, &what)
+        };
+        let mut recording = open("one").expect("a new folder");
+        let bots = [Bot::Random];
+        let played = Played::by_bots(&table, &schedule, &bots, 0, 0, || false).expect("bots play");
+        recording.add(played.expect("nothing halts them")).expect("room");
+        recording.write().expect("room");
+        assert_eq!(open("one").expect("the same").deals(), 1);
+        let refused = open("two").err().expect("another network").to_string();
+        assert!(refused.contains("recorded with other networks"), "{refused}");
+    }
 }

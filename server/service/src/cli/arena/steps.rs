@@ -133,8 +133,8 @@ impl Steps {
         self.is_terminal.push(is_terminal);
     }
 
-    /// Writes them to a file, which is there when it is whole.
-    pub(super) fn write(&self, path: &Path, facts: &str) -> anyhow::Result<()> {
+    /// Writes them to a file, with what it says of itself and of its arena; it is there when it is whole.
+    pub(super) fn write(&self, path: &Path, told: (&str, &str)) -> anyhow::Result<()> {
         let decisions: Vec<bool> = self.is_last.iter().map(|is_last| !is_last).collect();
         let columns = [
             ("episode", Values::Long { values: &self.episode, unsigned: false }),
@@ -151,7 +151,7 @@ impl Steps {
             ("is_last", Values::Flag(&self.is_last)),
             ("is_terminal", Values::Flag(&self.is_terminal)),
         ];
-        parquet::write(path, facts, &columns)
+        parquet::write(path, told, &columns)
     }
 }
 
