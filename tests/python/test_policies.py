@@ -17,13 +17,13 @@ from boardwire._server import find_binary
 FACTS = {"boardwire.encoding": "bytes", "boardwire.outputs": "logits"}
 
 
-def network(path: Path, spec: GameSpec, facts: dict[str, str] | None = None) -> Path:
+def network(path: Path, spec: GameSpec, facts: dict[str, str] | None = None, factor: float = 1) -> Path:
     """Writes a network of two layers with weights of its own, as an exporter would."""
     rng, actions, hidden = np.random.default_rng(3), len(spec.actions), 32
     arrays = {
         "scale": np.array(1 / 64, np.float32),
         "first": rng.normal(0, 0.2, (spec.view_bytes, hidden)).astype(np.float32),
-        "second": rng.normal(0, 1, (hidden, actions)).astype(np.float32),
+        "second": (factor * rng.normal(0, 1, (hidden, actions))).astype(np.float32),
     }
     nodes = [
         helper.make_node("Cast", ["view"], ["bytes"], to=TensorProto.FLOAT),
@@ -131,3 +131,12 @@ def test_a_policy_plays_on_the_command_line(lion: Path, tmp_path: Path) -> None:
     second = run(*arena, *registered)
     assert second.returncode == 1
     assert "holds another arena" in second.stderr
+
+
+def test_a_policy_that_fails_ends_an_arena_whose_agents_have_not_come(
+    client: boardwire.Client, tmp_path: Path
+) -> None:
+    bad = network(tmp_path / "bad.onnx", client.game("faraway", seats=2), factor=np.nan)
+    ended = run("arena", "faraway", "--seats", "agent:me,policy:bad", "--policy", f"bad={bad}")
+    assert ended.returncode == 1
+    assert "policy `bad`: it gave NaN for action" in ended.stderr
