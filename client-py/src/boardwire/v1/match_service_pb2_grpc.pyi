@@ -89,7 +89,7 @@ class MatchServiceStub:
     ]
     """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
     time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-    was created with `seat_may_seed`. Safe to retry with `episode`.
+    was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
@@ -201,7 +201,7 @@ class MatchServiceAsyncStub:
     ]
     """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
     time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-    was created with `seat_may_seed`. Safe to retry with `episode`.
+    was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
@@ -331,7 +331,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
         """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
         time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        was created with `seat_may_seed`. Safe to retry with `episode`.
+        was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
         """
 
     @abc.abstractmethod

@@ -3477,7 +3477,7 @@ pub mod match_service_client {
         }
         /// Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
         /// time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        /// was created with `seat_may_seed`. Safe to retry with `episode`.
+        /// was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
         pub async fn reset(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetRequest>,
@@ -3706,7 +3706,7 @@ pub mod match_service_server {
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
         /// Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
         /// time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        /// was created with `seat_may_seed`. Safe to retry with `episode`.
+        /// was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,

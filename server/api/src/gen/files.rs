@@ -893,7 +893,7 @@ service MatchService {
   rpc Act(ActRequest) returns (ActResponse);
   // Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
   // time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-  // was created with `seat_may_seed`. Safe to retry with `episode`.
+  // was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
   rpc Reset(ResetRequest) returns (ResetResponse);
   // Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
   // seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
