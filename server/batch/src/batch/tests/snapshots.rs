@@ -61,12 +61,14 @@ fn some_environments_are_saved_and_take_other_places() {
     load(&batch, &snapshot, &[0b1000_0001, 0]).expect_err("three do not take two places");
 }
 
+type Change = fn(&mut Saved);
+
 #[test]
 fn what_somebody_with_the_key_has_made_up_is_refused() {
     let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), 2, 0, 1);
     reset(&batch);
     let snapshot = save(&batch, &[]);
-    let changes: [(fn(&mut Saved), &str); 6] = [
+    let changes: [(Change, &str); 6] = [
         (|saved| saved.rng[0] = u64::MAX, "words of chance"),
         (|saved| saved.substitutes[7] = u64::MAX, "words of chance"),
         (|saved| saved.rng.clear(), "the rng of "),
