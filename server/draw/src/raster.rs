@@ -27,6 +27,11 @@ static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
+/// Loads the font now, not with the first picture: a process that is forked in the meantime would wait for it for ever.
+pub fn prepare() {
+    LazyLock::force(&FONTS);
+}
+
 /// A picture of SVG as pixels: its width and height, and red, green and blue of each pixel, row by row.
 ///
 /// # Errors

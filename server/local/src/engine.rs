@@ -48,6 +48,15 @@ pub(crate) struct Core {
     forks: u64,
 }
 
+impl Drop for Core {
+    fn drop(&mut self) {
+        // To drop a search is to tell the parent's pool, which a fork may leave locked for ever.
+        if self.forks != fork::forks() {
+            std::mem::forget(std::mem::take(&mut self.held));
+        }
+    }
+}
+
 #[derive(Default)]
 struct Held {
     batches: HashMap<String, Arc<Inner>>,

@@ -81,7 +81,10 @@ impl<T: Send> Doing<T> {
                 bell.wait(left.min(PATIENCE));
                 self.go_on();
             });
-            py.check_signals()?;
+            // What is done is given; Python hears of a signal right after it.
+            if let Self::Waiting(..) = self {
+                py.check_signals()?;
+            }
         }
     }
 }
