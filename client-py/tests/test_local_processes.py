@@ -177,6 +177,31 @@ def test_a_forked_child_searches_the_batch_that_it_says(local: boardwire.Client)
 
 
 @FORKS
+def test_a_fork_beside_a_search_leaves_a_batch_whole_or_says_that_it_is_torn(local: boardwire.Client) -> None:
+    with local.open_batch("golden_compass", environments=3000) as batch:
+        batch.reset()
+        stop = threading.Event()
+
+        def search() -> None:
+            while not stop.is_set():
+                batch.search(1).close()
+
+        def child() -> str:
+            try:
+                batch.reset()
+            except ConnectionLost:
+                return "torn"
+            return "whole"
+
+        searching = threading.Thread(target=search)
+        searching.start()
+        said = {in_child(child) for _ in range(20)}
+        stop.set()
+        searching.join(60)
+        assert said <= {b"'torn'", b"'whole'"}
+
+
+@FORKS
 def test_a_fork_after_a_call_that_nobody_waits_for_any_more_hangs_nobody(local: boardwire.Client) -> None:
     with local.open_batch("faraway", **THINKING) as batch:
         with pytest.raises(CallTimeout):

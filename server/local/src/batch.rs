@@ -35,15 +35,19 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(batch: Arc<Inner>, core: Arc<Core>) -> Self {
+    pub(crate) fn new(batch: Arc<Inner>, uses: Arc<Uses>, core: Arc<Core>) -> Self {
         let info = batch.table().rules.info();
         let (seats, actions) = (info.seats.into(), info.actions.count());
         let shape = Shape::new(&messages::batch(&batch), seats, info.layout.bytes(), actions);
-        Self { shape: Arc::new(shape), inner: batch, core, uses: Uses::new(), busy: AtomicBool::new(false) }
+        Self { shape: Arc::new(shape), inner: batch, core, uses, busy: AtomicBool::new(false) }
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
+    }
+
+    pub(crate) fn uses(&self) -> &Arc<Uses> {
+        &self.uses
     }
 
     fn used(&self, py: Python<'_>) -> PyResult<Use> {

@@ -11,7 +11,9 @@ use bytes::Bytes;
 use prost::Message;
 
 use crate::engine::{self, Core};
-use crate::fork::pool;
+use crate::fork::{Uses, pool};
+
+const DETERMINIZE: &str = "/boardwire.v1.SearchService/Determinize";
 
 /// The answer to a call, by the path of its method and its request; none of a method that is not known here.
 ///
@@ -28,9 +30,7 @@ pub(crate) async fn answer(
         "/boardwire.v1.CatalogService/ListGames" => games(core)?.encode_to_vec(),
         "/boardwire.v1.CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
         "/boardwire.v1.BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
-        "/boardwire.v1.SearchService/Determinize" => {
-            determinize(core, &read(request)?).await?.encode_to_vec()
-        }
+        DETERMINIZE => determinize(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Release" => {
@@ -39,6 +39,15 @@ pub(crate) async fn answer(
         }
         _ => return Ok(None),
     }))
+}
+
+/// The batch that a call other than its own works on, by id.
+pub(crate) fn batch_of(path: &str, request: &Bytes) -> Option<String> {
+    let asked: v1::DeterminizeRequest = (path == DETERMINIZE).then(|| read(request.clone()))?.ok()?;
+    match asked.of? {
+        v1::determinize_request::Of::BatchId(id) => Some(id),
+        v1::determinize_request::Of::MatchId(_) => None,
+    }
 }
 
 fn read<T: Message + Default>(request: Bytes) -> Result<T, Refused> {
@@ -83,7 +92,7 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
     };
     opening.check(&table)?;
     let batch = Batch::open(engine::id(), table, opening, pool()).await?;
-    core.enter_batch(&batch);
+    core.enter_batch(&batch, &Uses::new());
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
 
@@ -98,7 +107,7 @@ async fn determinize(
             expected: "a batch: matches need a server".to_owned(),
         });
     };
-    let batch = core.batch(id)?;
+    let (batch, _) = core.batch(id)?;
     let seats = batch.count(&asked.mask)?;
     let message_bytes = asked.max_message_bytes as usize;
     let opening = messages::search_opening(asked, seats, seed, message_bytes)?;

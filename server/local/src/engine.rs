@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::batch::Batch;
+use crate::fork::{Use, Uses};
 use crate::sent::seconds;
 use crate::wait::Doing;
 use crate::{calls, fork, refuse};
@@ -57,9 +58,12 @@ impl Drop for Core {
     }
 }
 
+/// A batch, and the calls of it that are under way.
+type Used = (Arc<Inner>, Arc<Uses>);
+
 #[derive(Default)]
 struct Held {
-    batches: HashMap<String, Arc<Inner>>,
+    batches: HashMap<String, Used>,
     searches: HashMap<String, Arc<Search>>,
 }
 
@@ -68,13 +72,13 @@ impl Core {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>) {
-        self.lock().batches.insert(batch.id().to_owned(), Arc::clone(batch));
+    pub(crate) fn enter_batch(&self, batch: &Arc<Inner>, uses: &Arc<Uses>) {
+        self.lock().batches.insert(batch.id().to_owned(), (Arc::clone(batch), Arc::clone(uses)));
     }
 
     /// # Errors
     /// No such batch.
-    pub(crate) fn batch(&self, id: &str) -> Result<Arc<Inner>, Refused> {
+    pub(crate) fn batch(&self, id: &str) -> Result<Used, Refused> {
         self.lock().batches.get(id).cloned().ok_or_else(|| Refused::UnknownBatch { id: id.to_owned() })
     }
 
@@ -125,33 +129,53 @@ impl Engine {
         request: &[u8],
         timeout: f64,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let work = calls::answer(Arc::clone(&self.0), path.to_owned(), Bytes::copy_from_slice(request));
-        let answer = wait_for(py, timeout, work)?.map_err(|error| refuse::refused(py, &error))?;
-        Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
+        let request = Bytes::copy_from_slice(request);
+        let used = self.used(py, path, &request)?;
+        let work = calls::answer(Arc::clone(&self.0), path.to_owned(), request);
+        match wait_for(py, timeout, work) {
+            Ok(answer) => {
+                let answer = answer.map_err(|error| refuse::refused(py, &error))?;
+                Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
+            }
+            Err(error) => {
+                used.into_iter().for_each(Use::leave);
+                Err(error)
+            }
+        }
     }
 
     /// The batch of this id.
     fn batch(&self, py: Python<'_>, id: &str) -> PyResult<Batch> {
-        let batch = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
-        Ok(Batch::new(batch, Arc::clone(&self.0)))
+        let (batch, uses) = self.0.batch(id).map_err(|error| refuse::refused(py, &error))?;
+        Ok(Batch::new(batch, uses, Arc::clone(&self.0)))
     }
 
     /// Takes in a batch that was opened before this process was forked, so that it can be searched.
     fn adopt(&self, batch: &Bound<'_, Batch>) {
-        self.0.enter_batch(batch.get().inner());
+        self.0.enter_batch(batch.get().inner(), batch.get().uses());
     }
 
     /// Ends all batches and searches.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
             let Held { batches, searches } = std::mem::take(&mut *self.0.lock());
-            for batch in batches.values() {
+            for (batch, _) in batches.values() {
                 self.0.close_batch(batch);
             }
             for search in searches.values() {
                 search.end();
             }
         });
+    }
+}
+
+impl Engine {
+    /// A use of the batch that a call works on, if there is one.
+    fn used(&self, py: Python<'_>, path: &str, request: &Bytes) -> PyResult<Option<Use>> {
+        let named = calls::batch_of(path, request).and_then(|id| self.0.batch(&id).ok());
+        let Some((batch, uses)) = named else { return Ok(None) };
+        let begun = uses.begin(|| batch.adopt(fork::pool()));
+        begun.map(Some).ok_or_else(|| refuse::torn(py))
     }
 }
 
