@@ -4,7 +4,7 @@ use boardwire_kernel::{Game, Seat};
 use serde_json::json;
 
 use super::super::action::Action;
-use super::super::catalogue::{CityId, DaemonId};
+use super::super::catalogue::{CardId, CityId, DaemonId};
 use super::super::state::{Aim, Step};
 use super::super::streams;
 use super::support::{Table, default_catalogue, seat};
@@ -293,4 +293,46 @@ fn a_cost_too_high_or_for_nothing_is_not_asked_and_ends_its_list() {
         let acting = table.state.acting();
         assert_eq!((table.state.step, acting.hand.len(), acting.compass), (Step::Sets, 2, 0), "{bought}");
     }
+}
+
+#[test]
+fn a_cost_of_two_cards_is_paid_with_two_one_by_one() {
+    // GC-8.4
+    let effect = |kind: &str, count: u8| json!({"kind": kind, "count": count});
+    let mut file = default_catalogue();
+    file["characters"]["list"][0]["effects"] = json!([effect("spend_cards", 2), effect("place_compass", 1)]);
+    let mut table = Table::by(&file, 2);
+    table.ally(0, "roger_parslow");
+    table.hand(0, &["hawk.baby", "moth.baby", "ermine.baby"]);
+    table.light_blue();
+    table.play(&[Action::Ally, Action::Pay]);
+    for left in [2, 1] {
+        assert_eq!(table.state.step, Step::Pay { left });
+        table.play(&[Action::Card(CardId::new(table.state.acting().hand.as_slice()[0]))]);
+    }
+    let acting = table.state.acting();
+    assert_eq!((table.state.step, acting.hand.len(), acting.compass), (Step::Sets, 1, 1));
+}
+
+#[test]
+fn an_option_is_chosen_among_those_of_its_choice_that_are_possible() {
+    // GC-8.3: nobody has a token to steal, and the list behind the two is another choice's.
+    let effect = |kind: &str, count: u8| json!({"kind": kind, "count": count});
+    let mut file = default_catalogue();
+    let (draw, steal) = (effect("draw", 1), effect("steal_experience", 1));
+    let list = &mut file["characters"]["list"];
+    list[0]["effects"] = json!([{"kind": "choose_one", "options": [[draw], [steal]]}]);
+    list[1]["effects"] = json!([{"kind": "choose_one", "options": [[draw], [draw], [draw]]}]);
+    let mut table = Table::by(&file, 2);
+    table.ally(0, "roger_parslow");
+    table.light_blue();
+    table.play(&[Action::Ally]);
+    let Step::Choose { count: 2, .. } = table.state.step else { panic!("{:?}", table.state.step) };
+    let legal = [0, 1, 2].map(|option| {
+        let action = Action::Choose(option);
+        let is_legal = table.game.is_legal(&table.state, Seat::FIRST, action);
+        assert_eq!(is_legal, table.offers(action), "option {option}");
+        is_legal
+    });
+    assert_eq!(legal, [true, false, false]);
 }
