@@ -4,7 +4,7 @@ use boardwire_kernel::{ActionSet, BitSet, Seat, SeatSet};
 
 use super::GoldenCompass;
 use super::action::{self, Action};
-use super::catalogue::limits::{CITIES, COLLECTING};
+use super::catalogue::limits::COLLECTING;
 use super::catalogue::{Blue, CityId, EffectList, Op};
 use super::state::{Aim, Place, State, Step, tokens_of};
 
@@ -69,8 +69,9 @@ impl GoldenCompass {
             | (Step::Sets, Action::EndTurn)
             | (Step::Airship, Action::GiveTile) => true,
             (Step::Action, action) => self.blue_actions(state).contains(&(action, true)),
-            (Step::Target(aim), Action::Opponent(left)) if left < self.seats => {
-                hits(state, state.active.clockwise(left, self.seats), aim)
+            (Step::Target(aim), Action::Opponent(left)) => {
+                let opponent = state.active.round(self.seats).nth(left.into());
+                opponent.is_some_and(|opponent| hits(state, opponent, aim))
             }
             (Step::Back { victim }, Action::Back(city)) => state.places[victim].backs[city.index() - 1] > 0,
             (Step::Choose { first, count }, Action::Choose(option)) => {
@@ -149,7 +150,6 @@ impl GoldenCompass {
 
     /// The place of a city of the last period among [`State::circles`].
     pub(super) fn circle(city: CityId) -> usize {
-        const { assert!(CITIES > COLLECTING) };
         city.index() - 1 - COLLECTING
     }
 

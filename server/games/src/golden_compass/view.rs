@@ -54,7 +54,7 @@ impl<const N: usize> Shown<'_, N> {
     /// A set of seats, a bit each, with the viewer as bit 0.
     fn turned(&self, seats: u8) -> u8 {
         let first = self.viewer().number();
-        (seats >> first | seats << (self.game.seats - first)) & ((1 << N) - 1)
+        ((seats >> first) + (seats << (self.game.seats - first))) & ((1 << N) - 1)
     }
 
     /// Writes every copy of every card type: hidden with its number, known, or discarded.
@@ -88,7 +88,7 @@ impl<const N: usize> Shown<'_, N> {
     fn token_codes(&self) -> [u8; TOKENS] {
         let mut codes = self
             .token_places()
-            .map(|places| self.turned(places & (TABLE - 1)) << 1 | u8::from(places & TABLE != 0));
+            .map(|places| 2 * self.turned(places & (TABLE - 1)) + u8::from(places & TABLE != 0));
         for (seat, first) in self.around.seats().iter().zip((2 << N..).step_by(PLACING)) {
             for token in tokens_of(self.state.places[*seat].laid) {
                 let city = u8::from(self.state.circles[1].contains(token));
@@ -113,7 +113,8 @@ pub(super) fn token_order(catalogue: &Catalogue) -> Vec<(u8, u8)> {
     let tokens = count_of(&catalogue.tokens);
     for first in 0..tokens {
         // Of those equal to it the smallest comes to each in turn.
-        pairs.extend((first + 1..tokens).filter(|&other| equal(first, other)).map(|other| (first, other)));
+        let others = (first..tokens).skip(1).filter(|&other| equal(first, other));
+        pairs.extend(others.map(|other| (first, other)));
     }
     pairs
 }

@@ -150,6 +150,35 @@ fn of_more_cards_taken_than_are_remembered_the_least_sure_counts_as_hidden() {
     }
 }
 
+#[test]
+fn of_equal_cards_taken_the_surest_is_shown_and_the_others_become_as_unsure_as_all() {
+    // GC-13.2: two spies may be with seats 1 and 2 and one with 1 and 3, when seat 1 shows one.
+    let table = Table::new(4);
+    let (spy, hawk) = (table.card("spy"), table.card("hawk.baby"));
+    let blocks = &table.game.blocks;
+    let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
+    let lost = |memory: &mut Memory, thief: u8, card: CardId| {
+        memory.drew(blocks[card.index()]);
+        memory.lost_card(seat(thief), card, blocks);
+    };
+    lost(&mut memory, 1, spy);
+    lost(&mut memory, 1, spy);
+    memory.saw_card_stolen(seat(1), seat(2));
+    lost(&mut memory, 3, spy);
+    memory.saw_card_stolen(seat(3), seat(1));
+    lost(&mut memory, 2, hawk);
+    let holders = |memory: &Memory, card: CardId| {
+        let taken = memory.taken().iter().filter(|taken| taken.card == card.get());
+        taken.map(|taken| taken.holders).collect::<Vec<_>>()
+    };
+    assert_eq!(holders(&memory, spy), [0b0110, 0b0110, 0b1010]);
+    let hidden = memory.ages[seat(1)].as_slice().len();
+    memory.saw_card_leave(seat(1), spy, blocks[spy.index()], 0);
+    assert_eq!(holders(&memory, spy), [0b1110, 0b1110]);
+    assert_eq!(holders(&memory, hawk), [0b0100], "it is another card, and surely there");
+    assert_eq!(memory.ages[seat(1)].as_slice().len(), hidden - 1);
+}
+
 /// The events that a shorter history makes of these, with who acts.
 fn condensed(events: &[(u8, Event)]) -> Vec<(u8, Event)> {
     let mut table = Table::new(3);
