@@ -135,6 +135,30 @@ fn spies_steal_in_the_last_period_too_but_no_token_laid_out() {
 }
 
 #[test]
+fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
+    // GC-8.8, GC-8.9
+    let mut table = Table::new(4);
+    table.hand(0, &["joker", "joker", "ermine.baby"]);
+    table.at_sets();
+    assert_eq!(pairs(&table), [1], "with a card of its own as well");
+    table.hand(0, &["joker", "joker", "joker"]);
+    let triplets = |table: &Table| [1, 2, 3, 4].map(|id| table.offers(Action::Triplet(SymbolId::new(id))));
+    assert_eq!(triplets(&table), [true, false, false, false]);
+    table.play(&[Action::Triplet(SymbolId::new(1))]);
+    assert_eq!((table.names(0).len(), table.state.acting().compass), (0, 2));
+    let mut table = Table::new(4);
+    table.hand(0, &["joker", "joker", "joker", "moth.thunderbolt"]);
+    table.at_sets();
+    assert_eq!(triplets(&table), [true, true, false, false]);
+    table.play(&[Action::Triplet(SymbolId::new(2))]);
+    assert_eq!(
+        table.names(0),
+        ["joker"],
+        "one way, since a thunderbolt must be among them: no choice is asked"
+    );
+}
+
+#[test]
 fn a_joker_is_no_flying_spy() {
     // GC-R18
     let mut table = Table::new(2);

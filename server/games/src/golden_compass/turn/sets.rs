@@ -3,7 +3,7 @@
 use boardwire_kernel::{BitSet, Chance};
 
 use super::super::GoldenCompass;
-use super::super::catalogue::limits::{CARD_TYPES, DAEMONS, HAND, SYMBOLS};
+use super::super::catalogue::limits::{CARD_TYPES, DAEMONS, SYMBOLS};
 use super::super::catalogue::{CardId, CardType, Catalogue, DaemonId, SymbolId, with_ids};
 use super::super::state::{Aim, Begun, CardSet, Hand, SetKind, State, Step};
 use super::super::trace::Event;
@@ -245,8 +245,8 @@ impl GoldenCompass {
     pub(in super::super) fn has_choice(&self, hand: &Hand, begun: Begun) -> bool {
         let left = usize::from(begun.left);
         let fitting = self.card_sets.fitting(begun.kind);
-        // Ways to choose so many cards of the types seen so far, jokers apart; 2 stands for more.
-        let mut ways = [0u8; HAND + 1];
+        // Ways to choose none to three cards of the types seen so far, jokers apart; 2 stands for more.
+        let mut ways = [0u8; 4];
         ways[0] = 1;
         let mut jokers = 0;
         let runs = hand.as_slice().chunk_by(|one, other| one == other);
