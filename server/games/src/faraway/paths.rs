@@ -214,13 +214,13 @@ impl<'a> Search<'a> {
 
     /// Whether a card can have come into a deal from this block.
     fn can_come(&self, card: usize, deal: usize, block: usize) -> bool {
-        let Known { own, late, placed } = self.known[card];
+        let Known { own, late, .. } = self.known[card];
         let is_late = round(block) == round(deal);
         if own & bit(deal) != 0 && is_late != (late & bit(deal) != 0) {
             return false;
         }
         // Where it is known to have been before.
-        let last = node(last_deal((own | placed) & (bit(deal) - 1)));
+        let last = node(last_deal(own & (bit(deal) - 1)));
         block == last || self.is_hidden(block) && self.before[block] >> last & 1 == 1
     }
 }
