@@ -19,7 +19,7 @@ use crate::panel::Panels;
 
 pub use crate::picture::{Part, Picture, WIDTH};
 #[cfg(feature = "raster")]
-pub use crate::raster::{Unreadable, prepare, raster};
+pub use crate::raster::{Unreadable, load_font, raster};
 
 /// The letters of every picture: `DejaVu Sans`, as far as ASCII goes, so that it looks alike on every machine.
 pub const LETTERS: &[u8] = include_bytes!("font/labels.ttf");

@@ -28,7 +28,7 @@ static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
 });
 
 /// Loads the font now, not with the first picture: a process that is forked in the meantime would wait for it for ever.
-pub fn prepare() {
+pub fn load_font() {
     LazyLock::force(&FONTS);
 }
 

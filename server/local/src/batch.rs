@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::array;
 use crate::columns::Columns;
 use crate::engine::{self, Core};
-use crate::fork::{Use, Uses, pool};
+use crate::fork::{Use, Uses};
 use crate::refuse;
 use crate::sent::{Sent, Stepped};
 use crate::shape::Shape;
@@ -51,7 +51,7 @@ impl Batch {
     }
 
     fn used(&self, py: Python<'_>) -> PyResult<Use> {
-        self.uses.begin(|| self.inner.adopt(pool())).ok_or_else(|| refuse::torn(py))
+        self.uses.begin(py, &self.inner)
     }
 
     /// Begins what gives a step, as far as needs no waiting.
@@ -60,21 +60,15 @@ impl Batch {
         Ok(Sent::new(&self.shape, py.detach(|| Doing::begin(work)), used))
     }
 
-    /// Does what gives no step. It stays under way if nobody waits for its end any more.
+    /// Does what gives no step.
     fn wait_for<T: Send>(
         &self,
         py: Python<'_>,
         timeout: f64,
         work: impl Future<Output = Result<T, Refused>> + Send + 'static,
     ) -> PyResult<T> {
-        let used = self.used(py)?;
-        match engine::wait_for(py, timeout, work) {
-            Ok(done) => done.map_err(|error| refuse::refused(py, &error)),
-            Err(error) => {
-                used.leave();
-                Err(error)
-            }
-        }
+        let done = engine::wait_for(py, timeout, Some(self.used(py)?), work)?;
+        done.map_err(|error| refuse::refused(py, &error))
     }
 }
 

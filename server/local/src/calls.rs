@@ -41,7 +41,7 @@ pub(crate) async fn answer(
     }))
 }
 
-/// The batch that a call other than its own works on, by id.
+/// The id of the batch that a search is to be drawn from, where that is what a call asks for.
 pub(crate) fn batch_of(path: &str, request: &Bytes) -> Option<String> {
     let asked: v1::DeterminizeRequest = (path == DETERMINIZE).then(|| read(request.clone()))?.ok()?;
     match asked.of? {

@@ -132,16 +132,8 @@ impl Engine {
         let request = Bytes::copy_from_slice(request);
         let used = self.used(py, path, &request)?;
         let work = calls::answer(Arc::clone(&self.0), path.to_owned(), request);
-        match wait_for(py, timeout, work) {
-            Ok(answer) => {
-                let answer = answer.map_err(|error| refuse::refused(py, &error))?;
-                Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
-            }
-            Err(error) => {
-                used.into_iter().for_each(Use::leave);
-                Err(error)
-            }
-        }
+        let answer = wait_for(py, timeout, used, work)?.map_err(|error| refuse::refused(py, &error))?;
+        Ok(PyBytes::new(py, &answer.ok_or_else(|| PyKeyError::new_err(path.to_owned()))?))
     }
 
     /// The batch of this id.
@@ -173,27 +165,28 @@ impl Engine {
     /// A use of the batch that a call works on, if there is one.
     fn used(&self, py: Python<'_>, path: &str, request: &Bytes) -> PyResult<Option<Use>> {
         let named = calls::batch_of(path, request).and_then(|id| self.0.batch(&id).ok());
-        let Some((batch, uses)) = named else { return Ok(None) };
-        let begun = uses.begin(|| batch.adopt(fork::pool()));
-        begun.map(Some).ok_or_else(|| refuse::torn(py))
+        named.map(|(batch, uses)| uses.begin(py, &batch)).transpose()
     }
 }
 
-/// What comes of some work, once it has, a refusal included; without Python's lock in the meantime.
+/// What comes of some work that uses a batch, or none, once it has, a refusal included; without Python's lock in the
+/// meantime.
 ///
 /// # Errors
-/// It takes too long, or a signal's handler has raised: threads may go on with it.
+/// It takes too long, or a signal's handler has raised: threads may go on with it, so it stays under way.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     timeout: f64,
+    used: Option<Use>,
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
     let mut doing = py.detach(|| Doing::begin(work));
-    if !doing.wait(py, seconds(timeout))? {
-        return Err(refuse::too_late(py, timeout));
-    }
-    match doing {
-        Doing::Done(done) => Ok(done),
-        Doing::Waiting(..) => unreachable!("it is done"),
+    let waited = doing.wait(py, seconds(timeout));
+    match (waited, doing) {
+        (Ok(_), Doing::Done(done)) => Ok(done),
+        (waited, _) => {
+            used.into_iter().for_each(Use::leave);
+            Err(waited.err().unwrap_or_else(|| refuse::too_late(py, timeout)))
+        }
     }
 }

@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 
+use boardwire_batch::batch::Batch;
 use boardwire_batch::pool::Pool;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -80,17 +81,20 @@ impl Uses {
         self.forks.load(Ordering::Relaxed) != forks()
     }
 
-    /// Begins a call; none if it is torn. In a child the first one is to `adopt` what the parent had.
-    pub(crate) fn begin(self: &Arc<Self>, adopt: impl FnOnce()) -> Option<Use> {
+    /// Begins a call of the batch that these are the uses of. In a child the first one takes over what the parent had.
+    ///
+    /// # Errors
+    /// It is torn.
+    pub(crate) fn begin(self: &Arc<Self>, py: Python<'_>, batch: &Batch) -> PyResult<Use> {
         if self.is_inherited() {
             if self.is_torn() {
-                return None;
+                return Err(refuse::torn(py));
             }
-            adopt();
+            batch.adopt(pool());
             self.forks.store(forks(), Ordering::Relaxed);
         }
         self.under_way.fetch_add(1, Ordering::Relaxed);
-        Some(Use { uses: Arc::clone(self), forks: forks() })
+        Ok(Use { uses: Arc::clone(self), forks: forks() })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_draw::{draw, prepare, raster};
+use boardwire_draw::{draw, load_font, raster};
 use boardwire_games::Registry;
 use boardwire_kernel::{Seat, Viewer};
 use numpy::{PyArray1, PyArray3, PyArrayMethods as _};
@@ -57,7 +57,7 @@ impl Painter {
                 "the server plays {game} by other rules or components than are drawn here"
             )));
         }
-        prepare();
+        load_font();
         Ok(Self { table })
     }
 
