@@ -1,15 +1,13 @@
 //! The toy's broken twins: each does one thing wrong and all else as the toy.
 
 use std::fmt;
-use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-use borsh::{BorshDeserialize, BorshSerialize};
 
 use super::super::action::{KEEP, PLAY};
 use super::super::state::{Draw, Phase, Placement, State};
 use super::super::{Action, CardId, Cards, Catalogue, Toy};
+use super::broken_state::BrokenState;
 use super::flaw::Flaw;
 use crate::testkit::{History, Replayable};
 use crate::{
@@ -25,54 +23,6 @@ pub(super) struct Broken {
     flaw: Flaw,
     /// How often something was asked that a game should not count.
     asked: AtomicU32,
-}
-
-/// The toy's state, with what only flaws use.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BrokenState {
-    toy: State,
-    /// Compared, saved and restored.
-    mark: u8,
-    /// Compared and saved, but not restored.
-    lost: u8,
-    /// Not even compared.
-    ignored: u8,
-    /// So many bytes more are saved.
-    ballast: u16,
-}
-
-impl BrokenState {
-    fn compared(&self) -> (&State, u8, u8, u16) {
-        (&self.toy, self.mark, self.lost, self.ballast)
-    }
-}
-
-impl PartialEq for BrokenState {
-    fn eq(&self, other: &Self) -> bool {
-        self.compared() == other.compared()
-    }
-}
-
-impl Eq for BrokenState {}
-
-impl std::hash::Hash for BrokenState {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        self.compared().hash(hasher);
-    }
-}
-
-impl BorshSerialize for BrokenState {
-    fn serialize<W: Write>(&self, writer: &mut W) -> std::io::Result<()> {
-        (&self.toy, self.mark, self.lost, vec![0u8; self.ballast.into()]).serialize(writer)
-    }
-}
-
-impl BorshDeserialize for BrokenState {
-    fn deserialize_reader<R: Read>(reader: &mut R) -> std::io::Result<Self> {
-        let (toy, mark, _, ballast): (_, _, u8, Vec<u8>) = BorshDeserialize::deserialize_reader(reader)?;
-        let ballast = u16::try_from(ballast.len()).expect("as long as it was written");
-        Ok(Self { toy, mark, lost: 0, ignored: 0, ballast })
-    }
 }
 
 impl Broken {

@@ -1,4 +1,5 @@
 mod broken;
+mod broken_state;
 mod flaw;
 mod knowledge;
 mod laws;
