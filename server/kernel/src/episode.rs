@@ -151,7 +151,7 @@ impl<G: Game> Episode<G> {
         if words.len() != G::TYPE.streams.len() {
             return Err(format!("{} streams of chance, not {}", words.len(), G::TYPE.streams.len()));
         }
-        words.iter().try_for_each(|&used| RngStream::check(used))?;
+        words.iter().try_for_each(|&used| RngStream::check_words(used))?;
         game.audit(&state)?;
         Ok(Self { game, state, chance: Chance::resume(key, &words), ply })
     }

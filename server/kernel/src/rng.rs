@@ -114,7 +114,7 @@ impl RngStream {
     ///
     /// # Errors
     /// The number.
-    pub fn check(words: u64) -> Audit {
+    pub fn check_words(words: u64) -> Audit {
         ensure(words <= MOST_WORDS, || format!("{words} words of chance have been used, which nothing needs"))
     }
 

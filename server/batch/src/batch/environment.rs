@@ -296,7 +296,7 @@ impl<G: Estimate> Environment<G> {
         if saved.rng.len() != bots.len() {
             return Err(format!("the rng of {} bots, not {}", saved.rng.len(), bots.len()));
         }
-        saved.rng.iter().chain(&saved.substitutes).try_for_each(|&words| RngStream::check(words))?;
+        saved.rng.iter().chain(&saved.substitutes).try_for_each(|&words| RngStream::check_words(words))?;
         if saved.index == u32::MAX {
             return Err(format!("episode {}, which has none after it", saved.index));
         }
