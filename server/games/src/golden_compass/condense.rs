@@ -10,7 +10,7 @@
 use boardwire_kernel::{BySeat, Seat};
 
 use super::GoldenCompass;
-use super::catalogue::limits::SEATS;
+use super::catalogue::limits::{SEATS, few};
 use super::catalogue::{CardId, TokenSet};
 use super::memory::{Memory, place_of};
 use super::state::{Hand, Pile, State, tokens_of};
@@ -80,7 +80,7 @@ impl GoldenCompass {
     #[cold]
     pub(super) fn condense(&self, state: &mut State) {
         let entries: Vec<_> = state.trace.events().collect();
-        let at = |cut: usize, is_known| self.from(state, &entries[..cut], &entries[cut..], is_known);
+        let at = |cut: usize, is_known| self.from(&entries[..cut], &entries[cut..], is_known);
         let returns = (0..entries.len()).filter(|&at| entries[at].event == Event::Return);
         let mut best = None;
         for cut in returns {
@@ -103,7 +103,7 @@ impl GoldenCompass {
 
     /// A history that leads to where `old` events led, and goes on with `kept` ones; none if it leaves no room for another
     /// event. It says which cards and tokens taken were known then to be where they were, or not.
-    fn from(&self, state: &State, old: &[Entry], kept: &[Entry], is_known: bool) -> Option<Trace> {
+    fn from(&self, old: &[Entry], kept: &[Entry], is_known: bool) -> Option<Trace> {
         let mut board = Board::empty();
         for entry in old {
             board.play(entry.actor, entry.event);
@@ -116,11 +116,9 @@ impl GoldenCompass {
                 board.hands[entry.actor].remove(card);
             }
         }
-        let mut memories = state.memory;
-        for seat in self.all_seats() {
-            memories[seat] = self.recall(old.iter().copied(), seat);
-        }
-        let mut trace = self.retold(&board, is_known.then_some(&memories))?;
+        let recall = |seat| self.recall(old.iter().copied(), Seat::new(few(seat)));
+        let memories = is_known.then(|| BySeat::new(std::array::from_fn(recall)));
+        let mut trace = self.retold(&board, memories.as_ref())?;
         let mut kept = at_once.into_iter().rev().chain(kept).peekable();
         let next = kept.peek().filter(|next| matches!(next.event, Event::Draw(_)));
         if let Some(next) = next.filter(|_| trace.may_end_with_draw()) {
