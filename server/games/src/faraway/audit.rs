@@ -4,6 +4,7 @@ use boardwire_kernel::{Audit, Conserved, Seat, ensure};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
+use super::paths::NODES;
 use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, Sanctuaries, State};
 use super::view::MOST_DEALT;
 
@@ -157,7 +158,7 @@ impl Faraway {
     /// FA-7.3: the sanctuaries came to where they are by deals that FA-R1 and FA-R2 allow.
     fn audit_sanctuaries(&self, state: &State) -> Audit {
         Seat::all(self.seats).try_for_each(|seat| self.audit_finds(state, seat))?;
-        let mut deck = Deck { blocks: [Sanctuaries::EMPTY; BLOCKS], front: 0 };
+        let mut deck = Deck { blocks: [Sanctuaries::EMPTY; NODES], front: 0 };
         deck.blocks[0] = (1..=SANCTUARIES).collect();
         for round in 2..=state.explored() {
             self.deal_again(state, round, &mut deck)?;
@@ -233,12 +234,9 @@ impl Faraway {
     }
 }
 
-/// The deck as it began, and what each seat can have returned in each round that has turns.
-const BLOCKS: usize = 1 + SEATS * 7;
-
 /// The sanctuary deck: blocks from which cards are drawn, one after the other.
 struct Deck {
-    blocks: [Sanctuaries; BLOCKS],
+    blocks: [Sanctuaries; NODES],
     /// The block from which was drawn last.
     front: usize,
 }
@@ -256,7 +254,7 @@ impl Deck {
             if cards.is_empty() {
                 return Ok(());
             }
-            ensure(front.is_empty() && self.front + 1 < BLOCKS, || {
+            ensure(front.is_empty() && self.front + 1 < NODES, || {
                 format!("the sanctuaries {cards:?} were not next in the deck")
             })?;
             self.front += 1;

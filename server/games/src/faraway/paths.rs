@@ -15,10 +15,10 @@ use super::Faraway;
 use super::catalogue::SANCTUARIES;
 use super::memory::{Path, Paths, last_deal};
 use super::resample::Known;
-use super::state::State;
+use super::state::{SEATS, State};
 
 /// The deck as it began, which is block 0, and all deals. A block has the number of the deal that returned it.
-const NODES: usize = 1 + 6 * 7;
+pub(super) const NODES: usize = 1 + SEATS * 7;
 /// The most cards in a deal: all.
 const DEAL: usize = SANCTUARIES as usize;
 

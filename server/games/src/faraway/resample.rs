@@ -111,10 +111,10 @@ impl Faraway {
             return self.resample_first_deals(state, viewer, rng);
         }
         let truth = self.paths(state);
-        let own = self.deals(state).filter(|deal| deal.seat == viewer).fold(0, |own, deal| own | deal.bit);
+        let deals: Vec<_> = self.deals(state).collect();
+        let own = deals.iter().filter(|deal| deal.seat == viewer).map(|deal| deal.bit).sum();
         let known = truth.map(|path| Known::of(path, own));
         let mut paths = self.some_paths(state, own, &known, MOST_TRIES, rng).unwrap_or(truth);
-        let deals: Vec<_> = self.deals(state).collect();
         for _ in 0..ROUNDS_OF_WALK {
             for deal in &deals {
                 let earlier = deal.bit - 1;
@@ -127,9 +127,7 @@ impl Faraway {
         }
         self.follow(state, &paths);
     }
-}
 
-impl Faraway {
     /// The same while nobody has been dealt a returned card, without paths: every card was in one deal at most.
     fn resample_first_deals(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let rounds = usize::from(state.explored() - 1);
