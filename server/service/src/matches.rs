@@ -1,5 +1,6 @@
 //! All matches of a server: the one thing its calls share.
 
+mod joining;
 mod register;
 
 use std::collections::BTreeMap;
@@ -10,11 +11,10 @@ use std::time::{Duration, Instant};
 use boardwire_batch::Refused;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_kernel::Seat;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::arbiter::{Arbiter, CloseReason, OPENING, Part, Role, Settings};
+use crate::arbiter::{Arbiter, CloseReason, OPENING, Role, Settings};
 use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::journal::{Journal, Kept};
@@ -296,56 +296,6 @@ impl Matches {
         let all: BTreeMap<&str, &Arc<Arbiter>> =
             open.chain(closed).map(|arbiter| (arbiter.id(), arbiter)).collect();
         all.into_values().take(CHUNK).map(Arc::clone).collect()
-    }
-
-    /// Gives a seat away anew, for the host.
-    ///
-    /// # Errors
-    /// No such match, a token that is not its host's; as [`Arbiter::invite`].
-    pub async fn invite(
-        &self,
-        id: &str,
-        token: Option<&str>,
-        seat: u32,
-    ) -> Result<(Seat, String), ServiceError> {
-        let arbiter = self.find(id)?;
-        if arbiter.role(token)? != Role::Host {
-            return Err(ServiceError::HostOnly { id: id.to_owned() });
-        }
-        let (seat, code) = {
-            // Nobody joins by the former invitation in between, nor invites anew.
-            let mut register = self.lock();
-            let (invited, before) = (arbiter.invited(), arbiter.holders());
-            let (seat, code) = arbiter.invite(seat)?;
-            let former = invited.iter().filter(|(known, _)| *known == seat).map(|(_, digest)| digest);
-            register.invite(&arbiter, seat, &code, former, &before);
-            (seat, code)
-        };
-        arbiter.kept().await?;
-        Ok((seat, code))
-    }
-
-    /// Turns an invitation into a seat and its token.
-    ///
-    /// # Errors
-    /// An invitation that is unknown or has been used; deals that are fair, and nothing that binds the agent; a journal that cannot be written.
-    pub async fn join(
-        &self,
-        invitation: &str,
-        request: Option<Uuid>,
-        bound: Option<Part>,
-    ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
-        let (arbiter, seat, token) = {
-            let mut register = self.lock();
-            let found = register.invitations.get(&secret::digest(invitation)).cloned();
-            let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
-            let before = arbiter.holders();
-            let token = arbiter.join_bound(seat, request, bound)?;
-            register.admit(&arbiter, seat, &token, &before);
-            (arbiter, seat, token)
-        };
-        arbiter.kept().await?;
-        Ok((arbiter, seat, token))
     }
 
     /// Closes a match for its host; a closed one stays closed.

@@ -1,0 +1,63 @@
+//! How seats are given away.
+
+use std::sync::Arc;
+
+use boardwire_kernel::Seat;
+use uuid::Uuid;
+
+use super::Matches;
+use crate::arbiter::{Arbiter, Part, Role};
+use crate::error::ServiceError;
+use crate::secret;
+
+impl Matches {
+    /// Gives a seat away anew, for the host.
+    ///
+    /// # Errors
+    /// No such match, a token that is not its host's; as [`Arbiter::invite`].
+    pub async fn invite(
+        &self,
+        id: &str,
+        token: Option<&str>,
+        seat: u32,
+    ) -> Result<(Seat, String), ServiceError> {
+        let arbiter = self.find(id)?;
+        if arbiter.role(token)? != Role::Host {
+            return Err(ServiceError::HostOnly { id: id.to_owned() });
+        }
+        let (seat, code) = {
+            // Nobody joins by the former invitation in between, nor invites anew.
+            let mut register = self.lock();
+            let (invited, before) = (arbiter.invited(), arbiter.holders());
+            let (seat, code) = arbiter.invite(seat)?;
+            let former = invited.iter().filter(|(known, _)| *known == seat).map(|(_, digest)| digest);
+            register.invite(&arbiter, seat, &code, former, &before);
+            (seat, code)
+        };
+        arbiter.kept().await?;
+        Ok((seat, code))
+    }
+
+    /// Turns an invitation into a seat and its token.
+    ///
+    /// # Errors
+    /// An invitation that is unknown or has been used; deals that are fair, and nothing that binds the agent; a journal that cannot be written.
+    pub async fn join(
+        &self,
+        invitation: &str,
+        request: Option<Uuid>,
+        bound: Option<Part>,
+    ) -> Result<(Arc<Arbiter>, Seat, String), ServiceError> {
+        let (arbiter, seat, token) = {
+            let mut register = self.lock();
+            let found = register.invitations.get(&secret::digest(invitation)).cloned();
+            let (arbiter, seat) = found.ok_or(ServiceError::UnknownInvitation)?;
+            let before = arbiter.holders();
+            let token = arbiter.join_bound(seat, request, bound)?;
+            register.admit(&arbiter, seat, &token, &before);
+            (arbiter, seat, token)
+        };
+        arbiter.kept().await?;
+        Ok((arbiter, seat, token))
+    }
+}
