@@ -13,7 +13,7 @@ use super::posterior::{Posterior, bytes};
 use crate::testkit::Law;
 use crate::{Audit, Game, RngStream, Seat, ensure};
 
-/// The bias that is seen: one draw in so many that should have been another world.
+/// The bias that is seen: one draw in so many that should have been another world. `BOARDWIRE_LAW_BIAS` asks for another.
 const BIAS: u64 = 50;
 /// `x` above: a wrong verdict comes about once in 160,000 comparisons.
 const CERTAINTY: u64 = 12;
@@ -95,12 +95,14 @@ impl Frequencies {
     }
 }
 
-/// Draws worlds for the viewer from `state`, so many that a bias of 2 % is seen, and compares how often each comes.
+/// Draws worlds for the viewer from `state`, so many that a bias of 2 % is seen, or of one part in `BOARDWIRE_LAW_BIAS`, and
+/// compares how often each comes.
 ///
 /// # Panics
 /// When they do not agree: the message says by how much.
 pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
-    let draws = draws_needed(posterior.len() as u64);
+    let bias = std::env::var("BOARDWIRE_LAW_BIAS").ok().and_then(|number| number.parse().ok()).unwrap_or(BIAS);
+    let draws = draws_needed(posterior.len() as u64, bias);
     let frequencies = Frequencies::of(game, state, posterior.viewer(), draws, rng);
     let place = |broken| format!("for {}: {broken}\n{state:?}", posterior.viewer());
     Law::Frequencies.require(frequencies.agree(posterior).map_err(place));
@@ -154,14 +156,14 @@ fn excess(freedom: u64) -> u64 {
     root(4 * freedom * CERTAINTY) + 2 * CERTAINTY
 }
 
-/// How many draws show a bias among so many worlds.
-fn draws_needed(worlds: u64) -> u64 {
+/// How many draws show a bias of one part in `bias` among so many worlds.
+fn draws_needed(worlds: u64, bias: u64) -> u64 {
     let freedom = worlds - 1;
     let mut y = 0;
     while y < root(4 * (freedom + 2 * y) * CERTAINTY) + excess(freedom) {
         y += 16;
     }
-    y * BIAS * BIAS / 4
+    y * bias * bias / 4
 }
 
 /// The square root, rounded up.
@@ -176,7 +178,9 @@ mod tests {
 
     #[test]
     fn more_worlds_need_more_draws() {
-        assert_eq!([1, 2, 100, 1_000].map(draws_needed), [90_000, 100_000, 170_000, 360_000]);
+        let draws = [1, 2, 100, 1_000].map(|worlds| draws_needed(worlds, BIAS));
+        assert_eq!(draws, [90_000, 100_000, 170_000, 360_000]);
+        assert_eq!(draws_needed(100, 10), 170_000 / 25, "a bias of 10 %");
     }
 
     #[test]
