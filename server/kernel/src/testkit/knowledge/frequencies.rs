@@ -101,7 +101,8 @@ impl Frequencies {
 /// # Panics
 /// When they do not agree: the message says by how much.
 pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
-    let bias = std::env::var("BOARDWIRE_LAW_BIAS").ok().and_then(|number| number.parse().ok()).unwrap_or(BIAS);
+    let bias =
+        std::env::var("BOARDWIRE_LAW_BIAS").ok().and_then(|number| number.parse().ok()).unwrap_or(BIAS);
     let draws = draws_needed(posterior.len() as u64, bias);
     let frequencies = Frequencies::of(game, state, posterior.viewer(), draws, rng);
     let place = |broken| format!("for {}: {broken}\n{state:?}", posterior.viewer());
