@@ -3,8 +3,8 @@
 # test notices: `tools/mutants.sh faraway`. What follows the game chooses among the mutants as it does for
 # `cargo mutants --list`: `--shard 0/4 --sharding round-robin`, `-F scoring.rs`.
 #
-# Three rounds, each with the mutants that the round before left: the quick tests of the game, which notice most within
-# a second; the laws, playthroughs and counts; all tests of the game. The mutants live in a copy of the sources below
+# Four rounds, each with the mutants that the round before left: the quick tests of the game, which notice most within
+# a second; slower ones; the laws, playthroughs and counts; all tests of the game. The mutants live in a copy of the sources below
 # target/mutants/<game>, so the sources can be worked on meanwhile; the lists of mutants are there as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -68,13 +68,17 @@ round() {
     sort "$out/mutants.out/missed.txt" >"$out/missed.txt"
 }
 
-# These take seconds each; a name that is no more does no harm.
-slow=(drawn_as_enumerated every_world_drawn_has every_world_has positions_of_a_deck_that_ran_round random_tableaus
-    resample_forgets a_sketch_follows exactness:: no_line_makes a_history_is_found a_catalogue_of_other_sizes is_never_accepted
-    a_snapshot_with the_walk_forgets a_card_surely_among_five memories_agree)
+# Without optimisation these take some seconds each, and the others milliseconds; a name that is no more does no harm.
+slow=(frequencies:: worlds_are_drawn_as_often a_sketch_has_a_card a_shorter_history_leads a_memory_never_excludes
+    a_memory_is_what worlds_are_equally one_joker_came_back cards_of_a_discard_pile_that)
+# These take longer.
+slower=(drawn_as_enumerated every_world_drawn_has every_world_has positions_of_a_deck_that_ran_round random_tableaus
+    resample_forgets a_sketch_follows who_have_not_read no_line_makes a_history_is_found a_catalogue_of_other_sizes
+    is_never_accepted a_snapshot_with the_walk_forgets a_card_surely_among_five memories_agree)
 
-# Without optimisation a mutant is built soonest, and tests of milliseconds need none.
-BOARDWIRE_LAW_BIAS=2 round "quick tests" dev --lib -- -- "$game::" "${slow[@]/#/--skip=}"
+# Without optimisation a mutant is built soonest.
+round "quick tests" dev --lib -- -- "$game::" "${slow[@]/#/--skip=}" "${slower[@]/#/--skip=}"
+BOARDWIRE_LAW_BIAS=2 round "slow tests" dev --lib -- -- "$game::" "${slower[@]/#/--skip=}"
 BOARDWIRE_LAW_GAMES=3 round "laws and goldens" mutants --test={golden,decisions,shown,perft,laws}
 round "all tests" mutants --lib -- -- "$game::"
 
