@@ -27,6 +27,8 @@ struct Prospect {
     spent: EntitySet,
     /// The Entities that it may still activate in this turn.
     welcomed: EntitySet,
+    /// Whether it has bought a Spore that it must put.
+    owes_spore: bool,
 }
 
 /// What of a position the worth to a seat depends on: the boards and what is still to come for them, and the card that
@@ -77,14 +79,15 @@ impl Rauha {
         let is_activating = matches!(state.phase, Phase::Activate | Phase::Spore);
         let none = EntitySet::EMPTY;
         let over = state.stop - u8::from(!has_finished);
-        let idle = Prospect { over, used: CellSet::EMPTY, spent: none, welcomed: none };
+        let idle = Prospect { over, used: CellSet::EMPTY, spent: none, welcomed: none, owes_spore: false };
         if has_finished || place != state.done || !is_activating {
-            idle
-        } else if state.is_scoring() {
-            Prospect { used: state.used.cells, spent: state.used.entities, ..idle }
+            return idle;
+        }
+        let active = Prospect { used: state.used.cells, owes_spore: state.phase == Phase::Spore, ..idle };
+        if state.is_scoring() {
+            Prospect { spent: state.used.entities, ..active }
         } else {
-            let welcomed = state.welcomed.difference(state.used.entities);
-            Prospect { used: state.used.cells, welcomed, ..idle }
+            Prospect { welcomed: state.welcomed.difference(state.used.entities), ..active }
         }
     }
 
@@ -94,6 +97,9 @@ impl Rauha {
     }
 
     fn worth_of_board(&self, prospect: Prospect, board: &Board) -> i32 {
+        if prospect.owes_spore {
+            return self.worth_with_spore_put(prospect, board);
+        }
         let future = self.future(prospect);
         let held = ByEntity::flags(board.entities);
         let counted = self.counted(self.symbols(board), board.spores, held);
@@ -119,6 +125,16 @@ impl Rauha {
             worth += (3 * future.scorings + 4 * now) * yields / 4;
         }
         worth
+    }
+
+    /// The worth with the Spore that was bought on the best cell.
+    fn worth_with_spore_put(&self, prospect: Prospect, board: &Board) -> i32 {
+        let worths = board.cells_without_spore().into_iter().map(|cell| {
+            let mut spores = board.spores;
+            spores.insert(cell);
+            self.worth_of_board(Prospect { owes_spore: false, ..prospect }, &Board { spores, ..*board })
+        });
+        worths.max().expect("a Spore is bought only for a cell without one")
     }
 
     /// The worth with the best use of a card that is kept; the seat activates nothing meanwhile.

@@ -112,6 +112,35 @@ fn no_bytes_from_outside_make_the_engine_panic() {
 }
 
 #[test]
+fn a_spore_bought_is_worth_as_much_as_on_its_best_cell() {
+    let mut bought = 0;
+    for seed in 0..40 {
+        let game: Arc<Rauha> = testkit::table(2, &[]);
+        testkit::random_game(&game, seed, |episode| {
+            let state = episode.state();
+            let Some(seat) = episode.pending().lowest().filter(|_| state.phase == Phase::Spore) else {
+                return;
+            };
+            let worth = |state: &State| game.estimate(&game.outlook(state, seat));
+            let puts = game.legal(state, seat).iter().map(|action| {
+                let mut next = *state;
+                let mut chance = boardwire_kernel::Chance::seeded(1, 3);
+                boardwire_kernel::apply(&*game, &mut next, seat, action.into(), &mut chance)
+                    .expect("it is legal");
+                next
+            });
+            let after: Vec<State> = puts.collect();
+            // Where the turn ends with it, more has changed than the board.
+            if after.iter().all(|next| next.phase == Phase::Activate && next.done == state.done) {
+                assert_eq!(Some(worth(state)), after.iter().map(worth).max());
+                bought += 1;
+            }
+        });
+    }
+    assert!(bought > 10, "{bought} Spores");
+}
+
+#[test]
 fn the_view_names_what_is_possible_and_what_is_used() {
     let mut scene = Scene::at(2, 8, Phase::Activate);
     scene.cells(0, SIDE_A).spores(0, &[1, 5, 8]).crystals(0, 2);
