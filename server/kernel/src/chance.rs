@@ -15,13 +15,45 @@ pub struct Chance(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    Seeded {
-        key: Key,
-        streams: Vec<RngStream>,
-    },
+    Seeded(Streams),
     Scripted(Script),
     #[cfg(any(test, feature = "testkit"))]
     Enumerated(odometer::Odometer),
+}
+
+/// The streams under one key.
+#[derive(Debug, Clone)]
+struct Streams {
+    key: Key,
+    streams: Vec<RngStream>,
+    /// Those of this key. The others are of one before, and begin when they are first drawn from: most of who try
+    /// something draw from a few.
+    begun: BitSet<1>,
+}
+
+impl Streams {
+    fn get(&mut self, stream: usize) -> &mut RngStream {
+        let number = u8::try_from(stream).expect("a game has few streams");
+        let rng = &mut self.streams[stream];
+        if !self.begun.contains(number) {
+            *rng = RngStream::keyed(self.key, stream as u64);
+            self.begun.insert(number);
+        }
+        rng
+    }
+
+    fn rewind(&mut self) {
+        for stream in self.begun {
+            self.streams[usize::from(stream)].rewind();
+        }
+    }
+
+    /// The words used of each.
+    fn words(&self) -> Vec<u64> {
+        let words =
+            |(stream, rng): (u8, &RngStream)| if self.begun.contains(stream) { rng.words() } else { 0 };
+        (0..).zip(&self.streams).map(words).collect()
+    }
 }
 
 /// The outcomes of every stream, given beforehand: tests and recorded games.
@@ -69,15 +101,14 @@ impl Chance {
     #[must_use]
     pub fn resume(key: Key, words: &[u64]) -> Self {
         let streams = (0..).zip(words).map(|(stream, &used)| RngStream::resume(key, stream, used)).collect();
-        Self(Source::Seeded { key, streams })
+        Self(Source::Seeded(Streams { key, streams, begun: BitSet::first(words.len()) }))
     }
 
     /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
-            Source::Seeded { key, streams: rng } if rng.len() == streams => {
-                *key = seed.into();
-                (0..).zip(rng).for_each(|(stream, rng)| *rng = RngStream::keyed(*key, stream));
+            Source::Seeded(old) if old.streams.len() == streams => {
+                (old.key, old.begun) = (seed.into(), BitSet::EMPTY);
             }
             _ => *self = Self::seeded(seed, streams),
         }
@@ -85,8 +116,8 @@ impl Chance {
 
     /// Goes back to the beginning of every stream; a script stays where it is.
     pub fn rewind(&mut self) {
-        if let Source::Seeded { streams, .. } = &mut self.0 {
-            streams.iter_mut().for_each(RngStream::rewind);
+        if let Source::Seeded(streams) = &mut self.0 {
+            streams.rewind();
         }
     }
 
@@ -114,7 +145,7 @@ impl Chance {
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         match &self.0 {
-            Source::Seeded { .. } => None,
+            Source::Seeded(_) => None,
             Source::Scripted(script) => script.fault.as_ref(),
             #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(_) => None,
@@ -125,7 +156,7 @@ impl Chance {
     #[must_use]
     pub fn key(&self) -> Option<Key> {
         match &self.0 {
-            Source::Seeded { key, .. } => Some(*key),
+            Source::Seeded(streams) => Some(streams.key),
             Source::Scripted(_) => None,
             #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(_) => None,
@@ -136,7 +167,7 @@ impl Chance {
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
-            Source::Seeded { streams, .. } => streams.iter().map(RngStream::words).collect(),
+            Source::Seeded(streams) => streams.words(),
             Source::Scripted(script) => script.streams.iter().map(|left| left.len() as u64).collect(),
             #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(odometer) => vec![odometer.given() as u64],
@@ -149,7 +180,7 @@ impl Chance {
     /// When `n` is 0, or for scripted chance above 256, or there is no such stream.
     pub fn below(&mut self, stream: usize, n: u32) -> u32 {
         match &mut self.0 {
-            Source::Seeded { streams, .. } => streams[stream].below(n),
+            Source::Seeded(streams) => streams.get(stream).below(n),
             Source::Scripted(script) => {
                 let mut possible = BitSet::<4>::first(n as usize);
                 u32::from(script.draw(stream, &mut possible))
@@ -165,7 +196,7 @@ impl Chance {
     /// When `set` is empty, or there is no such stream.
     pub fn draw<const W: usize>(&mut self, stream: usize, set: &mut BitSet<W>) -> u8 {
         match &mut self.0 {
-            Source::Seeded { streams, .. } => streams[stream].draw(set),
+            Source::Seeded(streams) => streams.get(stream).draw(set),
             Source::Scripted(script) => script.draw(stream, set),
             #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(odometer) => {
@@ -192,7 +223,7 @@ impl Chance {
     /// When there is no such stream.
     pub fn shuffle(&mut self, stream: usize, items: &mut [u8]) {
         match &mut self.0 {
-            Source::Seeded { streams, .. } => streams[stream].shuffle(items),
+            Source::Seeded(streams) => streams.get(stream).shuffle(items),
             Source::Scripted(script) => script.shuffle(stream, items),
             #[cfg(any(test, feature = "testkit"))]
             Source::Enumerated(odometer) => odometer.shuffle(items),

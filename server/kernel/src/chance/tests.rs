@@ -21,12 +21,17 @@ fn a_stream_gone_back_gives_the_same_again() {
 
 #[test]
 fn a_new_seed_begins_anew() {
-    let mut chance = Chance::seeded(5, 2);
-    chance.below(0, 68);
-    chance.reseed(6, 2);
-    let mut other = Chance::seeded(6, 2);
+    let mut chance = Chance::seeded(5, 3);
+    (0..3).for_each(|stream| _ = chance.below(stream, 68));
+    chance.reseed(6, 3);
+    let mut other = Chance::seeded(6, 3);
     assert_eq!((chance.key(), chance.words()), (other.key(), other.words()));
     assert!((0..30).all(|_| chance.below(0, 68) == other.below(0, 68)));
+    assert_eq!((chance.words(), chance.words()[1..].to_vec()), (other.words(), vec![0, 0]));
+    [&mut chance, &mut other].map(Chance::rewind);
+    assert!(
+        (0..30).all(|_| [0, 1].iter().all(|&stream| chance.below(stream, 68) == other.below(stream, 68)))
+    );
     let mut scripted = Chance::scripted([[1]]);
     scripted.reseed(6, 2);
     assert_eq!((scripted.key(), scripted.words()), (Chance::seeded(6, 2).key(), vec![0, 0]));
