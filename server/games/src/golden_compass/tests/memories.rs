@@ -6,9 +6,9 @@ use std::sync::Arc;
 use boardwire_kernel::{Episode, RESAMPLE_STREAM, RngStream, Seat, testkit};
 
 use super::super::catalogue::limits::KNOWN;
-use super::super::catalogue::{CardId, CityId, TokenSet};
+use super::super::catalogue::{CardId, CityId, DaemonId, SymbolId, TokenId, TokenSet};
 use super::super::memory::{Memory, SEEN};
-use super::super::state::{Hand, Step};
+use super::super::state::{Hand, SetKind, Step};
 use super::super::trace::{Event, TRACE, Trace};
 use super::super::{Action, GoldenCompass, State};
 use super::support::{Table, seat};
@@ -293,4 +293,38 @@ fn a_trace_is_full_once_the_longest_event_may_not_fit() {
     assert!(!trace.is_full());
     trace.push(Seat::new(1), Event::Steal { victim: Seat::FIRST, card: CardId::new(1) });
     assert!(trace.is_full() && trace.len() < TRACE);
+}
+
+#[test]
+fn every_event_is_read_as_it_was_written() {
+    let (cards, seats) = ([1, 64].map(CardId::new), [0, 1, 2, 3].map(seat));
+    let kinds = [
+        SetKind::Pair(DaemonId::new(1)),
+        SetKind::Pair(DaemonId::new(16)),
+        SetKind::Triplet(SymbolId::new(1)),
+        SetKind::Triplet(SymbolId::new(8)),
+        SetKind::Short(SymbolId::new(1)),
+        SetKind::Short(SymbolId::new(8)),
+        SetKind::Spies,
+        SetKind::Wild,
+    ];
+    let mut events = vec![Event::Apart, Event::Return, Event::Asked];
+    events.extend(kinds.map(Event::Begin));
+    for card in cards {
+        events.push(Event::Draw(card));
+        events.extend([0, 1, 16].map(|among| Event::Show { card, among }));
+        events.extend(seats.map(|victim| Event::Steal { victim, card }));
+    }
+    for token in [1, 32].map(TokenId::new) {
+        events.extend([Event::Take(token), Event::Lay(token)]);
+        events.extend(seats.map(|victim| Event::Rob { victim, token }));
+    }
+    let written: Vec<_> = events.iter().flat_map(|&event| seats.map(|actor| (actor, event))).collect();
+    for part in written.chunks(100) {
+        let mut trace = Trace::EMPTY;
+        part.iter().for_each(|&(actor, event)| trace.push(actor, event));
+        let read: Vec<_> = trace.events().map(|entry| (entry.actor, entry.event)).collect();
+        assert_eq!(read, part);
+        assert!(trace.is_sound());
+    }
 }

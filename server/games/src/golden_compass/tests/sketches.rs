@@ -3,8 +3,9 @@
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, testkit};
 
 use super::super::action::Action;
-use super::super::memory::{TABLE, place_of};
-use super::super::state::Step;
+use super::super::catalogue::{DaemonId, TokenSet};
+use super::super::memory::{SEEN, TABLE, place_of};
+use super::super::state::{SetKind, Step};
 use super::super::trace::Event;
 use super::super::{GoldenCompass, State, streams};
 use super::support::{Table, seat};
@@ -158,6 +159,56 @@ fn who_remembers_nothing_in_a_sketch_knows_its_own_tokens() {
             assert_eq!(sketch.memory[other].tokens[usize::from(token) - 1], due, "{other} {token}");
         }
     }
+}
+
+#[test]
+fn who_remembers_nothing_in_a_sketch_knows_what_lies_open_and_its_own_hand() {
+    // GC-13.1
+    let mut rng = RngStream::new(13, RESAMPLE_STREAM);
+    let mut table = Table::in_period(3, 2);
+    table.discarded(&["spy", "spy", "moth.baby"]);
+    table.hand(1, &["spy", "hawk.baby"]);
+    table.lay(2, 1, &["bolvangar.7", "london.4"]);
+    let sketch = sketched(&table, &mut rng);
+    for other in [1, 2].map(seat) {
+        let (memory, hand) = (&sketch.memory[other], &sketch.places[other].hand);
+        for (card, &block) in (0u8..).zip(&table.game.blocks).skip(1) {
+            let seen = memory.stamps(block).iter().filter(|&&stamp| stamp == SEEN).count();
+            let open = sketch.discard.count(card);
+            assert_eq!(seen, usize::from(open + hand.count(card)), "{other}: card {card}");
+        }
+        let laid = table.state.places[seat(2)].laid;
+        let known = (1..=24u8).filter(|&token| memory.tokens[usize::from(token) - 1] == 0);
+        assert_eq!(known.collect::<TokenSet>(), laid);
+    }
+}
+
+#[test]
+fn a_set_being_put_together_stands_in_the_past_of_a_sketch() {
+    // GC-8.11
+    let mut rng = RngStream::new(14, RESAMPLE_STREAM);
+    let mut table = Table::new(2);
+    table.hand(1, &["ermine.baby", "ermine.madonna", "ermine.hourglass", "joker", "hawk.baby"]);
+    table.state.active = seat(1);
+    table.at_sets();
+    table.play(&[Action::Pair(DaemonId::new(1))]);
+    table.play_cards(&["ermine.baby"]);
+    assert!(matches!(table.state.step, Step::Fill(_)));
+    let sketch = sketched(&table, &mut rng);
+    assert_eq!(table.game.audit(&sketch), Ok(()));
+    let events: Vec<_> = sketch.trace.events().map(|entry| (entry.actor, entry.event)).collect();
+    let set = [
+        Event::Begin(SetKind::Pair(DaemonId::new(1))),
+        Event::Asked,
+        Event::Show { card: table.card("ermine.baby"), among: 0 },
+        Event::Asked,
+    ];
+    assert_eq!(events[events.len() - 4..], set.map(|event| (seat(1), event)));
+    assert!(events[..events.len() - 4].iter().all(|event| !matches!(event.1, Event::Begin(_))));
+    // Once the set is complete, its cards are like any others that lie open.
+    table.play_cards(&["joker"]);
+    let events = |table: &Table, rng: &mut RngStream| sketched(table, rng).trace.events().collect::<Vec<_>>();
+    assert!(events(&table, &mut rng).iter().all(|entry| !matches!(entry.event, Event::Begin(_))));
 }
 
 #[test]
