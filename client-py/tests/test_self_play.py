@@ -81,7 +81,7 @@ def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boa
             turns = [half.recv() for half in halves]
         # The mask is of the rows that are read.
         last = np.arange(n - n // 2) == 1
-        again = halves[1].reset(mask=last)
+        again = halves[1].reset(mask=last.tolist())
         assert (again.decided[1] == -1).all()
         assert (again.step.ply[last] == 0).all()
         with pytest.raises(ValueError, match=r"a mask is bool\[4\], not bool\[7\]"):

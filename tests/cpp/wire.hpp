@@ -58,9 +58,11 @@ class Patience {
  public:
   /// Returns when it is time to try again; throws a refusal, which would come again.
   void wait(const grpc::Status& status) {
+    const std::string why = reason(status);
+    // The server tells of a deadline too, if it notices first.
     const bool passes = status.error_code() == grpc::UNAVAILABLE ||
-                        status.error_code() == grpc::RESOURCE_EXHAUSTED || reason(status).empty();
-    if (!passes || ++failures_ > 10) throw std::runtime_error(status.error_message() + " " + reason(status));
+                        status.error_code() == grpc::RESOURCE_EXHAUSTED || why.empty() || why == "TIMED_OUT";
+    if (!passes || ++failures_ > 10) throw std::runtime_error(status.error_message() + " " + why);
     std::this_thread::sleep_for(std::min(std::chrono::milliseconds(50 << failures_), std::chrono::milliseconds(5000)));
   }
 

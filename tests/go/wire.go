@@ -61,11 +61,12 @@ type patience struct{ failures int }
 
 // wait returns nothing when it is time to try again, and a refusal, which would come again, as it is.
 func (p *patience) wait(err error) error {
-	code := status.Code(err)
-	passes := code == codes.Unavailable || code == codes.ResourceExhausted || reason(err) == ""
+	code, why := status.Code(err), reason(err)
+	// The server tells of a deadline too, if it notices first.
+	passes := code == codes.Unavailable || code == codes.ResourceExhausted || why == "" || why == "TIMED_OUT"
 	p.failures++
 	if !passes || p.failures > 10 {
-		return fmt.Errorf("%w %s", err, reason(err))
+		return fmt.Errorf("%w %s", err, why)
 	}
 	pause := 50 * time.Millisecond << p.failures
 	if pause > 5*time.Second {

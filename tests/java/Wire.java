@@ -13,6 +13,7 @@ import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.AbstractBlockingStub;
 import io.grpc.stub.StreamObserver;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -84,8 +85,9 @@ final class Wire {
     /** Returns when it is time to try again; throws a refusal, which would come again. */
     void await(StatusRuntimeException failure) throws InterruptedException {
       var code = failure.getStatus().getCode();
+      // The server tells of a deadline too, if it notices first.
       var passes = code == Status.Code.UNAVAILABLE || code == Status.Code.RESOURCE_EXHAUSTED
-          || reason(failure).isEmpty();
+          || Set.of("", "TIMED_OUT").contains(reason(failure));
       if (!passes || ++failures > 10) throw failure;
       Thread.sleep(Math.min(50 << failures, 5_000));
     }

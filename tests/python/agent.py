@@ -34,12 +34,17 @@ def choose(seen: Observation) -> int:
 
 def insist(call: Callable[[], _T]) -> _T:
     """Calls until there is an answer: joins, decisions and resets may be repeated, nothing is done twice."""
-    for pause in PAUSES:
+    pauses = iter(PAUSES)
+    while True:
         try:
             return call()
+        except errors.CallTimeout:
+            continue  # Others may think for as long as they like.
         except (errors.ConnectionLost, errors.JournalFailed, errors.ServerFull):
+            pause = next(pauses, None)
+            if pause is None:
+                raise
             time.sleep(pause)
-    return call()
 
 
 def play(seat: Seat, log: Callable[[str], None]) -> None:
@@ -75,7 +80,7 @@ def main() -> None:
     except errors.MatchClosed:
         pass
     except errors.BoardwireError as refused:
-        sys.exit(f"agent: {refused}")
+        sys.exit(f"agent: {refused} {refused.reason}")
 
 
 if __name__ == "__main__":

@@ -269,8 +269,9 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
             stays, moves = (seat.observe(wait=True) for seat in seats)
             moved = matches[1].id
         with contextlib.closing(sqlite3.connect(here / "journal", isolation_level=None)) as journal:
-            for statement in moving.replace("to/journal", str(there / "journal")).split(";")[:-1]:
-                journal.execute(statement, {"match": moved} if ":match" in statement else {})
+            journal.executescript(
+                moving.replace("to/journal", str(there / "journal")).replace("'ID'", f"'{moved}'")
+            )
         with served(here), served(there), boardwire.connect(f"unix:{there / 'socket'}") as other:
             assert seats[0].observe(wait=True).view.tobytes() == stays.view.tobytes()
             with pytest.raises(errors.UnknownMatch):

@@ -161,6 +161,7 @@ def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> Non
         )
         with pytest.raises(boardwire.errors.MissingToken):
             client.replay(match.id)
+        assert len(client.replay(match.id, spectator_token=match.spectator_token).frames) == 2
         closed = match.close()
     assert closed.seed_opening is not None
     # Who is at the table may look for a while after the end.

@@ -340,19 +340,27 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             secret=secret,
         )
 
-    async def _replay(self, match_id: str, episode: int | None = None) -> Replay:
-        """An episode of a match that is not private, as the public may see it.
+    async def _replay(
+        self, match_id: str, episode: int | None = None, *, spectator_token: str = ""
+    ) -> Replay:
+        """An episode of a match, as the public may see it.
 
         Args:
             match_id: The match's id.
             episode: The episode; the present one when left out. The four before it are kept too.
+            spectator_token: Its token for spectators, if it is private.
 
         Raises:
-            MissingToken: The match is private: ask its `Match`, or a `Seat`.
+            MissingToken: The match is private, and no token was given.
             InvalidField: The episode has not come, or is not kept any more.
         """
         return await fetch_replay(
-            self._connection, match_id, episode, token="", timeout=self._timeout, advice=MATCH_GOES_ON
+            self._connection,
+            match_id,
+            episode,
+            token=spectator_token,
+            timeout=self._timeout,
+            advice=MATCH_GOES_ON,
         )
 
     def _watch(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._spec import GameSpec
 from ._types import BatchStep, WorldStep
@@ -56,7 +56,7 @@ def world_step(message: search_pb2.WorldStep, spec: GameSpec) -> WorldStep:
     )
 
 
-def packed(mask: NDArray[np.bool_] | None, environments: int) -> bytes:
+def packed(mask: ArrayLike | None, environments: int) -> bytes:
     """A mask of environments as the wire has it; nothing for all of them.
 
     Raises:
@@ -64,6 +64,7 @@ def packed(mask: NDArray[np.bool_] | None, environments: int) -> bytes:
     """
     if mask is None:
         return b""
+    mask = np.asarray(mask)
     if mask.dtype != np.bool_ or mask.shape != (environments,):
         raise ValueError(f"a mask is bool[{environments}], not {mask.dtype}{list(mask.shape)}")
     if not mask.any():

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { status } from "@grpc/grpc-js";
-import { Client, Patience, members } from "./client.js";
+import { Client, type Failure, Patience, members } from "./client.js";
 import type { GameSpec__Output as GameSpec } from "./gen/boardwire/v1/GameSpec.js";
 import type { Match__Output as Match } from "./gen/boardwire/v1/Match.js";
 import type { Observation__Output as Observation } from "./gen/boardwire/v1/Observation.js";
@@ -86,7 +86,7 @@ class Agent {
       const reason = this.client.reason(error);
       // The host has begun another episode, or ended this one, or time has run out: look again.
       if (LOOK_AGAIN.includes(reason)) return this.observe();
-      throw Object.assign(new Error(`${error.message} ${reason}`), error);
+      throw Object.assign(new Error(error.message), { code: error.code, details: error.details });
     }
     const seen = (act ?? reset ?? observe)!.observation!;
     if (this.#due.act) {
@@ -115,6 +115,8 @@ async function main(): Promise<void> {
   const client = new Client(address, values.proto);
   try {
     await (await Agent.join(client, code, values.transcript ? console.log : () => {})).play();
+  } catch (failure) {
+    throw new Error(`${(failure as Error).message} ${client.reason(failure as Failure)}`);
   } finally {
     client.close();
   }

@@ -11,7 +11,7 @@ import type { ProtoGrpcType as MatchProtocol } from "./gen/match_service.js";
 type Protocol = CatalogProtocol & MatchProtocol & DetailsProtocol;
 type Method<Request, Answer> = MethodDefinition<Request, any, any, Answer>;
 /** What is known of a failed call, whether it failed by itself or on a stream. */
-type Failure = { code?: grpc.status; metadata?: grpc.Metadata; details?: unknown };
+export type Failure = { code?: grpc.status; metadata?: grpc.Metadata; details?: unknown };
 
 /** Where the protocol lies, seen from `src` and `dist` alike: the folder that holds `boardwire/v1`. */
 const PROTOCOL = fileURLToPath(new URL("../../../proto", import.meta.url));
@@ -112,8 +112,9 @@ export class Patience {
   /** Resolves when it is time to try again; rejects with a refusal, which would come again. */
   async wait(failure: Failure): Promise<void> {
     const { UNAVAILABLE, RESOURCE_EXHAUSTED } = grpc.status;
+    // The server tells of a deadline too, if it notices first.
     const passes = failure.code === UNAVAILABLE || failure.code === RESOURCE_EXHAUSTED
-      || (failure.code !== undefined && this.#client.reason(failure) === "");
+      || (failure.code !== undefined && ["", "TIMED_OUT"].includes(this.#client.reason(failure)));
     if (!passes || ++this.#failures > 10) throw failure;
     await setTimeout(Math.min(50 * 2 ** this.#failures, 5_000));
   }

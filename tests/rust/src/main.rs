@@ -40,7 +40,11 @@ async fn main() -> anyhow::Result<()> {
             "usage: agent ADDRESS CODE [--transcript], where ADDRESS is host:port or unix:/path"
         ),
     };
-    Agent::join(connect(address)?, code, transcript).await?.play().await
+    let played = async { Agent::join(connect(address)?, code, transcript).await?.play().await };
+    played.await.map_err(|error: anyhow::Error| match error.downcast_ref::<Status>() {
+        Some(refused) => anyhow::anyhow!("{} {}", refused.message(), reason(refused).unwrap_or_default()),
+        None => error,
+    })
 }
 
 /// Who has a seat of a match.

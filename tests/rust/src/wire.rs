@@ -20,8 +20,9 @@ impl Patience {
     /// Every status of Boardwire has a reason. One without comes from the transport, whatever its code: Tonic gives
     /// a broken connection as `Unknown`.
     pub(crate) async fn wait(&mut self, status: Status) -> Result<(), Status> {
-        let passes =
-            matches!(status.code(), Code::Unavailable | Code::ResourceExhausted) || reason(&status).is_none();
+        // The server tells of a deadline too, if it notices first.
+        let passes = matches!(status.code(), Code::Unavailable | Code::ResourceExhausted)
+            || matches!(reason(&status).as_deref(), None | Some("TIMED_OUT"));
         self.0 += 1;
         if !passes || self.0 > 10 {
             return Err(status);

@@ -54,7 +54,7 @@ pub(super) struct Arena {
     /// How many seats a table of the field has.
     #[arg(long, requires = "field")]
     at: Option<usize>,
-    /// How many matches at most; as many as make whole deals. 1000 when left out, but no end beside `--until-width`.
+    /// How many matches, or a few more: as many as make whole deals. 1000 when left out, but no end beside `--until-width`.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     matches: Option<u64>,
     /// Ends as soon as no interval is wider than this, such as 0.05, but not before 30 deals.

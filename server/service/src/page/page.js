@@ -44,15 +44,25 @@ function play(on) {
   element("play").setAttribute("aria-pressed", String(on));
 }
 
-/** Adds a position; whoever looks at the last one sees it at once. */
+/** How many positions are kept: some episodes, however long a match is followed. */
+const KEPT = 1_000;
+
+/** Adds a position, in the place of the oldest if there are many; whoever looks at the last one sees it at once. */
 function add(frame) {
-  const follows = shown.at === shown.frames.length - 1;
-  const at = shown.frames.push(frame) - 1;
-  const button = made("button", frame.caption, { type: "button", onclick: () => go(at) });
+  const { frames } = shown;
+  const list = element("decisions");
+  const follows = shown.at === frames.length - 1;
+  frames.push(frame);
+  const button = made("button", frame.caption, { type: "button", onclick: () => go(frames.indexOf(frame)) });
   const item = document.createElement("li");
   item.append(button);
-  element("decisions").append(item);
-  if (follows) shown.at = at;
+  list.append(item);
+  if (frames.length > KEPT) {
+    frames.shift();
+    list.firstElementChild.remove();
+    shown.at = Math.max(0, shown.at - 1);
+  }
+  if (follows) shown.at = frames.length - 1;
 }
 
 function reset(title, about, viewers) {

@@ -54,13 +54,24 @@ impl Observing {
     }
 }
 
+/// What is logged. A word alone has to be a level: the library takes another for a program, and logs nothing of this one.
+fn filter(level: &str) -> anyhow::Result<EnvFilter> {
+    for word in level.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains(['=', '[']))
+    {
+        let expected =
+            || format!("`{word}` is neither off, error, warn, info, debug or trace, nor PROGRAM=LEVEL");
+        word.parse::<LevelFilter>().with_context(expected)?;
+    }
+    Ok(EnvFilter::try_new(level)?)
+}
+
 /// What logs, and sends traces if there is whom to send them to.
 fn subscriber(
     format: LogFormat,
     level: &str,
     traces: Option<&SdkTracerProvider>,
 ) -> anyhow::Result<impl Subscriber + Send + Sync> {
-    let filter = EnvFilter::try_new(level).with_context(|| format!("log level `{level}`"))?;
+    let filter = filter(level).with_context(|| format!("log level `{level}`"))?;
     let logs = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
@@ -103,5 +114,16 @@ mod tests {
         let most = |traces| subscriber(LogFormat::Text, "info", traces).expect("a level").max_level_hint();
         assert_eq!(most(None), Some(LevelFilter::INFO));
         assert_eq!(most(Some(&SdkTracerProvider::builder().build())), Some(LevelFilter::DEBUG));
+    }
+
+    #[test]
+    fn a_word_that_is_no_level_is_refused() {
+        for sound in ["info", "WARN,boardwire_server=debug", "error,boardwire_server[call]=trace", "off", ""]
+        {
+            assert!(filter(sound).is_ok(), "{sound}");
+        }
+        for wrong in ["foo", "info,boardwire_server", "debug;trace", "boardwire_server=loud"] {
+            assert!(filter(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use boardwire_batch::batch::SnapshotKey;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
@@ -41,7 +42,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_AUTH_TOKEN_FILE")]
     auth_token_file: Option<PathBuf>,
     /// Listens without TLS, too, where other machines can connect.
-    #[arg(long, env = "BOARDWIRE_INSECURE")]
+    #[arg(long, env = "BOARDWIRE_INSECURE", value_parser = BoolishValueParser::new())]
     pub(super) insecure: bool,
     /// The most matches that may be open at once. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
