@@ -259,6 +259,11 @@ def test_resets_take_masks_and_seeds(client: boardwire.Client) -> None:
         again = batch.reset(mask=mask, seed=1)
         np.testing.assert_array_equal(again.view[mask], opening.view[mask])
         np.testing.assert_array_equal(again.view[~mask], step.view[~mask])
+        for wrong in ([-1] * n, np.full(n, -1), [1 << 64] * n):
+            with pytest.raises(ValueError, match=r"a seed is from 0 to 2\*\*64 - 1"):
+                batch.reset(seeds=wrong)
+        with pytest.raises(TypeError):
+            batch.reset(seeds=np.full(n, 1.7))
         seeded = batch.reset(seeds=[9] * n)
         assert (seeded.view == seeded.view[0]).all()
         batch.reset(seed=1)

@@ -242,6 +242,12 @@ def test_the_first_illegal_action_that_is_replaced_is_warned_of() -> None:
         ({"observation": "pixels"}, "'ids' nor 'features'"),
         ({"mask": "nowhere"}, "'info' nor 'observation'"),
         ({"render_mode": "film"}, "nor 'ansi'"),
+        ({"opponents": "learner"}, "'learner' is no bot"),
+        ({"opponents": "remote"}, "'remote' is no bot"),
+        (
+            {"opponents": lambda asked: asked.mask.argmax(axis=1), "over": "match"},
+            "policies play over a batch",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(kwargs: dict[str, Any], words: str) -> None:
@@ -262,6 +268,16 @@ def test_render_gives_text_only_when_asked_for() -> None:
         env.reset(seed=1)
         assert type(env.render()) is kind
         env.close()
+
+
+def test_options_are_words_numbers_or_flags(client: boardwire.Client) -> None:
+    def options(guard: Any) -> Any:
+        return client.game("golden_compass", options={"stall_guard_turns": guard}).options
+
+    for guard in ("7", 7, np.int64(7)):
+        assert options(guard) == {"stall_guard_turns": "7"}
+    with pytest.raises(TypeError, match=r"option 'stall_guard_turns' is a word or a whole number, not 7\.5"):
+        options(7.5)
 
 
 def test_options_reach_the_game() -> None:

@@ -117,6 +117,12 @@ def test_what_cannot_be_evaluated_is_refused(client: boardwire.Client) -> None:
         boardwire.evaluate(first_legal, "faraway", deals=0, client=client)
     with pytest.raises(errors.UnknownBot):
         boardwire.evaluate(first_legal, "faraway", opponents="clever", deals=1, client=client)
+    for nobody in ("learner", "remote"):
+        with pytest.raises(ValueError, match=f"'{nobody}' is no bot"):
+            boardwire.evaluate(first_legal, "faraway", opponents=nobody, deals=1, client=client)
+    for policy in (lambda asked: asked.mask.argmax(axis=1) + 0.5, lambda asked: 0):
+        with pytest.raises(ValueError, match=r"the policy chose .* not an action for each of"):
+            boardwire.evaluate(policy, "faraway", deals=1, client=client)
     with pytest.raises(errors.IllegalAction, match="may not choose"):
         boardwire.evaluate(lambda asked: asked.mask.argmin(axis=1), "faraway", deals=1, client=client)
 

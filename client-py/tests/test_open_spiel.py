@@ -163,6 +163,15 @@ def test_deals_follow_from_the_seed() -> None:
     assert shown(dealt(game)) == shown(first) != shown(dealt(game))
 
 
+def test_games_are_loaded_by_the_text_that_they_have() -> None:
+    for text in ("boardwire_golden_compass(stall_guard_turns=30)", "boardwire_faraway(variant=advanced)"):
+        game = pyspiel.load_game(text)
+        assert str(pyspiel.load_game(str(game))) == str(game)
+    assert pyspiel.load_game("boardwire_golden_compass(stall_guard_turns=30)").spec.options == {
+        "stall_guard_turns": "30"
+    }
+
+
 def test_an_information_state_recalls_what_was_seen_and_chosen() -> None:
     state = dealt(load("faraway"))
     begun = state.information_state_string(0)

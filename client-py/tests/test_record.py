@@ -180,9 +180,10 @@ def test_a_recording_is_read_by_seat_and_player(client: boardwire.Client, tmp_pa
     assert (chosen.decisions.mask[np.arange(len(chosen.decisions)), chosen.decisions.action] == 1).all()
     assert len(recording.read(player="nobody")) == 0
     assert sum(map(len, recording.parts())) == len(steps)
-    assert [len(run) for run in steps.runs()] == np.diff(
-        [*np.flatnonzero(steps.is_first), len(steps)]
-    ).tolist()
+    lengths = np.diff([*np.flatnonzero(steps.is_first), len(steps)])
+    assert [len(run) for run in steps.runs()] == lengths.tolist()
+    assert [len(run) for run in steps.decisions.runs()] == (lengths - 1).tolist()
+    assert list(recording.read(player="nobody").runs()) == []
 
 
 def test_files_say_what_they_hold(client: boardwire.Client, tmp_path: Path) -> None:
@@ -219,6 +220,12 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
             recorded(client, tmp_path / "one", **other)
     with pytest.raises(ValueError, match="at least 1"):
         recorded(client, tmp_path / "one", episodes=0)
+    for wrong in (256, -256, 0.9):
+        policies = {"first": lambda asked, wrong=wrong: asked.mask.argmax(axis=1) + wrong}
+        with pytest.raises((ValueError, boardwire.errors.BatchActionOutOfRange)):
+            recorded(client, tmp_path / "wrong", policies=policies)
+    assert not list((tmp_path / "wrong").iterdir())
+    equal(recorded(client, tmp_path / "numpy", seed=np.int64(4)).read(), recording.read())
     with pytest.raises(FileNotFoundError, match=r"has no episodes-\*.parquet"):
         boardwire.Recording(tmp_path)
     other_file = recorded(client, tmp_path / "other", seed=5).files[0]

@@ -191,6 +191,13 @@ def test_what_cannot_be_collected_is_refused(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=2) as batch:
         with pytest.raises(ValueError, match="at least one step, not 0"):
             boardwire.Rollouts(batch, 0)
+
+        def half(asked: boardwire.Decisions) -> tuple[Any, Any, Any]:
+            zero = np.zeros(len(asked.seat))
+            return asked.mask.argmax(axis=1) + 0.5, zero, zero
+
+        with pytest.raises(ValueError, match=r"the learner chose float64\[[12]\]"):
+            boardwire.Rollouts(batch, 10).collect(half)
         for players in (np.zeros((2, 3), np.int64), np.full((2, 2), 1), np.full((2, 2), -1)):
             with pytest.raises(ValueError, match=r"players are int\[2, 2\], from 0 to 0"):
                 boardwire.Rollouts(batch, 10, players=players)

@@ -269,6 +269,12 @@ def test_training_is_measured_over_the_same_deals(tmp_path: Path, capsys: pytest
     envs.close()
 
 
+def test_a_measurement_without_bots_is_refused_at_once() -> None:
+    for against in ("greedy", ()):
+        with pytest.raises(ValueError, match="a sequence of bots"):
+            boardwire.sb3.EvaluationCallback(against)
+
+
 def test_sb3s_callbacks_may_end_training_by_what_was_measured() -> None:
     envs = make(num_envs=8)
     model = MaskablePPO("MlpPolicy", envs, **SMALL)

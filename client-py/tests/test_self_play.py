@@ -88,6 +88,21 @@ def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boa
             halves[1].reset(mask=np.ones(n, np.bool_))
 
 
+def test_a_reset_leaves_nothing_of_before_to_receive(client: boardwire.Client) -> None:
+    with client.open_batch("faraway", environments=4, seed=5) as batch:
+        play = boardwire.SelfPlay(batch)
+        turn = play.reset()
+        for _ in range(3):
+            turn = play.step(turn.mask.argmax(axis=1))
+        play.send(turn.mask.argmax(axis=1))  # and then the policy is interrupted
+        turn = play.reset()
+        assert (play.step(turn.mask.argmax(axis=1)).step.ply == 1).all()
+        play.send(turn.mask.argmax(axis=1))
+        play.reset()
+        with pytest.raises(RuntimeError, match="nothing has been sent"):
+            play.recv()
+
+
 def test_a_part_of_a_step_has_what_ended_in_it(client: boardwire.Client) -> None:
     with client.open_batch("faraway", environments=9, seed=1, autoreset="same_step", scores=True) as batch:
         shown, ends = batch.reset(), 0

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,16 @@ with match.join(0).stream() as seat:
         seen = seat.observe(wait=True)
         seat.act(int(seen.mask.nonzero()[0][0]), wait=False)
     assert seats[0].observe().ply == 2
+
+
+@pytest.mark.parametrize("wire", ["native", "grpcio"])
+@pytest.mark.parametrize("name", ["100%41 #?ü", "x" * 100])
+def test_a_private_server_starts_wherever_temporary_files_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: str, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+    if wire == "grpcio":
+        monkeypatch.setenv("BOARDWIRE_WIRE", wire)
+    with boardwire.connect() as client:
+        assert len(client.games()) == 3

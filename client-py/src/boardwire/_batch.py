@@ -25,6 +25,18 @@ _Part = TypeVar("_Part", bound=BatchPartCore)
 _Search = TypeVar("_Search", bound=SearchCore)
 
 
+def _seed(given: SupportsIndex) -> int:
+    """A seed as the wire has it.
+
+    Raises:
+        ValueError: It is out of range.
+    """
+    seed = operator.index(given)
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is from 0 to 2**64 - 1, not {seed}")
+    return seed
+
+
 class BatchCore(Generic[_Part, _Search]):
     """Many environments of one table, stepped together; for one thread or task.
 
@@ -80,6 +92,8 @@ class BatchCore(Generic[_Part, _Search]):
     ) -> BatchStep:
         """Begins episodes: without seeds the next of each environment, the very first time its first.
 
+        What was sent before for environments that are all begun anew is not to be received any more.
+
         Args:
             mask: `bool[environments]`, which ones; all when left out.
             seed: A new seed for the batch, for these environments: they begin as if opened with it.
@@ -94,13 +108,11 @@ class BatchCore(Generic[_Part, _Search]):
             ValueError: The mask or the seed cannot be.
             InvalidField: There are not as many seeds as environments.
         """
-        key = None if seed is None else operator.index(seed)
-        if key is not None and not 0 <= key < 1 << 64:
-            raise ValueError(f"a seed is from 0 to 2**64 - 1, not {key}")
+        key = None if seed is None else _seed(seed)
         sent = await self._carrier.reset(
             _rows.packed(mask, self.environments),
             key,
-            () if seeds is None else np.asarray(seeds, dtype=np.uint64).tolist(),
+            () if seeds is None else [_seed(one) for one in seeds],
         )
         return await self._carrier.receive(sent, timeout)
 

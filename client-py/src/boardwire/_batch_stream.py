@@ -200,8 +200,8 @@ class BatchStream:
         return asked.answer is None and (self._keep or self._is_under_way(asked))
 
     def is_dropped(self, asked: Asked) -> bool:
-        """Whether nobody wants the answer any more: something failed, and its rows were reset since."""
-        return asked.failed and self._resets.cover(asked.touched, asked.resets)
+        """Whether nobody wants the answer any more: its rows were all reset since."""
+        return self._resets.cover(asked.touched, asked.resets)
 
     async def make_way(self) -> None:
         """Sees to it that nothing is under way, for calls that do not wait for the stream.

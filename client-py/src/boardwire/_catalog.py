@@ -61,7 +61,7 @@ class Catalog:
             UnknownGame: The game is not served.
             InvalidRequest: It has no such table.
         """
-        chosen = dict(options or {})
+        chosen = _convert.options(options)
         count = 0 if seats is None else operator.index(seats)
         key = game, count, frozenset(chosen.items())
         if key not in self._specs:

@@ -157,7 +157,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         request = pb.CreateMatchRequest(
             game=game,
             players=players,
-            options=options or {},
+            options=_convert.options(options),
             seed=None if seed is None else operator.index(seed),
             reward=_convert.reward(reward),
             skip_forced=skip_forced,
@@ -254,7 +254,7 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         request = batch_service_pb2.OpenBatchRequest(
             game=game,
             line_ups=[batch_pb2.LineUp(players=players) for players in line_ups],
-            options=options or {},
+            options=_convert.options(options),
             environments=environments,
             first_environment=first_environment,
             seed=None if seed is None else operator.index(seed),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from datetime import timedelta, timezone
 from typing import Any, Literal, cast, get_args
@@ -230,6 +231,26 @@ def server_info(message: catalog_pb2.Server) -> ServerInfo:
             batch_idle_timeout=limits.batch_idle_timeout.ToTimedelta(),
         ),
     )
+
+
+def options(given: Mapping[str, str] | None) -> dict[str, str]:
+    """The options of a table as the wire has them: words, as which whole numbers and flags are taken too.
+
+    Raises:
+        TypeError: A value is neither.
+    """
+    return {name: _option(name, value) for name, value in (given or {}).items()}
+
+
+def _option(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        return str(operator.index(value))  # type: ignore[arg-type] # It is asked whether it can.
+    except TypeError:
+        raise TypeError(f"option {name!r} is a word or a whole number, not {value!r}") from None
 
 
 def reward(name: Reward) -> match_pb2.RewardKind.ValueType:

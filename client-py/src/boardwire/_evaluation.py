@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._line_ups import LEARNER
-from ._rollouts import Decisions, Policy
+from ._line_ups import LEARNER, check_bot
+from ._rollouts import Decisions, Policy, whole
 from ._sync import Batch, Client, connect
 from ._types import NOBODY, Reward
 
@@ -90,13 +90,16 @@ def evaluate(
         client: A client of a running server; a private one is started when left out.
 
     Raises:
-        ValueError: There is not one deal, or the control is of other deals or no more.
+        ValueError: There is not one deal, the control is of other deals or no more, the opponents are named
+            as no bot is, or a policy has not chosen a whole number for each decision.
         UnknownGame: The game is not served.
         InvalidRequest: It has no such table, or there is no such bot.
         IllegalAction: A policy has chosen an action that is not legal.
     """
     if deals < 1:
         raise ValueError(f"an evaluation takes at least one deal, not {deals}")
+    if isinstance(opponents, str):
+        check_bot(opponents)
     with connect() if client is None else nullcontext(client) as served:
         spec = served.game(game, seats=seats, options=options)
         count = spec.seats
@@ -150,13 +153,14 @@ def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.
     while left.any():
         actions = np.zeros(n, np.int64)
         due = left & (shown.seat != NOBODY)
-        for who, act in ((shown.seat == own, policy), (shown.seat != own, opponents)):
+        sides = ((shown.seat == own, policy, "the policy"), (shown.seat != own, opponents, "the opponent"))
+        for who, act, name in sides:
             at = np.flatnonzero(due & who)
             if act is not None and len(at):
                 asked = Decisions(
                     shown.view[at], shown.mask[at], shown.seat[at], batch.first_environment + at
                 )
-                actions[at] = act(asked)
+                actions[at] = whole(act(asked), len(at), name)
         # Those that have played go on with anything: nobody looks.
         done = ~left & (shown.seat != NOBODY)
         actions[done] = shown.mask[done].argmax(axis=1)

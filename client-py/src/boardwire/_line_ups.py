@@ -9,6 +9,16 @@ from collections.abc import Mapping, Sequence
 LEARNER = "learner"
 
 
+def check_bot(name: str) -> None:
+    """Refuses what stands in line-ups and matches for somebody who is no bot.
+
+    Raises:
+        ValueError: It is such a word.
+    """
+    if name in (LEARNER, "remote"):
+        raise ValueError(f"{name!r} is no bot: opponents are bots, such as 'greedy', or policies")
+
+
 def against(opponents: Mapping[int, str], seats: int) -> list[str]:
     """The line-up of a learner against bots at some seats.
 

@@ -146,8 +146,8 @@ class LocalCarrier:
         return not sent.done
 
     def is_dropped(self, sent: _Sent) -> bool:
-        """Whether nobody wants the answer any more: something failed, and its rows were reset since."""
-        return sent.failed and self._resets.cover(sent.rows, sent.resets)
+        """Whether nobody wants the answer any more: its rows were all reset since."""
+        return self._resets.cover(sent.rows, sent.resets)
 
     async def make_way(self) -> None:
         """Sees to it that nothing is under way.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._line_ups import LEARNER, seats_of
 from ._recording import Recording, RecordingFacts, Steps
-from ._rollouts import Decisions, Policy
+from ._rollouts import Decisions, Policy, whole
 from ._spec import GameSpec
 from ._sync import Batch, Client, connect
 from ._types import NOBODY, BatchStep, Reward
@@ -63,7 +64,8 @@ def record(
         The recording, as it can be read back.
 
     Raises:
-        ValueError: There is nothing to be played, or the folder has another recording.
+        ValueError: There is nothing to be played, the folder has another recording, or a policy has not
+            chosen a whole number for each decision.
         UnknownGame: The game is not served.
         InvalidRequest: It has no such table, or there is no such bot.
         IllegalAction: A policy has chosen an action that is not legal.
@@ -72,7 +74,7 @@ def record(
 
     if episodes < 1 or environments < 1:
         raise ValueError(f"{episodes} episodes, {environments} at once: both are at least 1")
-    given = dict(policies or {})
+    given, seed = dict(policies or {}), operator.index(seed)
     with connect() if client is None else nullcontext(client) as served:
         spec = served.game(game, seats=seats_of(line_ups, None, None), options=options)
         facts = _facts(spec, line_ups, given, seed, reward)
@@ -177,7 +179,7 @@ class _Play:
             while (live := shown[0].seat != NOBODY).any():
                 at = np.flatnonzero(live)
                 actions = self._choose(shown, at)
-                rows.append(_rows(shown[0], at, actions[at]))
+                rows.append(_rows(shown[0], at, actions[at].astype(np.uint8)))
                 shown = [batch.step(actions, mask=live) for batch in batches]
                 reward += shown[0].reward
                 terminated |= shown[0].terminated
@@ -198,9 +200,9 @@ class _Play:
             advice=bot or None,
         )
 
-    def _choose(self, shown: Sequence[BatchStep], at: NDArray[np.intp]) -> NDArray[np.uint8]:
+    def _choose(self, shown: Sequence[BatchStep], at: NDArray[np.intp]) -> NDArray[np.int64]:
         """What is chosen in the environments `at`."""
-        actions = np.zeros(len(self._seeds), np.uint8)
+        actions = np.zeros(len(self._seeds), np.int64)
         who = self._players[at, shown[0].seat[at]]
         for number, name in enumerate(self._names):
             own = at[who == number]
@@ -209,7 +211,7 @@ class _Play:
             if name in self._policies:
                 lead = shown[0]
                 asked = Decisions(lead.view[own], lead.mask[own], lead.seat[own], self._first + own)
-                actions[own] = self._policies[name](asked)
+                actions[own] = whole(self._policies[name](asked), len(own), f"policy {name!r}")
             else:
                 advice = shown[self._bots.index(name)].advice
                 assert advice is not None, "the batch was opened with this adviser"

@@ -75,8 +75,9 @@ class Steps:
 
     def runs(self) -> Iterator[Steps]:
         """The steps of one seat in one episode after another."""
-        ends = np.flatnonzero(self.is_last) + 1
-        for first, end in itertools.pairwise([0, *ends.tolist()]):
+        differ = (self.episode[1:] != self.episode[:-1]) | (self.seat[1:] != self.seat[:-1])
+        bounds = [0, *(np.flatnonzero(differ) + 1).tolist(), len(self)]
+        for first, end in itertools.pairwise(bounds if len(self) else []):
             yield self.rows(slice(first, end))
 
 

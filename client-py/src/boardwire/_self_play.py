@@ -82,7 +82,7 @@ class SelfPlay:
             ValueError: The mask is of another shape.
         """
         n = self._part.environments
-        chosen = np.ones(n, np.bool_) if mask is None else mask
+        chosen = np.ones(n, np.bool_) if mask is None else np.asarray(mask)
         if chosen.shape != (n,):
             raise ValueError(f"a mask is bool[{n}], not bool{list(chosen.shape)}")
         everywhere = np.zeros(self.batch.environments, np.bool_)

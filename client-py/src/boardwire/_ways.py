@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
 # A forked process opens channels of its own, but in versions of grpcio that leave this off by default the
 # library itself does not survive the fork. No other module imports grpcio before this one.
@@ -82,6 +83,12 @@ class Way(Protocol):
         """Calls what blocks for long."""
 
 
+def _uri(target: str) -> str:
+    """A target as grpcio reads it: the path of a socket is a part of a URI to it."""
+    scheme, colon, path = target.partition(":")
+    return f"{scheme}:{quote(path)}" if colon and scheme == "unix" else target
+
+
 class _Blocking:
     """The thread that calls waits."""
 
@@ -90,8 +97,8 @@ class _Blocking:
 
     def open(self, target: str, options: Options, pems: Pems | None) -> Any:
         if pems is None:
-            return grpc.insecure_channel(target, options=options)
-        return grpc.secure_channel(target, _credentials(pems), options=options)
+            return grpc.insecure_channel(_uri(target), options=options)
+        return grpc.secure_channel(_uri(target), _credentials(pems), options=options)
 
     async def close(self, channel: Any) -> None:
         channel.close()
@@ -127,8 +134,8 @@ class _Awaiting:
 
     def open(self, target: str, options: Options, pems: Pems | None) -> Any:
         if pems is None:
-            return grpc.aio.insecure_channel(target, options=options)
-        return grpc.aio.secure_channel(target, _credentials(pems), options=options)
+            return grpc.aio.insecure_channel(_uri(target), options=options)
+        return grpc.aio.secure_channel(_uri(target), _credentials(pems), options=options)
 
     async def close(self, channel: Any) -> None:
         await channel.close()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from open_spiel.python.algorithms import mcts
 
 from ._positions import Dealt, Key, Position, World, table
-from ._spec import Game
+from ._spec import Game, GameOption
 from ._types import NOBODY, RolloutPolicy
 from .envs._shared import shared_client
 
@@ -83,9 +83,14 @@ def _kind(game: Game, address: str) -> pyspiel.GameType:
             "players": game.min_seats,
             "rng_seed": -1,
             "address": address,
-            **{option.name: option.default for option in game.options},
+            **{option.name: _default(option) for option in game.options},
         },
     )
+
+
+def _default(option: GameOption) -> str | int:
+    """Of the type that OpenSpiel reads a value in a game's string as."""
+    return option.default if option.min is None else int(option.default)
 
 
 class BoardwireGame(pyspiel.Game):

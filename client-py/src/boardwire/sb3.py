@@ -260,7 +260,12 @@ class EvaluationCallback(EventCallback):
             callback: What is called after each measurement.
             callback_on_new_best: What is called after each that was the best.
             verbose: 1 to print what was measured.
+
+        Raises:
+            ValueError: There is no bot, or `against` is a name alone.
         """
+        if isinstance(against, str) or not against:
+            raise ValueError(f"against is a sequence of bots, such as ['greedy'], not {against!r}")
         super().__init__(callback, verbose=verbose)
         self.against = tuple(against)
         self.every = every

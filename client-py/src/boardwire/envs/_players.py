@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .._line_ups import check_bot
 from .._rollouts import Policy
 
 #: Who plays at every other seat, or at each of them in order: a bot's name, such as `greedy`, `mc:160` or
@@ -28,7 +29,8 @@ def players(seats: int, agent_seat: int, opponents: Opponents) -> Players:
     """Seats the opponents beside the agent.
 
     Raises:
-        ValueError: The agent's seat is not there, or the opponents are too few or too many.
+        ValueError: The agent's seat is not there, the opponents are too few or too many, or one is named as
+            no bot is.
         TypeError: An opponent is neither a name nor callable.
     """
     if not 0 <= agent_seat < seats:
@@ -43,6 +45,7 @@ def players(seats: int, agent_seat: int, opponents: Opponents) -> Players:
     found = Players({}, {})
     for seat, player in zip((s for s in range(seats) if s != agent_seat), others, strict=True):
         if isinstance(player, str):
+            check_bot(player)
             found.bots[seat] = player
         elif callable(player):
             found.policies[seat] = player

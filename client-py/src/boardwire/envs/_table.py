@@ -69,7 +69,8 @@ class Table:
             "name": f"{game}_v{self.spec.game.rules_version - 1}",
             "render_modes": list(RENDER_MODES),
             "render_fps": RENDER_FPS,
-            "is_parallelizable": True,
+            # As an AEC environment: seats choose at once, or one of them twice, and not in turn.
+            "is_parallelizable": False,
         }
         self._notice = IllegalActionNotice(self.spec, illegal_actions)
         self._random: np.random.Generator | None = None

@@ -92,6 +92,8 @@ class BoardwireEnv(gymnasium.Env[Any, np.int64]):
         client = shared_client(address)
         self.game_spec = client.game(game, seats=seats, options=options)
         others = players(self.game_spec.seats, agent_seat, opponents)
+        if others.policies and over == "match":
+            raise ValueError("policies play over a batch: leave out over='match', or name bots as opponents")
         seat_type = BatchSeat if over_batch(client, over) or others.policies else MatchSeat
         has_text = seat_type is MatchSeat or is_local(client)
         self._renderer = Renderer(self.game_spec, render_mode, has_text=has_text)
