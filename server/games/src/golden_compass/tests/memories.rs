@@ -212,6 +212,22 @@ fn a_shorter_history_without_a_return_begins_where_the_last_seat_began_to_act() 
 }
 
 #[test]
+fn a_shorter_history_begins_with_no_set_half_told() {
+    // GC-13.2: one seat acts all the time, and what it was asked leaves no other place.
+    let card = |card: u8| CardId::new(card);
+    let set = [
+        Event::Draw(card(1)),
+        Event::Draw(card(2)),
+        Event::Begin(SetKind::Pair(DaemonId::new(1))),
+        Event::Asked,
+        Event::Show { card: card(1), among: 0 },
+        Event::Show { card: card(2), among: 0 },
+    ];
+    let set = set.map(|event| (0, event));
+    assert_eq!(condensed(&[&[(0, Event::Asked); TRACE - 6], &set[..]].concat()), set);
+}
+
+#[test]
 fn a_shorter_history_tells_who_surely_has_what_and_nobody_more() {
     // GC-13.2, GC-R38
     let mut table = Table::new(3);
