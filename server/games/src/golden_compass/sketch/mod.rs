@@ -36,8 +36,7 @@ impl GoldenCompass {
 
     fn try_sketch(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) -> Option<()> {
         self.redraw_characters(state, viewer, rng);
-        (0..MOST_TRIES)
-            .find(|_| self.deal_cards(state, viewer, rng).is_some() && self.can_go_on(state, viewer))?;
+        (0..MOST_TRIES).find(|_| self.deal_cards(state, viewer, rng).is_some() && self.can_go_on(state))?;
         (0..COLLECTING).try_for_each(|city| self.deal_tokens(state, viewer, city, rng))?;
         if !state.trace.is_closed {
             state.trace = self.made_up_past(state)?;
@@ -48,10 +47,10 @@ impl GoldenCompass {
         Some(())
     }
 
-    /// Whether the hand drawn for a seat that is being asked for a card of a set leaves it the choice it has.
-    fn can_go_on(&self, state: &State, viewer: Seat) -> bool {
+    /// Whether a seat that is being asked for a card of a set has a choice, as it truly has.
+    fn can_go_on(&self, state: &State) -> bool {
         match state.step {
-            Step::Fill(begun) if state.active != viewer => self.has_choice(&state.acting().hand, begun),
+            Step::Fill(begun) => self.has_choice(&state.acting().hand, begun),
             _ => true,
         }
     }

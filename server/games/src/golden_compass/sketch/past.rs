@@ -53,7 +53,7 @@ impl GoldenCompass {
             let hidden = memory.stamps[..block.end()].iter().rposition(|&stamp| stamp != SEEN);
             memory.stamps[hidden.expect("a card in hand is one of its copies")] = SEEN;
         }
-        memory.tokens[..tokens].fill((TABLE | ((1 << self.seats) - 1)) & !place_of(seat));
+        memory.tokens[..tokens].fill(TABLE + self.others(seat).map(place_of).sum::<u8>());
         for token in state.circles.iter().flat_map(|&circle| tokens_of(circle)) {
             memory.tokens[token.index() - 1] = 0;
         }

@@ -305,5 +305,8 @@ fn of_equal_cards_only_those_just_drawn_can_be_dropped() {
     // GC-8.6, GC-13.2
     let cards = &[("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
     let effects = json!([{"kind": "draw_keep", "draw": 2, "keep": 1}]);
-    Tiny { seats: 2, cards, tokens: &[], effects }.is_exact(5);
+    let tiny = Tiny { seats: 2, cards, tokens: &[], effects };
+    tiny.is_exact(5);
+    // Here it matters which of equal cards went where.
+    compare(&tiny.game(), Seat::FIRST, 13);
 }

@@ -209,6 +209,26 @@ fn a_stolen_card_may_have_moved_on_when_a_third_seat_steals() {
 }
 
 #[test]
+fn a_seat_that_was_asked_for_a_card_had_another_one() {
+    // GC-8.11: after one ermine a joker fits as well as another ermine.
+    let mut table = Table::new(2);
+    table.hand(1, &["ermine.baby", "ermine.madonna", "joker", "hawk.baby"]);
+    table.state.active = seat(1);
+    table.at_sets();
+    table.play(&[Action::Pair(DaemonId::new(1))]);
+    table.play_cards(&["ermine.baby", "ermine.madonna"]);
+    let left = |s: &State| s.places[seat(1)].hand;
+    let ermines = ["ermine.thunderbolt", "ermine.hourglass"].map(|name| table.card(name));
+    let (joker, mut counts) = (table.card("joker"), [0; 2]);
+    for hand in worlds(&table, 0, 300).iter().map(left) {
+        let fits = [hand.contains(joker), ermines.iter().any(|&ermine| hand.contains(ermine))];
+        assert!(fits.contains(&true), "{hand:?} left it no choice");
+        counts.iter_mut().zip(fits).for_each(|(count, fits)| *count += u32::from(fits));
+    }
+    assert!(counts.iter().all(|&count| count > 75), "{counts:?}: two of each were left");
+}
+
+#[test]
 fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
     // GC-13.2
     let mut table = Table::new(2);

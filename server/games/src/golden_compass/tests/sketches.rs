@@ -75,6 +75,8 @@ fn sketched(table: &Table, rng: &mut RngStream) -> State {
     let mut sketch = table.state;
     table.game.sketch(&mut sketch, seat(0), rng);
     assert!(sketch.trace.is_condensed);
+    let held = |state: &State| state.places.all().map(|place| place.hand.len());
+    assert_eq!(held(&sketch), held(&table.state));
     sketch
 }
 
@@ -195,7 +197,6 @@ fn a_set_being_put_together_stands_in_the_past_of_a_sketch() {
     table.play_cards(&["ermine.baby"]);
     assert!(matches!(table.state.step, Step::Fill(_)));
     let sketch = sketched(&table, &mut rng);
-    assert_eq!(table.game.audit(&sketch), Ok(()));
     let events: Vec<_> = sketch.trace.events().map(|entry| (entry.actor, entry.event)).collect();
     let set = [
         Event::Begin(SetKind::Pair(DaemonId::new(1))),

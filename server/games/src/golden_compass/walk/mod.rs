@@ -37,8 +37,6 @@ const ROUNDS_OF_SHORT: usize = 40_000;
 const PAST_TRIES: usize = 2;
 /// Pairs of things lost that get it in each round, for every seat, at most.
 const PAIRS: usize = 16;
-/// Things that could have been stolen instead which every unseen theft gets in each round.
-const THEFT_TRIES: u32 = 3;
 /// Moves that get the chance to be those of another copy.
 const NAME_TRIES: u32 = 8;
 /// How far back the losses looked at are, and the moves, when they are near.
@@ -131,8 +129,6 @@ pub(super) struct Walk<'a> {
     /// The moves by which each seat showed things, and all by which it lost them: thefts as well.
     shows: [Vec<u16>; SEATS],
     losses: [Vec<u16>; SEATS],
-    /// The moves from hand to hand that the viewer did not see.
-    thefts: Vec<u16>,
     /// The things whose place the viewer may not know, by group: those in hands, then those with nobody.
     hidden: Vec<u8>,
     groups: Vec<Group>,
@@ -174,9 +170,6 @@ impl Walk<'_> {
                 self.exchange_pasts(seat, rng);
             }
             (0..NAME_TRIES).for_each(|_| self.exchange_copies(rng));
-            for at in 0..self.thefts.len() {
-                self.exchange_stolen(self.thefts[at], rng);
-            }
         }
     }
 
@@ -209,7 +202,7 @@ impl Walk<'_> {
             let (_, loss) = self.recent_loss(seat, rng);
             let Some(held) = self.any_held(seat, rng) else { continue };
             let last = self.thing(held).last;
-            if last < loss && last != NONE && self.step(last).to == self.step(loss).from {
+            if last < loss && self.step(last).to == self.step(loss).from {
                 self.exchange([self.step(loss).thing, held], [loss, NONE], loss, rng);
             }
         }
@@ -217,12 +210,10 @@ impl Walk<'_> {
             let (rank, later) = self.recent_loss(seat, rng);
             let far = rank.min(NEAR << (2 * rng.below(4)));
             let back = small(rng.below(wide(far + 1)));
-            if back > 0 {
-                let earlier = self.losses[seat.index()][rank - back];
-                let (one, other) = (*self.step(earlier), *self.step(later));
-                if other.before < earlier && other.from == one.from {
-                    self.exchange([one.thing, other.thing], [earlier, later], earlier, rng);
-                }
+            let earlier = self.losses[seat.index()][rank - back];
+            let (one, other) = (*self.step(earlier), *self.step(later));
+            if other.before < earlier && other.from == one.from {
+                self.exchange([one.thing, other.thing], [earlier, later], earlier, rng);
             }
         }
     }
@@ -233,17 +224,6 @@ impl Walk<'_> {
         let slots = &self.slots[seat.index()];
         let slot = slots.get(small(rng.below(wide(slots.len() + 1))))?;
         Some(self.hidden[usize::from(*slot)])
-    }
-
-    /// What was stolen last from a seat, and has not moved since, goes back for something that the seat still holds.
-    fn exchange_stolen(&mut self, theft: u16, rng: &mut RngStream) {
-        let victim = Seat::new(self.step(theft).from % CITY);
-        for _ in 0..THEFT_TRIES {
-            let stolen = self.step(theft).thing;
-            if let Some(other) = self.any_held(victim, rng).filter(|_| self.thing(stolen).last == theft) {
-                self.exchange([stolen, other], [NONE; 2], self.end(), rng);
-            }
-        }
     }
 
     /// A thing takes the name of another of its type, from some time on.

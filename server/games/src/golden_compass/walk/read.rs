@@ -50,7 +50,6 @@ impl<'a> Walk<'a> {
             keeps_names: false,
             shows: Default::default(),
             losses: Default::default(),
-            thefts: Vec::new(),
             groups: Vec::new(),
             slots: Default::default(),
             scratch: super::Scratch::default(),
@@ -96,9 +95,6 @@ impl<'a> Walk<'a> {
         };
         if from % CITY < DECK {
             self.losses[usize::from(from % CITY)].push(next);
-            if !is_seen {
-                self.thefts.push(next);
-            }
         }
         self.moves.push(step);
         self.things[usize::from(thing)].last = next;
