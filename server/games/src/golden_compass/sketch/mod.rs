@@ -202,3 +202,21 @@ fn assign(
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_find_their_holders_whichever_is_tried_first() {
+        // The first may be with 1 or 2, the second with 1 alone, and both have room for one.
+        let taken = [0b0110, 0b0010].map(|holders| Taken { card: 1, holders });
+        let mut rng = RngStream::new(1, 0);
+        for _ in 0..20 {
+            let mut room = BySeat::new([0, 1, 1, 0]);
+            let mut given = [Seat::FIRST; 2];
+            assert!(assign(&taken, &[0, 1], &mut room, &mut given, &mut rng));
+            assert_eq!((given, room), ([2, 1].map(Seat::new), BySeat::new([0; 4])));
+        }
+    }
+}

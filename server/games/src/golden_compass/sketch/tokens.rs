@@ -42,14 +42,16 @@ impl GoldenCompass {
         }
         room[AT_CITY] = few(state.piles[city].len());
         state.piles[city] = BitSet::EMPTY;
-        let mut all_ways = free_ways(tokens, &places, &room);
+        let is_free = free_ways(tokens, &places, &room).is_some();
         for (at, &token) in tokens.iter().enumerate() {
-            let chosen = if let Some(all) = &mut all_ways {
-                choose_freely(all, tokens.len() - at, &room, rng)
+            // Where every token may be in every place, a place has a share of the ways as large as its room.
+            let ways = if is_free {
+                room.map(u32::from)
             } else {
                 let rest = &tokens[at + 1..];
-                choose(&std::array::from_fn(|place| count_with(token, place, rest, &places, &mut room)), rng)?
+                std::array::from_fn(|place| count_with(token, place, rest, &places, &mut room))
             };
+            let chosen = choose(&ways, rng)?;
             room[chosen] -= 1;
             if chosen == AT_CITY {
                 state.piles[city].insert(token);
@@ -99,21 +101,6 @@ fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u
     ways
 }
 
-/// A place for the next of so many tokens that may each be in every place with room: likely by its room, as its
-/// share of `all` ways is. What ways there are for the others remains.
-fn choose_freely(all: &mut u32, tokens: usize, room: &[u8], rng: &mut RngStream) -> usize {
-    let tokens = u32::from(few(tokens));
-    let drawn = rng.below(*all) * tokens;
-    let mut reached = 0;
-    let chosen = room.iter().position(|&room| {
-        reached += *all * u32::from(room);
-        drawn < reached
-    });
-    let chosen = chosen.expect("the tokens fill the places");
-    *all = *all * u32::from(room[chosen]) / tokens;
-    chosen
-}
-
 /// One of the places, each as likely as it has ways; none if there is no way.
 fn choose(ways: &[u32; SEATS + 1], rng: &mut RngStream) -> Option<usize> {
     let all = ways.iter().sum();
@@ -123,4 +110,23 @@ fn choose(ways: &[u32; SEATS + 1], rng: &mut RngStream) -> Option<usize> {
         reached += ways;
         drawn < reached
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_may_be_wherever_there_is_room_are_counted_at_once() {
+        // Of three tokens one goes to seat 1 and two to the city; seat 0, which has no room, makes no difference.
+        let (mut places, mut room) = ([0b1_0010; 4], [0; SEATS + 1]);
+        (room[1], room[AT_CITY]) = (1, 2);
+        assert_eq!(free_ways(&[1, 2, 3], &places, &room), Some(3));
+        assert_eq!(free_ways(&[1, 2], &places, &room), None, "they leave room");
+        places[2] = 0b1_0001;
+        assert_eq!(free_ways(&[1, 2, 3], &places, &room), None, "one cannot be with seat 1");
+        places[2] = 0b0_0010;
+        assert_eq!(free_ways(&[1, 2, 3], &places, &room), None, "one is surely with seat 1");
+        assert_eq!(count(&[1, 2, 3], &places, &mut room), 1);
+    }
 }

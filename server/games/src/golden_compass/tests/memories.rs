@@ -343,4 +343,22 @@ fn every_event_is_read_as_it_was_written() {
         assert_eq!(read, part);
         assert!(trace.is_sound());
     }
+    let mut bytes = borsh::to_vec(&Trace::EMPTY).expect("memory");
+    (bytes[1], bytes[4]) = (1, u8::MAX);
+    let trace: Trace = borsh::from_slice(&bytes).expect("bytes of the right number");
+    assert_eq!(trace.len(), 1);
+    assert!(!trace.is_sound(), "a byte that no event has");
+}
+
+#[test]
+fn a_draw_stands_apart_from_what_may_be_one_alone() {
+    let ends_so = |event: Event| {
+        let mut trace = Trace::EMPTY;
+        trace.push(Seat::FIRST, event);
+        trace.may_end_with_draw()
+    };
+    assert!([Event::Draw(CardId::new(64)), Event::Return].map(ends_so).iter().all(|&may| may));
+    let others = [Event::Show { card: CardId::new(1), among: 0 }, Event::Asked, Event::Apart];
+    assert!(others.map(ends_so).iter().all(|&may| !may));
+    assert!(!Trace::EMPTY.may_end_with_draw());
 }

@@ -3,7 +3,7 @@
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, testkit};
 
 use super::super::action::Action;
-use super::super::catalogue::{DaemonId, TokenSet};
+use super::super::catalogue::{CityId, DaemonId, TokenSet};
 use super::super::memory::{SEEN, TABLE, place_of};
 use super::super::state::{SetKind, Step};
 use super::super::trace::Event;
@@ -97,6 +97,14 @@ fn cards_taken_are_sketched_where_there_is_room_for_them() {
     for _ in 0..50 {
         let sketch = sketched(&table, &mut rng);
         assert_eq!([1, 2].map(|number| sketch.places[seat(number)].hand.len()), [1, 1]);
+    }
+    // A card that is surely with seat 1 is there beside the others.
+    let mut table = Table::new(3);
+    table.hand(1, &["moth.baby", "mouse.baby"]);
+    table.hand(0, &["hawk.baby"]);
+    steal(&mut table, 1, 0);
+    for _ in 0..50 {
+        assert!(sketched(&table, &mut rng).places[seat(1)].hand.contains(table.card("hawk.baby")));
     }
     // Seat 2 has shown what it stole, so it has nothing but what it just drew.
     let mut table = Table::new(3);
@@ -210,6 +218,33 @@ fn a_set_being_put_together_stands_in_the_past_of_a_sketch() {
     table.play_cards(&["joker"]);
     let events = |table: &Table, rng: &mut RngStream| sketched(table, rng).trace.events().collect::<Vec<_>>();
     assert!(events(&table, &mut rng).iter().all(|entry| !matches!(entry.event, Event::Begin(_))));
+}
+
+#[test]
+fn a_sketch_has_every_token_once_and_what_was_stolen_from_its_seat_with_the_thief() {
+    // GC-13.2, GC-R38
+    let mut rng = RngStream::new(15, RESAMPLE_STREAM);
+    let mut table = Table::in_period(3, 2);
+    table.tokens(1, &["london.3", "bolvangar.4"]);
+    table.tokens(0, &["london.alethiometer"]);
+    table.lay(2, 1, &["london.4"]);
+    table.state.active = seat(1);
+    table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
+    let (mut others, truth) = (TokenSet::EMPTY, table.state.places.all().map(|place| place.tokens));
+    let stolen = TokenSet::single(12);
+    assert!(!truth[1].intersection(stolen).is_empty());
+    for _ in 0..100 {
+        let sketch = sketched(&table, &mut rng);
+        let held = sketch.places.all().map(|place| place.tokens);
+        assert_eq!(held.map(|held| held.len()), truth.map(|held| held.len()));
+        assert_eq!(held[1].intersection(stolen), stolen);
+        others = others.union(held[1].difference(stolen));
+        let all = held.into_iter().chain(sketch.piles).chain([sketch.places[seat(2)].laid]);
+        assert_eq!(all.clone().map(|tokens| tokens.len()).sum::<u32>(), 24);
+        assert_eq!(all.fold(TokenSet::EMPTY, |all, tokens| all.union(tokens)).len(), 24);
+    }
+    // London has six, of which one was stolen and one laid out; Bolvangar has six.
+    assert_eq!(others.len(), 4 + 6);
 }
 
 #[test]

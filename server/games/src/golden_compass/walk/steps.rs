@@ -128,11 +128,7 @@ impl Walk<'_> {
                 let could_both = are_together && span.last[1 - at] >= step.since;
                 if could_be && !could_both && kinds.contains(&step.kind) {
                     let alike = if step.kind == kinds[0] { step.alike - 1 } else { step.alike + 1 };
-                    (gained, lost) = (gained * u64::from(step.alike), lost * u64::from(alike));
-                    // Their ratio counts, and there may be many of them.
-                    while gained.max(lost) > u64::from(u32::MAX) {
-                        (gained, lost) = (gained >> 1, (lost >> 1).max(1));
-                    }
+                    (gained, lost) = made_small(gained * u64::from(step.alike), lost * u64::from(alike));
                     scratch.changes.push(Change::Alike { show, alike });
                 }
                 if !are_together && !self.agrees(step.question, kinds, &mut scratch.changes) {
@@ -240,5 +236,25 @@ impl Walk<'_> {
             self.make(things, [NONE; 2], past, &scratch);
         }
         self.scratch = scratch;
+    }
+}
+
+/// Two numbers whose ratio counts, made so small that each has 32 bits; the second is not 0.
+fn made_small(gained: u64, lost: u64) -> (u64, u64) {
+    let bits = u32::BITS.saturating_sub(gained.max(lost).leading_zeros());
+    (gained >> bits, (lost >> bits).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_made_small_together() {
+        let most = u64::from(u32::MAX);
+        assert_eq!(made_small(most, 5), (most, 5));
+        assert_eq!(made_small(most + 1, 5), (1 << 31, 2));
+        assert_eq!(made_small(1 << 20, 1 << 40), (1 << 11, 1 << 31));
+        assert_eq!(made_small(1 << 40, 3), (1 << 31, 1));
     }
 }
