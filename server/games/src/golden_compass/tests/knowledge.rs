@@ -229,6 +229,22 @@ fn a_seat_that_was_asked_for_a_card_had_another_one() {
 }
 
 #[test]
+fn a_seat_that_was_not_asked_may_have_had_more_of_the_same() {
+    // GC-8.11: two spies of three leave no choice either.
+    let mut table = Table::new(2);
+    table.tokens(0, &["london.4"]);
+    table.hand(1, &["spy", "spy", "hawk.baby"]);
+    table.state.active = seat(1);
+    table.at_sets();
+    table.play(&[Action::Spies]);
+    assert_eq!(table.names(1), ["hawk.baby"]);
+    let (spy, all) = (table.card("spy"), worlds(&table, 0, 10_000));
+    // Four hands of three spies beside 6 times 34 of two.
+    let spies = all.iter().filter(|s| s.places[seat(1)].hand.contains(spy)).count();
+    assert!(spies.abs_diff(10_000 * 4 / 208) < 70, "{spies} of 10,000");
+}
+
+#[test]
 fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
     // GC-13.2
     let mut table = Table::new(2);
@@ -315,6 +331,9 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
         laid.next().map(|id| table.game.printed().token(id).kind)
     };
     assert!(left.iter().all(|s| s.places[seat(1)].tokens.len() == 2 && kind(s) == Some(TokenId::new(8))));
+    // Of equal tokens the lowest that it held is laid out.
+    let has_lower = |s: &State| s.places[seat(1)].laid.contains(9) && s.places[seat(1)].tokens.contains(8);
+    assert!(!left.iter().any(has_lower));
     assert!(places[8] & TABLE != 0);
 }
 
