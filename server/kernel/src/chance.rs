@@ -25,7 +25,7 @@ enum Source {
 #[derive(Debug, Clone)]
 struct Streams {
     key: Key,
-    streams: Vec<RngStream>,
+    all: Vec<RngStream>,
     /// Those of this key. The others are of one before, and begin when they are first drawn from: most of who try
     /// something draw from a few.
     begun: BitSet<1>,
@@ -34,7 +34,7 @@ struct Streams {
 impl Streams {
     fn get(&mut self, stream: usize) -> &mut RngStream {
         let number = u8::try_from(stream).expect("a game has few streams");
-        let rng = &mut self.streams[stream];
+        let rng = &mut self.all[stream];
         if !self.begun.contains(number) {
             *rng = RngStream::keyed(self.key, stream as u64);
             self.begun.insert(number);
@@ -44,7 +44,7 @@ impl Streams {
 
     fn rewind(&mut self) {
         for stream in self.begun {
-            self.streams[usize::from(stream)].rewind();
+            self.all[usize::from(stream)].rewind();
         }
     }
 
@@ -52,7 +52,7 @@ impl Streams {
     fn words(&self) -> Vec<u64> {
         let words =
             |(stream, rng): (u8, &RngStream)| if self.begun.contains(stream) { rng.words() } else { 0 };
-        (0..).zip(&self.streams).map(words).collect()
+        (0..).zip(&self.all).map(words).collect()
     }
 }
 
@@ -100,14 +100,14 @@ impl Chance {
     /// Chance from a key with the words used so far of each stream: half of a snapshot.
     #[must_use]
     pub fn resume(key: Key, words: &[u64]) -> Self {
-        let streams = (0..).zip(words).map(|(stream, &used)| RngStream::resume(key, stream, used)).collect();
-        Self(Source::Seeded(Streams { key, streams, begun: BitSet::first(words.len()) }))
+        let all = (0..).zip(words).map(|(stream, &used)| RngStream::resume(key, stream, used)).collect();
+        Self(Source::Seeded(Streams { key, all, begun: BitSet::first(words.len()) }))
     }
 
     /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
-            Source::Seeded(old) if old.streams.len() == streams => {
+            Source::Seeded(old) if old.all.len() == streams => {
                 (old.key, old.begun) = (seed.into(), BitSet::EMPTY);
             }
             _ => *self = Self::seeded(seed, streams),

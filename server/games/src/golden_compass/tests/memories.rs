@@ -338,7 +338,9 @@ fn every_event_is_read_as_it_was_written() {
     let written: Vec<_> = events.iter().flat_map(|&event| seats.map(|actor| (actor, event))).collect();
     for part in written.chunks(100) {
         let mut trace = Trace::EMPTY;
-        part.iter().for_each(|&(actor, event)| trace.push(actor, event));
+        for &(actor, event) in part {
+            trace.push(actor, event);
+        }
         let read: Vec<_> = trace.events().map(|entry| (entry.actor, entry.event)).collect();
         assert_eq!(read, part);
         assert!(trace.is_sound());

@@ -183,7 +183,7 @@ fn who_remembers_nothing_in_a_sketch_knows_what_lies_open_and_its_own_hand() {
     for other in [1, 2].map(seat) {
         let (memory, hand) = (&sketch.memory[other], &sketch.places[other].hand);
         for (card, &block) in (0u8..).zip(&table.game.blocks).skip(1) {
-            let seen = memory.stamps(block).iter().filter(|&&stamp| stamp == SEEN).count();
+            let seen = memory.stamps(block).iter().map(|&stamp| usize::from(stamp == SEEN)).sum::<usize>();
             let open = sketch.discard.count(card);
             assert_eq!(seen, usize::from(open + hand.count(card)), "{other}: card {card}");
         }
@@ -241,7 +241,7 @@ fn a_sketch_has_every_token_once_and_what_was_stolen_from_its_seat_with_the_thie
         others = others.union(held[1].difference(stolen));
         let all = held.into_iter().chain(sketch.piles).chain([sketch.places[seat(2)].laid]);
         assert_eq!(all.clone().map(|tokens| tokens.len()).sum::<u32>(), 24);
-        assert_eq!(all.fold(TokenSet::EMPTY, |all, tokens| all.union(tokens)).len(), 24);
+        assert_eq!(all.fold(TokenSet::EMPTY, TokenSet::union).len(), 24);
     }
     // London has six, of which one was stolen and one laid out; Bolvangar has six.
     assert_eq!(others.len(), 4 + 6);

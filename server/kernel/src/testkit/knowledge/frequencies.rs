@@ -100,6 +100,7 @@ impl Frequencies {
 ///
 /// # Panics
 /// When they do not agree: the message says by how much.
+#[expect(clippy::disallowed_methods, reason = "tests may be asked how precise to be; rules are not")]
 pub fn frequencies_agree<G: Game>(game: &G, state: &G::State, posterior: &Posterior<G>, rng: &mut RngStream) {
     let bias =
         std::env::var("BOARDWIRE_LAW_BIAS").ok().and_then(|number| number.parse().ok()).unwrap_or(BIAS);
