@@ -20,7 +20,6 @@ _STOP_SECONDS = 5.0
 # A killed process may lose its connections a little before its parent is told of its end.
 _DYING_SECONDS = 1.0
 _LOG_CHARACTERS = 2000
-_SOCKET_BYTES = 100
 
 _running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
 
@@ -42,7 +41,7 @@ class ServerProcess:
         self._owner = os.getpid()
         self._ending = ""
         self._stopped = False
-        self._folder = _folder()
+        self._folder = Path(tempfile.mkdtemp(prefix="boardwire-"))
         self._log = self._folder / "server.log"
         listen = "127.0.0.1:0" if sys.platform == "win32" else f"unix:{self._folder / 'socket'}"
         command = [str(binary), "serve", "--listen", listen, "--exit-with-stdin", *args]
@@ -138,15 +137,6 @@ class ServerProcess:
         assert self.popen.stdin is not None
         with contextlib.suppress(OSError):
             self.popen.stdin.close()
-
-
-def _folder() -> Path:
-    """A folder for a socket, whose path may take a hundred bytes on all systems."""
-    folder = Path(tempfile.mkdtemp(prefix="boardwire-"))
-    if sys.platform == "win32" or len(os.fsencode(folder / "socket")) <= _SOCKET_BYTES:
-        return folder
-    folder.rmdir()
-    return Path(tempfile.mkdtemp(prefix="boardwire-", dir="/tmp"))
 
 
 def _stop(pid: int, process: subprocess.Popen[str], folder: Path) -> None:

@@ -93,7 +93,7 @@ class OpenBatchRequest(google.protobuf.message.Message):
     """
     @property
     def line_ups(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[boardwire.v1.batch_pb2.LineUp]:
-        """Who plays where: environment number i has line-up `i % line_ups`. All have the same number of seats."""
+        """Who plays where: environment number i has line-up `i % line_ups`. At most 1,024, all of the same number of seats."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

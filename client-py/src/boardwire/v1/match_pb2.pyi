@@ -441,7 +441,7 @@ class Clock(google.protobuf.message.Message):
     """The bot that chooses, with TIMEOUT_POLICY_BOT."""
     @property
     def limit(self) -> google.protobuf.duration_pb2.Duration:
-        """For every decision, before the bank is drawn on."""
+        """For every decision, before the bank is drawn on. Like the two below it is at most a day."""
 
     @property
     def bank(self) -> google.protobuf.duration_pb2.Duration:

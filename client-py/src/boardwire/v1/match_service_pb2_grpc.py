@@ -174,9 +174,10 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reset(self, request, context):
-        """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-        time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+        """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+        is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+        to retry with `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -87,9 +87,10 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-    time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-    was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+    """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+    is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+    to retry with `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
@@ -199,9 +200,10 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-    time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-    was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+    """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+    is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+    to retry with `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
@@ -329,9 +331,10 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.ResetRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
-        """Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-        time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+        """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+        is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+        to retry with `episode`.
         """
 
     @abc.abstractmethod

@@ -108,7 +108,7 @@ pub struct FairDeal {
 /// nor its loss, starts or stops them. Time in which the server is down or held up is not counted.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Clock {
-    /// For every decision, before the bank is drawn on.
+    /// For every decision, before the bank is drawn on. Like the two below it is at most a day.
     #[prost(message, optional, tag = "1")]
     pub limit: ::core::option::Option<::prost_types::Duration>,
     /// For the whole episode: what decisions take beyond the limit.
@@ -594,7 +594,7 @@ pub struct OpenBatchRequest {
     /// The game's id.
     #[prost(string, tag = "1")]
     pub game: ::prost::alloc::string::String,
-    /// Who plays where: environment number i has line-up `i % line_ups`. All have the same number of seats.
+    /// Who plays where: environment number i has line-up `i % line_ups`. At most 1,024, all of the same number of seats.
     #[prost(message, repeated, tag = "2")]
     pub line_ups: ::prost::alloc::vec::Vec<LineUp>,
     /// Options by name; those left out have their defaults.
@@ -3475,9 +3475,10 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Act"));
             self.inner.unary(req, path, codec).await
         }
-        /// Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-        /// time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        /// was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+        /// Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+        /// is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+        /// to retry with `episode`.
         pub async fn reset(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetRequest>,
@@ -3704,9 +3705,10 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::ActRequest>,
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
-        /// Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-        /// time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-        /// was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+        /// Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+        /// is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+        /// to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,
@@ -4821,7 +4823,7 @@ pub mod search_service_client {
         /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
         /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
         /// environments do. Not safe to retry: it draws another search.
-        /// Fails with NOT_YOUR_TURN, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
         pub async fn determinize(
             &mut self,
             request: impl tonic::IntoRequest<super::DeterminizeRequest>,
@@ -4942,7 +4944,7 @@ pub mod search_service_server {
         /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
         /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
         /// environments do. Not safe to retry: it draws another search.
-        /// Fails with NOT_YOUR_TURN, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
         async fn determinize(
             &self,
             request: tonic::Request<super::DeterminizeRequest>,

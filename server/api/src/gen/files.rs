@@ -191,7 +191,7 @@ service BatchService {
 message OpenBatchRequest {
   // The game's id.
   string game = 1;
-  // Who plays where: environment number i has line-up `i % line_ups`. All have the same number of seats.
+  // Who plays where: environment number i has line-up `i % line_ups`. At most 1,024, all of the same number of seats.
   repeated LineUp line_ups = 2;
   // Options by name; those left out have their defaults.
   map<string, string> options = 3;
@@ -724,7 +724,7 @@ message FairDeal {
 // its Act comes. Clocks begin when all agents have joined, at the latest a minute after the match was created; no connection,
 // nor its loss, starts or stops them. Time in which the server is down or held up is not counted.
 message Clock {
-  // For every decision, before the bank is drawn on.
+  // For every decision, before the bank is drawn on. Like the two below it is at most a day.
   google.protobuf.Duration limit = 1;
   // For the whole episode: what decisions take beyond the limit.
   google.protobuf.Duration bank = 2;
@@ -891,9 +891,10 @@ service MatchService {
   rpc Observe(ObserveRequest) returns (ObserveResponse);
   // Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
   rpc Act(ActRequest) returns (ActResponse);
-  // Begins the next episode, once every remote seat has asked for it; waits until then. The host may reset at any
-  // time and give the seed; the only remote seat of a match may reset at any time, and give the seed if the match
-  // was created with `seat_may_seed`; in an arena once the episode is over. Safe to retry with `episode`.
+  // Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
+  // is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
+  // at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
+  // to retry with `episode`.
   rpc Reset(ResetRequest) returns (ResetResponse);
   // Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
   // seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
@@ -1554,7 +1555,7 @@ service SearchService {
   // Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
   // lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
   // environments do. Not safe to retry: it draws another search.
-  // Fails with NOT_YOUR_TURN, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+  // Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
   rpc Determinize(DeterminizeRequest) returns (DeterminizeResponse);
   // Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
   // Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
