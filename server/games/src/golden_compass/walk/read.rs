@@ -266,7 +266,7 @@ impl GoldenCompass {
         let left = &walk.hidden[usize::from(group.held)..usize::from(group.end)];
         state.deck = left.iter().map(|&thing| walk.thing(thing).kind).collect();
         let dropping = usize::from(state.just_drawn.len());
-        if state.active != walk.viewer {
+        if dropping > 0 && state.active != walk.viewer {
             let mut held: Vec<u8> = walk.held(state.active).collect();
             held.sort_unstable_by_key(|&thing| walk.thing(thing).last);
             let newest = &held[held.len() - dropping..];
