@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._line_ups import LEARNER, check_bot
-from ._rollouts import Decisions, Policy, whole
+from ._rollouts import Decisions, Policy, whole_actions
 from ._sync import Batch, Client, connect
 from ._types import NOBODY, Reward
 
@@ -160,7 +160,7 @@ def _play(batch: Batch, policy: Policy, opponents: Policy | None) -> NDArray[np.
                 asked = Decisions(
                     shown.view[at], shown.mask[at], shown.seat[at], batch.first_environment + at
                 )
-                actions[at] = whole(act(asked), len(at), name)
+                actions[at] = whole_actions(act(asked), len(at), name)
         # Those that have played go on with anything: nobody looks.
         done = ~left & (shown.seat != NOBODY)
         actions[done] = shown.mask[done].argmax(axis=1)

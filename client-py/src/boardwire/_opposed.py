@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._rollouts import Decisions, Policy, whole
+from ._rollouts import Decisions, Policy, whole_actions
 from ._sync import Batch
 from ._types import NOBODY, BatchStep
 from .errors import BoardwireError
@@ -137,7 +137,7 @@ def chosen(policy: Policy, shown: BatchStep, at: NDArray[np.intp], who: str) -> 
         ValueError: It chooses what is not legal, or not an action a row; `who` names it.
     """
     asked = Decisions(shown.view[at], shown.mask[at], shown.seat[at], shown.first + at)
-    actions = whole(policy(asked), len(at), who)
+    actions = whole_actions(policy(asked), len(at), who)
     known = asked.mask.shape[1]
     within = (actions >= 0) & (actions < known)
     legal = within & (np.take_along_axis(asked.mask, np.where(within, actions, 0)[:, None], 1)[:, 0] > 0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ._line_ups import LEARNER, seats_of
 from ._recording import Recording, RecordingFacts, Steps
-from ._rollouts import Decisions, Policy, whole
+from ._rollouts import Decisions, Policy, whole_actions
 from ._spec import GameSpec
 from ._sync import Batch, Client, connect
 from ._types import NOBODY, BatchStep, Reward
@@ -211,7 +211,7 @@ class _Play:
             if name in self._policies:
                 lead = shown[0]
                 asked = Decisions(lead.view[own], lead.mask[own], lead.seat[own], self._first + own)
-                actions[own] = whole(self._policies[name](asked), len(own), f"policy {name!r}")
+                actions[own] = whole_actions(self._policies[name](asked), len(own), f"policy {name!r}")
             else:
                 advice = shown[self._bots.index(name)].advice
                 assert advice is not None, "the batch was opened with this adviser"

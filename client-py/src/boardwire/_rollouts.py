@@ -13,21 +13,6 @@ from ._advantages import Floats, advantages
 from ._sync import Batch, BatchPart
 from ._types import NOBODY, BatchStep
 
-
-def whole(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
-    """The actions that a policy chose for so many decisions.
-
-    Raises:
-        ValueError: They are not a whole number for each; `who` names it.
-    """
-    given = np.asarray(actions)
-    if given.shape != (count,) or given.dtype.kind not in "iu":
-        raise ValueError(
-            f"{who} chose {given.dtype}{list(given.shape)}, not an action for each of {count} decisions"
-        )
-    return given
-
-
 #: The columns that a batch has on request, as rollouts keep them.
 _ON_REQUEST = {"oracle": np.uint8, "advice": np.int64, "advice_shares": np.float32}
 
@@ -97,6 +82,20 @@ class Rollout:
     oracle: NDArray[np.uint8] | None
     advice: NDArray[np.int64] | None
     advice_shares: Floats | None
+
+
+def whole_actions(actions: ArrayLike, count: int, who: str) -> NDArray[Any]:
+    """The actions that a policy chose for so many decisions.
+
+    Raises:
+        ValueError: They are not a whole number for each; `who` names it.
+    """
+    given = np.asarray(actions)
+    if given.shape != (count,) or given.dtype.kind not in "iu":
+        raise ValueError(
+            f"{who} chose {given.dtype}{list(given.shape)}, not an action for each of {count} decisions"
+        )
+    return given
 
 
 class Rollouts:
@@ -223,13 +222,15 @@ class Rollouts:
         at = np.flatnonzero(who == 0)
         if len(at):
             chosen, log_prob, value = learner(self._asked(number, at))
-            actions[at] = whole(chosen, len(at), "the learner")
+            actions[at] = whole_actions(chosen, len(at), "the learner")
             self._log_prob[step, rows.start + at] = log_prob
             self._value[step, rows.start + at] = value
         for index, opponent in enumerate(self._opponents, start=1):
             at = np.flatnonzero(who == index)
             if len(at):
-                actions[at] = whole(opponent(self._asked(number, at)), len(at), f"opponent {index - 1}")
+                actions[at] = whole_actions(
+                    opponent(self._asked(number, at)), len(at), f"opponent {index - 1}"
+                )
         self._action[step, rows] = actions
         return actions
 
