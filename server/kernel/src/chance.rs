@@ -26,8 +26,8 @@ enum Source {
 struct Streams {
     key: Key,
     all: Vec<RngStream>,
-    /// Those of this key. The others are of one before, and begin when they are first drawn from: most of who try
-    /// something draw from a few.
+    /// Those of this key. The others are left from a key before, and begin when they are first drawn from: a try mostly
+    /// draws from one or two.
     begun: BitSet<1>,
 }
 
