@@ -161,6 +161,21 @@ pub(super) struct Begun {
     pub(super) shows_face: bool,
 }
 
+impl Begun {
+    pub(super) fn new(kind: SetKind) -> Self {
+        let left = match kind {
+            SetKind::Triplet(_) => 3,
+            SetKind::Pair(_) | SetKind::Spies | SetKind::Wild | SetKind::Short(_) => 2,
+        };
+        Self { kind, left, shows_face: false }
+    }
+
+    /// The set with one more card.
+    pub(super) fn with(self, is_joker: bool) -> Self {
+        Self { left: self.left - 1, shows_face: self.shows_face || !is_joker, ..self }
+    }
+}
+
 /// What is to be decided now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub(super) enum Step {

@@ -168,27 +168,19 @@ impl GoldenCompass {
 
     /// Begins a set.
     pub(super) fn begin_set(&self, state: &mut State, kind: SetKind, chance: &mut Chance) -> Option<Step> {
-        let left = match kind {
-            SetKind::Triplet(_) => 3,
-            SetKind::Pair(_) | SetKind::Spies => 2,
-            SetKind::Wild => {
-                state.wild -= 1;
-                2
-            }
-            SetKind::Short(_) => {
-                state.short -= 1;
-                2
-            }
-        };
+        match kind {
+            SetKind::Wild => state.wild -= 1,
+            SetKind::Short(_) => state.short -= 1,
+            SetKind::Triplet(_) | SetKind::Pair(_) | SetKind::Spies => {}
+        }
         self.note(state, state.active, Event::Begin(kind));
-        self.fill(state, Begun { kind, left, shows_face: false }, chance)
+        self.fill(state, Begun::new(kind), chance)
     }
 
     /// Puts a card into a set.
     pub(super) fn put(&self, state: &mut State, begun: Begun, card: CardId) -> Begun {
         self.discard(state, state.active, card, 0);
-        let shows_face = begun.shows_face || !self.card_sets.is_joker(card.get());
-        Begun { left: begun.left - 1, shows_face, ..begun }
+        begun.with(self.card_sets.is_joker(card.get()))
     }
 
     /// Fills a set as far as there is only one choice of card types, and resolves it when complete.

@@ -90,7 +90,7 @@ struct Thing {
 }
 
 /// Whether a card of a set was asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Question {
     begun: Begun,
     asked: bool,

@@ -6,7 +6,7 @@ use super::super::GoldenCompass;
 use super::super::catalogue::CardId;
 use super::super::catalogue::limits::{SEATS, few};
 use super::super::memory::Block;
-use super::super::state::{Begun, Hand, SetKind, State, Step};
+use super::super::state::{Begun, Hand, State, Step};
 use super::super::trace::Event;
 use super::{CITY, DECK, Group, Move, NO_QUESTION, NO_SLOT, NONE, Question, SHOWN, Thing, Walk};
 
@@ -135,16 +135,6 @@ struct Open {
     asked: bool,
 }
 
-impl Open {
-    pub(super) fn new(kind: SetKind) -> Self {
-        let left = match kind {
-            SetKind::Triplet(_) => 3,
-            SetKind::Pair(_) | SetKind::Spies | SetKind::Wild | SetKind::Short(_) => 2,
-        };
-        Self { begun: Begun { kind, left, shows_face: false }, asked: false }
-    }
-}
-
 /// What is counted while cards move.
 #[derive(Debug, Default)]
 struct Reading {
@@ -183,7 +173,7 @@ impl GoldenCompass {
                 }
                 Event::Show { card, among } => self.read_show(&mut walk, &mut read, (actor, at), card, among),
                 Event::Return => read.returns += 1,
-                Event::Begin(kind) => read.set = Some(Open::new(kind)),
+                Event::Begin(kind) => read.set = Some(Open { begun: Begun::new(kind), asked: false }),
                 Event::Asked => {
                     if let Some(set) = &mut read.set {
                         set.asked = true;
@@ -229,9 +219,7 @@ impl GoldenCompass {
                 question = next_question(walk);
                 walk.questions.push(self.question(hand, set.begun, set.asked, card.get()));
             }
-            set.asked = false;
-            set.begun.left -= 1;
-            set.begun.shows_face |= !self.card_sets.is_joker(card.get());
+            *set = Open { begun: set.begun.with(self.card_sets.is_joker(card.get())), asked: false };
         }
         read.set = read.set.filter(|set| set.begun.left > 0);
         hand.remove(card);
@@ -278,4 +266,60 @@ impl GoldenCompass {
 /// The number of the next question.
 fn next_question(walk: &Walk<'_>) -> u16 {
     u16::try_from(walk.questions.len()).expect("a trace is short")
+}
+
+#[cfg(test)]
+mod tests {
+    use boardwire_kernel::{Game as _, testkit};
+
+    use super::super::super::action::Action;
+    use super::super::super::trace::Entry;
+    use super::*;
+
+    /// What a walk says that others than the viewer were asked; all else that it asks was put in unasked.
+    fn asked(walk: &Walk<'_>) -> Vec<Question> {
+        walk.questions.iter().copied().filter(|question| question.asked).collect()
+    }
+
+    #[test]
+    fn the_questions_of_a_walk_are_those_that_were_asked() {
+        // GC-8.11: what a seat was asked while it put sets together, and which cards it put in unasked.
+        let (game, viewer) = (testkit::table::<GoldenCompass>(2, &[]), Seat::FIRST);
+        let (mut answered, mut second, mut unasked) = (0, 0, 0);
+        for seed in 0..24 {
+            let mut states = Vec::new();
+            let played = testkit::random_play(&game, seed, |episode| states.push(*episode.state()));
+            let (mut expected, mut sets) = (Vec::new(), 0);
+            for (state, (seat, choice)) in states.iter().zip(played.choices) {
+                if state.trace.is_condensed {
+                    break;
+                }
+                let walk = game.card_walk(state, viewer);
+                let open = match state.step {
+                    Step::Fill(begun) if seat != viewer => {
+                        Some(game.question(&state.places[seat].hand, begun, true, 0))
+                    }
+                    _ => None,
+                };
+                let is_answered = |question: &Question| walk.is_answered(question, &question.hand);
+                assert!(walk.questions.iter().all(is_answered));
+                assert_eq!(asked(&walk), expected.iter().copied().chain(open).collect::<Vec<_>>());
+                if let (Some(question), Some(Action::Card(card))) = (open, game.decode(choice)) {
+                    expected.push(Question { card: card.get(), ..question });
+                }
+                let begun = |entry: &Entry| match entry.event {
+                    Event::Begin(kind) if entry.actor != viewer => Begun::new(kind).left,
+                    _ => 0,
+                };
+                if !matches!(state.step, Step::Fill(_)) {
+                    sets = state.trace.events().map(|entry| usize::from(begun(&entry))).sum();
+                    assert_eq!(walk.questions.len(), sets, "one for every card of a set");
+                }
+            }
+            answered += expected.len();
+            second += expected.iter().filter(|question| question.begun.shows_face).count();
+            unasked += sets - expected.len();
+        }
+        assert!(answered > 20 && second > 10 && unasked > 100, "{answered}, {second}, {unasked}");
+    }
 }
