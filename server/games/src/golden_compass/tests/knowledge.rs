@@ -338,6 +338,21 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
 }
 
 #[test]
+fn a_token_laid_out_says_little_of_an_equal_one() {
+    // GC-13.2: both fours are one hand of those that hold a four; with either of them there are four others.
+    let mut table = Table::in_period(2, 2);
+    table.tokens(1, &["london.6"]);
+    table.lay(1, 0, &["london.4"]);
+    let four = table.state.places[seat(1)].laid.lowest().expect("it was laid out");
+    let equal = table.game.equal_tokens[usize::from(four)];
+    assert_eq!(equal.len(), 2);
+    let (draws, all) = (3600, worlds(&table, 0, 3600));
+    let holds_equal = |state: &&State| !state.places[seat(1)].tokens.intersection(equal).is_empty();
+    let fours = all.iter().filter(holds_equal).count();
+    assert!(fours.abs_diff(draws / 9) < 80, "{fours} of {draws}");
+}
+
+#[test]
 fn memories_agree_with_the_board_in_every_world_of_a_random_game() {
     // GC-13.2
     for seats in 2..=4 {

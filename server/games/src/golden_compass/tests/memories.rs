@@ -255,6 +255,31 @@ fn a_shorter_history_tells_who_surely_has_what_and_nobody_more() {
 }
 
 #[test]
+fn a_shorter_history_brings_no_token_back_to_its_city() {
+    // GC-13.2, GC-R16: seat 0 was robbed of one, and then seat 1, of either of two: it knows that its own is with one of them.
+    let mut table = Table::new(3);
+    table.tokens(0, &["london.alethiometer"]);
+    table.tokens(1, &["london.4"]);
+    let token = table.state.places[seat(0)].tokens.lowest().expect("it has one");
+    for (thief, victim) in [(1, 0), (2, 1)] {
+        table.state.active = seat(thief);
+        table.game.steal_token(&mut table.state, seat(victim), CityId::new(2), &mut table.chance);
+    }
+    // The history begins with this, and what came before is retold.
+    table.game.draw(&mut table.state, seat(0), 1, &mut table.chance, |_| ());
+    table.game.condense(&mut table.state);
+    let mut rng = RngStream::new(3, RESAMPLE_STREAM);
+    let mut holders = BTreeSet::new();
+    for _ in 0..100 {
+        let mut world = table.state;
+        table.game.resample(&mut world, seat(0), &mut rng);
+        assert_eq!(table.game.audit(&world), Ok(()));
+        holders.insert([1, 2].map(|holder| world.places[seat(holder)].tokens.contains(token)));
+    }
+    assert_eq!(holders, BTreeSet::from([[true, false], [false, true]]));
+}
+
+#[test]
 fn a_shorter_history_tells_what_was_known_when_it_ends_and_not_what_came_later() {
     // GC-13.2: seat 1 drew a hawk before the return; that it took another one after it says nothing of the first.
     let mut table = Table::new(3);
