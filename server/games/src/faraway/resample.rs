@@ -117,9 +117,9 @@ impl Faraway {
         let mut paths = self.some_paths(state, own, &known, MOST_TRIES, rng).unwrap_or(truth);
         for _ in 0..ROUNDS_OF_WALK {
             for deal in &deals {
-                let earlier = deal.bit - 1;
-                exchange_parts(&mut paths, &known, deal.bit, earlier, rng);
-                exchange_parts(&mut paths, &known, deal.bit, !earlier & !deal.bit, rng);
+                for part in [Part::Before, Part::After] {
+                    exchange_parts(&mut paths, &known, deal.bit, part, rng);
+                }
             }
             for _ in 0..FREE_STEPS {
                 step(&mut paths, &known, own, rng);
@@ -180,17 +180,28 @@ fn late(path: Path, seen: Path) -> Path {
     late
 }
 
-/// Shuffles one part of the paths, what came before a deal or what came after it, among the cards of that
-/// deal which the viewer knows alike in that part.
+/// A part of a path: what came before a deal, or after it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Before,
+    After,
+}
+
+/// Shuffles one part of the paths among the cards of a deal which the viewer knows alike in that part.
 pub(super) fn exchange_parts(
     paths: &mut Paths,
     known: &[Known],
     deal: Path,
-    part: Path,
+    part: Part,
     rng: &mut RngStream,
 ) {
+    let before = deal - 1;
+    let after = !before - deal;
     // Whether a card came late to a deal is decided before it.
-    let late = if part < deal { part | deal } else { part };
+    let (part, late) = match part {
+        Part::Before => (before, before + deal),
+        Part::After => (after, after),
+    };
     let is_alike = |one: usize, other: usize| {
         let (one, other) = (known[one], known[other]);
         (one.own ^ other.own | one.placed ^ other.placed) & part | (one.late ^ other.late) & late == 0

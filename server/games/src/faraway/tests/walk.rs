@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use boardwire_kernel::RngStream;
 
 use crate::faraway::memory::{PLACED, Path};
-use crate::faraway::resample::{Known, exchange_parts, segments, step};
+use crate::faraway::resample::{Known, Part, exchange_parts, segments, step};
 
 const NOTHING: Known = Known { own: 0, late: 0, placed: 0 };
 
@@ -75,8 +75,9 @@ fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_
         let mut times = BTreeMap::<_, u32>::new();
         for _ in 0..36_000 {
             let mut paths = start;
-            exchange_parts(&mut paths, &known, deal, deal - 1, &mut rng);
-            exchange_parts(&mut paths, &known, deal, !(deal - 1) & !deal, &mut rng);
+            for part in [Part::Before, Part::After] {
+                exchange_parts(&mut paths, &known, deal, part, &mut rng);
+            }
             assert_eq!(paths[3..], start[3..], "case {at}: they were not there");
             *times.entry([paths[0], paths[1], paths[2]]).or_default() += 1;
         }
