@@ -88,13 +88,9 @@ impl Faraway {
                 Phase::SetAside => &mut own,
                 Phase::Explore | Phase::Take | Phase::Place | Phase::Over => &mut candidates,
             };
-            state.set_aside[seat] = [None; 2];
-            for place in 0..count {
-                state.set_aside[seat][place] = RegionId::of_row(rng.draw(from));
-            }
-            if count == 2 {
-                state.set_aside[seat].sort_unstable();
-            }
+            let drawn: Regions = (0..count).map(|_| rng.draw(from)).collect();
+            let mut drawn = drawn.iter();
+            state.set_aside[seat] = std::array::from_fn(|_| drawn.next().and_then(RegionId::of_row));
         }
     }
 
