@@ -21,38 +21,38 @@ enum Source {
     Enumerated(odometer::Odometer),
 }
 
-/// The streams under one key.
+/// The streams under one key. A stream begins when it is first drawn from: a try mostly draws from one or two.
 #[derive(Debug, Clone)]
 struct Streams {
     key: Key,
-    all: Vec<RngStream>,
-    /// Those of this key. The others are left from a key before, and begin when they are first drawn from: a try mostly
-    /// draws from one or two.
-    begun: BitSet<1>,
+    begun: Vec<RngStream>,
+    /// By stream, its place among those begun.
+    places: Vec<Option<u8>>,
 }
 
 impl Streams {
-    fn get(&mut self, stream: usize) -> &mut RngStream {
-        let number = u8::try_from(stream).expect("a game has few streams");
-        let rng = &mut self.all[stream];
-        if !self.begun.contains(number) {
-            *rng = RngStream::keyed(self.key, stream as u64);
-            self.begun.insert(number);
-        }
-        rng
+    fn new(key: Key, streams: usize) -> Self {
+        Self { key, begun: Vec::new(), places: vec![None; streams] }
     }
 
-    fn rewind(&mut self) {
-        for stream in self.begun {
-            self.all[usize::from(stream)].rewind();
-        }
+    #[inline]
+    fn get(&mut self, stream: usize) -> &mut RngStream {
+        let place = self.places[stream];
+        let place = place.unwrap_or_else(|| self.begin(stream, RngStream::keyed(self.key, stream as u64)));
+        &mut self.begun[usize::from(place)]
+    }
+
+    fn begin(&mut self, stream: usize, rng: RngStream) -> u8 {
+        let place = u8::try_from(self.begun.len()).expect("a game has few streams");
+        self.begun.push(rng);
+        self.places[stream] = Some(place);
+        place
     }
 
     /// The words used of each.
     fn words(&self) -> Vec<u64> {
-        let words =
-            |(stream, rng): (u8, &RngStream)| if self.begun.contains(stream) { rng.words() } else { 0 };
-        (0..).zip(&self.all).map(words).collect()
+        let words = |place: &Option<u8>| place.map_or(0, |place| self.begun[usize::from(place)].words());
+        self.places.iter().map(words).collect()
     }
 }
 
@@ -94,21 +94,26 @@ impl Chance {
     /// Chance from a key, with `streams` streams numbered from 0.
     #[must_use]
     pub fn keyed(key: Key, streams: usize) -> Self {
-        Self::resume(key, &vec![0; streams])
+        Self(Source::Seeded(Streams::new(key, streams)))
     }
 
     /// Chance from a key with the words used so far of each stream: half of a snapshot.
     #[must_use]
     pub fn resume(key: Key, words: &[u64]) -> Self {
-        let all = (0..).zip(words).map(|(stream, &used)| RngStream::resume(key, stream, used)).collect();
-        Self(Source::Seeded(Streams { key, all, begun: BitSet::first(words.len()) }))
+        let mut streams = Streams::new(key, words.len());
+        for (stream, &used) in words.iter().enumerate().filter(|(_, used)| **used > 0) {
+            streams.begin(stream, RngStream::resume(key, stream as u64, used));
+        }
+        Self(Source::Seeded(streams))
     }
 
     /// Begins anew from another seed, with as many streams, in the memory there is; a script becomes seeded.
     pub fn reseed(&mut self, seed: u64, streams: usize) {
         match &mut self.0 {
-            Source::Seeded(old) if old.all.len() == streams => {
-                (old.key, old.begun) = (seed.into(), BitSet::EMPTY);
+            Source::Seeded(old) if old.places.len() == streams => {
+                old.key = seed.into();
+                old.begun.clear();
+                old.places.fill(None);
             }
             _ => *self = Self::seeded(seed, streams),
         }
@@ -117,7 +122,7 @@ impl Chance {
     /// Goes back to the beginning of every stream; a script stays where it is.
     pub fn rewind(&mut self) {
         if let Source::Seeded(streams) = &mut self.0 {
-            streams.rewind();
+            streams.begun.iter_mut().for_each(RngStream::rewind);
         }
     }
 
