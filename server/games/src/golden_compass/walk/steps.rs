@@ -247,7 +247,38 @@ fn made_small(gained: u64, lost: u64) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use boardwire_kernel::{Episode, Seat, testkit};
+
+    use super::super::super::GoldenCompass;
+    use super::super::super::catalogue::CardId;
+    use super::super::super::trace::{Event, Trace};
     use super::*;
+
+    #[test]
+    fn equal_cards_exchange_names_from_the_last_time_they_were_together_before_a_move() {
+        // GC-13.2: one of two copies was drawn and shown twice, and came back in between; the other lay in the deck.
+        let game = testkit::table::<GoldenCompass>(2, &[]);
+        let mut state = *Episode::seeded(game.clone(), 1).state();
+        let seat = Seat::new(1);
+        let card = (0..).zip(&game.blocks).find(|(_, block)| block.len == 2).expect("two equal cards").0;
+        let card = CardId::new(card);
+        state.trace = Trace::EMPTY;
+        for event in [Event::Draw(card), Event::Show { card, among: 0 }, Event::Return].repeat(2) {
+            state.trace.push(seat, event);
+        }
+        let things_of = |walk: &Walk<'_>| walk.moves[1..].iter().map(|step| step.thing).collect::<Vec<_>>();
+        let one = things_of(&game.card_walk(&state, Seat::FIRST))[0];
+        let other = game.blocks[card.index()].start;
+        let since = |from: u16| {
+            let mut walk = game.card_walk(&state, Seat::FIRST);
+            walk.exchange_names([other, one], from);
+            things_of(&walk)
+        };
+        assert_eq!(since(4), [one, one, other, other]);
+        assert_eq!(since(3), [one, one, other, other]);
+        assert_eq!(since(2), [other; 4]);
+        assert_eq!(since(1), [other; 4]);
+    }
 
     #[test]
     fn large_numbers_are_made_small_together() {
