@@ -1,6 +1,6 @@
 //! One ply deep: play every legal action in a few worlds and take the one worth most on average.
 
-use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
+use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, Sketches, apply};
 
 /// The legal action with the greatest estimate, summed over some worlds; the lowest index among equals.
 ///
@@ -8,6 +8,8 @@ use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 /// their own merit. That chance has a seed of its own: the true one stays unknown. An estimate is rough, so worlds
 /// are sketched, which is faster where drawing them as likely as they are takes long.
 pub(crate) struct Greedy<G: Estimate> {
+    /// The worlds, once one has been looked at.
+    sketches: Option<Sketches<G>>,
     /// Worlds that have not been looked at.
     left: u32,
     /// What has been seen of each legal action, in index order.
@@ -54,7 +56,12 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
 impl<G: Estimate> Greedy<G> {
     /// Looks at so many worlds.
     pub(crate) fn new(worlds: u32) -> Self {
-        Self { left: worlds, prospects: Vec::new(), chance: Chance::seeded(0, G::TYPE.streams.len()) }
+        Self {
+            sketches: None,
+            left: worlds,
+            prospects: Vec::new(),
+            chance: Chance::seeded(0, G::TYPE.streams.len()),
+        }
     }
 
     /// Looks at one more world; the choice, once all have been looked at.
@@ -73,10 +80,10 @@ impl<G: Estimate> Greedy<G> {
 
     fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
-        let sketch = knowledge.sketch(rng);
+        let sketch = self.sketches.get_or_insert_with(|| knowledge.sketches()).draw(rng);
         self.chance.reseed(rng.seed(), G::TYPE.streams.len());
         for Prospect { action, worth, last } in &mut self.prospects {
-            *worth += i64::from(one_ply_ahead(game, sketch, seat, *action, &mut self.chance, last));
+            *worth += i64::from(one_ply_ahead(game, *sketch, seat, *action, &mut self.chance, last));
         }
     }
 

@@ -59,7 +59,7 @@ fn measure<G: Estimate>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> [St
             episode.apply(seat, action.into()).expect("a legal action is accepted");
         }
     }
-    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch)];
+    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch_once)];
     ways.map(|(name, draw)| {
         let mut rng = RngStream::new(1, RESAMPLE_STREAM);
         let mut runs: Vec<u128> = (0..RUNS).map(|_| run(&game, draw, &positions, &mut rng)).collect();

@@ -216,14 +216,14 @@ impl<G: Game> Knowledge<G> {
 }
 
 impl<G: Estimate> Knowledge<G> {
-    /// A world for estimates: possible, but not as likely as it is, and drawn faster where the game has a way. It
-    /// [forgets](Estimate::forget).
+    /// Worlds for estimates: possible, but not as likely as they are, and drawn faster where the game has a way. They
+    /// [forget](Estimate::forget).
     #[must_use]
-    pub fn sketch(&self, rng: &mut RngStream) -> G::State {
-        let mut sketch = self.state;
-        self.game.forget(&mut sketch);
-        self.game.sketch(&mut sketch, self.seat, rng);
-        sketch
+    pub fn sketches(&self) -> Sketches<G> {
+        let mut state = self.state;
+        self.game.forget(&mut state);
+        let outline = self.game.outline(&state, self.seat);
+        Sketches { game: Arc::clone(&self.game), seat: self.seat, outline, state }
     }
 
     /// A sketch to be played on, with chance of its own. It follows from what the seat knows alone, if the seat owes a
@@ -231,7 +231,24 @@ impl<G: Estimate> Knowledge<G> {
     #[must_use]
     pub fn imagine(&self, rng: &mut RngStream, chance: Chance) -> Episode<G> {
         let mut state = self.state;
-        self.game.sketch(&mut state, self.seat, rng);
+        self.game.sketch_once(&mut state, self.seat, rng);
         Episode { game: Arc::clone(&self.game), state, chance, ply: 0 }
+    }
+}
+
+/// Worlds drawn one after the other for estimates, in the same memory.
+pub struct Sketches<G: Estimate> {
+    game: Arc<G>,
+    seat: Seat,
+    outline: G::Outline,
+    /// The true position until the first is drawn.
+    state: G::State,
+}
+
+impl<G: Estimate> Sketches<G> {
+    /// One more.
+    pub fn draw(&mut self, rng: &mut RngStream) -> &G::State {
+        self.game.sketch(&self.outline, &mut self.state, self.seat, rng);
+        &self.state
     }
 }

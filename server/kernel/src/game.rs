@@ -108,7 +108,7 @@ pub trait Game: Sized + Send + Sync + 'static {
 
 /// A rough worth of positions, for bots that look ahead.
 ///
-/// It comes in two steps, so that whoever looks at many worlds estimates once what is alike in all of them.
+/// Worths and worlds both come in two steps, so that whoever looks at many worlds does once what is alike in all of them.
 pub trait Estimate: Game {
     /// What of a position the worth to a seat depends on.
     type Outlook: Copy + Eq + Send + 'static;
@@ -121,14 +121,26 @@ pub trait Estimate: Game {
     /// What that is worth, greater is better, comparable only within one game.
     fn estimate(&self, outlook: &Self::Outlook) -> i32;
 
+    /// What the [sketches](Self::sketch) of one position for one seat have in common.
+    type Outline: Send + 'static;
+
+    /// What the sketches of this position for `viewer` have in common.
+    fn outline(&self, state: &Self::State, viewer: Seat) -> Self::Outline;
+
     /// Draws anew everything that `viewer` cannot know, for estimates alone: possible, but not as likely as it is.
+    ///
+    /// `state` is the position that the outline is of, or an earlier sketch by it, which makes no difference.
     ///
     /// What it draws agrees with what `viewer` is shown and remembers; how it came about, and what others remember of
     /// it, may be made up. It passes the audit, and the game can go on from it. For a seat that owes a choice it follows
-    /// from what that seat knows alone: nobody can tell from any number of sketches what is true. A game has its own where
-    /// [`resample`](Game::resample) takes long, or begins at the truth. Changes neither the view nor the legal set of `viewer`.
-    fn sketch(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
-        self.resample(state, viewer, rng);
+    /// from what that seat knows alone: nobody can tell from any number of sketches what is true. Where
+    /// [`resample`](Game::resample) is fast, and does not begin at the truth, the outline is the position, and a
+    /// sketch a world of it. Changes neither the view nor the legal set of `viewer`.
+    fn sketch(&self, outline: &Self::Outline, state: &mut Self::State, viewer: Seat, rng: &mut RngStream);
+
+    /// Draws one sketch of a position.
+    fn sketch_once(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
+        self.sketch(&self.outline(state, viewer), state, viewer, rng);
     }
 
     /// Lets a position go on without what nobody will ask of it: what only views show, what seats remember, how it came about.

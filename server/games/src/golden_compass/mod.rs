@@ -51,6 +51,7 @@ use action::Ranges;
 use catalogue::limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use memory::Block;
+use sketch::Outline;
 use turn::sets::CardSets;
 use walk::TokenThings;
 
@@ -320,6 +321,7 @@ impl Game for GoldenCompass {
 impl Estimate for GoldenCompass {
     /// The worth itself: two worlds are hardly ever alike in all the hands that it depends on.
     type Outlook = i32;
+    type Outline = Outline;
 
     fn outlook(&self, state: &State, seat: Seat) -> i32 {
         Self::estimate(self, state, seat)
@@ -329,8 +331,12 @@ impl Estimate for GoldenCompass {
         *outlook
     }
 
-    fn sketch(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        Self::sketch(self, state, viewer, rng);
+    fn outline(&self, state: &State, viewer: Seat) -> Outline {
+        Self::outline(self, state, viewer)
+    }
+
+    fn sketch(&self, outline: &Outline, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        Self::sketch(self, outline, state, viewer, rng);
     }
 
     fn forget(&self, state: &mut State) {

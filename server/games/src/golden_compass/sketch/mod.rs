@@ -17,27 +17,54 @@ use boardwire_kernel::{BitSet, BySeat, RngStream, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::limits::{CARDS, COLLECTING, HAND, KNOWN, SEATS};
-use super::memory::{Memory, SEEN, Taken};
+use super::memory::{Memory, Taken};
 use super::state::{Hand, Pile, State, Step};
+use tokens::HiddenTokens;
 
 /// Hands drawn before giving up. While another seat is being asked for a card of a set, its hand must leave it a choice,
 /// which at the worst one in some thousands does; and a world takes as long as so many hands.
 const MOST_TRIES: u32 = 64;
 
+/// What the sketches of a position have in common: what may be where.
+pub struct Outline {
+    /// The position itself, for a world instead.
+    truth: State,
+    pool: Pool,
+    /// The places in the list of cards taken from the viewer, the surest first: they leave the others the room there is.
+    order: Vec<usize>,
+    cities: [HiddenTokens; COLLECTING],
+}
+
 impl GoldenCompass {
-    /// Draws anew what `viewer` cannot know, not as often as it is likely.
-    pub(super) fn sketch(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let truth = *state;
-        if self.try_sketch(state, viewer, rng).is_none() {
-            *state = truth;
+    /// What the sketches of this position have in common.
+    pub(super) fn outline(&self, state: &State, viewer: Seat) -> Outline {
+        let memory = &state.memory[viewer];
+        let taken = memory.taken();
+        let mut order: Vec<usize> = (0..taken.len()).collect();
+        order.sort_by_key(|&at| taken[at].holders.count_ones());
+        let cities = std::array::from_fn(|city| self.hidden_tokens(state, viewer, city));
+        Outline { truth: *state, pool: Pool::new(self, memory), order, cities }
+    }
+
+    /// Draws anew what `viewer` cannot know, not as often as it is likely, in the position of an outline or a sketch of it.
+    pub(super) fn sketch(&self, outline: &Outline, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        if self.try_sketch(outline, state, viewer, rng).is_none() {
+            *state = outline.truth;
             self.resample(state, viewer, rng);
         }
     }
 
-    fn try_sketch(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) -> Option<()> {
+    fn try_sketch(
+        &self,
+        outline: &Outline,
+        state: &mut State,
+        viewer: Seat,
+        rng: &mut RngStream,
+    ) -> Option<()> {
         self.redraw_characters(state, viewer, rng);
-        (0..MOST_TRIES).find(|_| self.deal_cards(state, viewer, rng).is_some() && self.can_go_on(state))?;
-        (0..COLLECTING).try_for_each(|city| self.deal_tokens(state, viewer, city, rng))?;
+        (0..MOST_TRIES)
+            .find(|_| self.deal_cards(outline, state, viewer, rng).is_some() && self.can_go_on(state))?;
+        self.deal_tokens(&outline.cities, state, viewer, rng)?;
         if !state.trace.is_closed {
             state.trace = self.made_up_past(state)?;
             for seat in self.others(viewer) {
@@ -55,13 +82,19 @@ impl GoldenCompass {
         }
     }
 
-    /// Fills hands and draw pile; nothing changes if that does not work out.
-    fn deal_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) -> Option<()> {
+    /// Fills hands and draw pile; they stay as they were if that does not work out.
+    fn deal_cards(
+        &self,
+        outline: &Outline,
+        state: &mut State,
+        viewer: Seat,
+        rng: &mut RngStream,
+    ) -> Option<()> {
         let memory = &state.memory[viewer];
         let mut hands = BySeat::<Hand, SEATS>::default();
         let mut ages = memory.ages;
-        self.settle_taken(state, viewer, &mut hands, &mut ages, rng)?;
-        let mut pool = Pool::new(self, memory);
+        self.settle_taken(&outline.order, state, viewer, &mut hands, &mut ages, rng)?;
+        let mut pool = outline.pool;
         // Cards of the active seat, the newest first.
         let mut newest = [0; HAND];
         for age in 0..=memory.returns {
@@ -80,26 +113,27 @@ impl GoldenCompass {
         for seat in self.others(viewer) {
             state.places[seat].hand = hands[seat];
         }
-        state.deck = pool.rest();
+        state.deck = pool.rest;
         if state.active != viewer && !state.just_drawn.is_empty() {
             state.just_drawn = newest[..usize::from(state.just_drawn.len())].iter().copied().collect();
         }
         Some(())
     }
 
-    /// Gives the cards taken from the viewer to somebody who may hold them.
+    /// Gives the cards taken from the viewer to somebody who may hold them, in this order.
     fn settle_taken(
         &self,
+        order: &[usize],
         state: &State,
         viewer: Seat,
         hands: &mut BySeat<Hand, SEATS>,
         ages: &mut BySeat<Hand, SEATS>,
         rng: &mut RngStream,
     ) -> Option<()> {
-        let taken = state.memory[viewer].taken();
-        if taken.is_empty() {
+        if order.is_empty() {
             return Some(());
         }
+        let taken = state.memory[viewer].taken();
         let mut room = BySeat::default();
         for seat in self.others(viewer) {
             room[seat] = state.places[seat].hand.len();
@@ -108,10 +142,7 @@ impl GoldenCompass {
             room[state.active] -= state.just_drawn.len();
         }
         let mut given = [Seat::FIRST; KNOWN];
-        // The surest first: they leave the others the room there is.
-        let mut order: Vec<usize> = (0..taken.len()).collect();
-        order.sort_by_key(|&at| taken[at].holders.count_ones());
-        if !assign(taken, &order, &mut room, &mut given, rng) {
+        if !assign(taken, order, &mut room, &mut given, rng) {
             return None;
         }
         for (entry, &seat) in taken.iter().zip(&given) {
@@ -125,55 +156,49 @@ impl GoldenCompass {
 }
 
 /// The hidden cards that can be in hand places of some age.
+#[derive(Clone, Copy)]
 struct Pool {
-    /// The types and stamps of hidden copies, those open first.
+    /// The types and stamps of hidden copies, the lowest stamp first; of those open, the ones drawn come first.
     types: [u8; CARDS],
     stamps: [u8; CARDS],
-    len: usize,
+    drawn: usize,
     open: usize,
+    len: usize,
+    /// All that are not drawn.
+    rest: Pile,
 }
 
 impl Pool {
     fn new(game: &GoldenCompass, memory: &Memory) -> Self {
-        let mut pool = Self { types: [0; CARDS], stamps: [0; CARDS], len: 0, open: 0 };
-        for (&card, &stamp) in game.copy_types.iter().zip(&memory.stamps).take(game.copies.into()) {
-            // Known copies are written over by the next.
-            (pool.types[pool.len], pool.stamps[pool.len]) = (card, stamp);
-            pool.len += usize::from(stamp != SEEN);
+        let mut pool =
+            Self { types: [0; CARDS], stamps: [0; CARDS], drawn: 0, open: 0, len: 0, rest: Pile::EMPTY };
+        let copies = || game.copy_types.iter().zip(&memory.stamps).take(game.copies.into());
+        for age in 0..=memory.returns {
+            for (&card, _) in copies().filter(|&(_, &stamp)| stamp == age) {
+                (pool.types[pool.len], pool.stamps[pool.len]) = (card, age);
+                pool.len += 1;
+            }
         }
+        pool.rest = pool.types[..pool.len].iter().copied().collect();
         pool
     }
 
     /// Opens the copies last seen before a place of this age was drawn.
     fn open(&mut self, age: u8) {
-        for at in self.open..self.len {
-            if self.stamps[at] <= age {
-                self.types.swap(at, self.open);
-                self.stamps.swap(at, self.open);
-                self.open += 1;
-            }
-        }
+        self.open = self.stamps[..self.len].partition_point(|&stamp| stamp <= age);
     }
 
     /// Draws an open copy, if there is one.
     fn draw(&mut self, rng: &mut RngStream) -> Option<u8> {
-        if self.open == 0 {
+        let left = u32::try_from(self.open - self.drawn).expect("few cards");
+        if left == 0 {
             return None;
         }
-        let at = rng.below(u32::try_from(self.open).expect("few cards")) as usize;
-        let card = self.types[at];
-        self.open -= 1;
-        self.len -= 1;
-        // The last open copy fills the gap, and the last of all the gap that leaves.
-        self.types[at] = self.types[self.open];
-        self.types[self.open] = self.types[self.len];
-        self.stamps[self.open] = self.stamps[self.len];
+        self.types.swap(self.drawn, self.drawn + rng.below(left) as usize);
+        let card = self.types[self.drawn];
+        self.drawn += 1;
+        self.rest.remove(card);
         Some(card)
-    }
-
-    /// The draw pile.
-    fn rest(&self) -> Pile {
-        self.types[..self.len].iter().copied().collect()
     }
 }
 

@@ -1,62 +1,99 @@
-//! Tokens that a seat cannot see: city by city, by counting how many ways are left after each choice.
+//! Tokens that a seat cannot see, city by city: drawn where all may be everywhere, or else by counting how many ways are
+//! left after each choice.
 
-use boardwire_kernel::{BitSet, RngStream, Seat};
+use boardwire_kernel::{RngStream, Seat};
 
 use super::super::GoldenCompass;
-use super::super::catalogue::TokenId;
 use super::super::catalogue::limits::{CITY_TOKENS, SEATS, few};
+use super::super::catalogue::{TokenId, TokenSet};
 use super::super::state::{State, tokens_of};
 
 /// The place of tokens at their city, after those of the seats.
 const AT_CITY: usize = SEATS;
 
+/// The tokens of one city that a seat cannot see.
+pub(super) struct HiddenTokens {
+    /// By kind, and by what is known of them.
+    tokens: [u8; CITY_TOKENS as usize],
+    len: u8,
+    /// How many of them the other seats hold, and how many lie at the city.
+    room: [u8; SEATS + 1],
+    /// Whether every one of them may be in every place with room.
+    is_free: bool,
+}
+
+impl HiddenTokens {
+    fn some_are_held(&self) -> bool {
+        self.room[..AT_CITY].iter().any(|&held| held > 0)
+    }
+}
+
 impl GoldenCompass {
-    /// Gives the tokens of one city that the viewer cannot see to the places they may be in, if there is a way.
-    pub(super) fn deal_tokens(
-        &self,
-        state: &mut State,
-        viewer: Seat,
-        city: usize,
-        rng: &mut RngStream,
-    ) -> Option<()> {
+    /// The tokens of a city that `viewer` cannot see.
+    pub(super) fn hidden_tokens(&self, state: &State, viewer: Seat, city: usize) -> HiddenTokens {
         let all = self.printed().cities[city].tokens;
-        let places = state.memory[viewer].tokens;
+        let places = &state.memory[viewer].tokens;
         let own = state.places[viewer].tokens;
-        let hidden = |token: &TokenId| places[token.index() - 1] != 0 && !own.contains(*token);
-        let (mut tokens, mut count) = ([0; CITY_TOKENS as usize], 0);
-        for token in tokens_of(all).filter(hidden) {
-            tokens[count] = token.get();
-            count += 1;
+        let is_hidden = |token: &TokenId| places[token.index() - 1] != 0 && !own.contains(*token);
+        let (mut tokens, mut len) = ([0; CITY_TOKENS as usize], 0);
+        for token in tokens_of(all).filter(is_hidden) {
+            tokens[len] = token.get();
+            len += 1;
         }
-        let tokens = &mut tokens[..count];
-        // Which of equal tokens has which number is not known: by kind, and by what is known of them.
-        tokens.sort_unstable_by_key(|&token| {
+        // Which of equal tokens has which number is not known.
+        tokens[..len].sort_unstable_by_key(|&token| {
             (self.printed().tokens[usize::from(token) - 1].kind, places[usize::from(token) - 1])
         });
-        let tokens = &*tokens;
-        let mut room = [0u8; SEATS + 1];
+        let mut room = [0; SEATS + 1];
         for seat in self.others(viewer) {
-            let held = &mut state.places[seat].tokens;
-            room[seat.index()] = few(held.intersection(all).len());
-            *held = held.difference(all);
+            room[seat.index()] = few(state.places[seat].tokens.intersection(all).len());
         }
         room[AT_CITY] = few(state.piles[city].len());
-        state.piles[city] = BitSet::EMPTY;
-        let is_free = free_ways(tokens, &places, &room).is_some();
-        for (at, &token) in tokens.iter().enumerate() {
-            // Where every token may be in every place, a place has a share of the ways as large as its room.
-            let ways = if is_free {
-                room.map(u32::from)
-            } else {
+        let is_free = free_ways(&tokens[..len], places, &room).is_some();
+        HiddenTokens { tokens, len: few(len), room, is_free }
+    }
+
+    /// Gives the tokens that the viewer cannot see to the places they may be in, city by city, if there is a way.
+    pub(super) fn deal_tokens(
+        &self,
+        cities: &[HiddenTokens],
+        state: &mut State,
+        viewer: Seat,
+        rng: &mut RngStream,
+    ) -> Option<()> {
+        for seat in self.others(viewer) {
+            state.places[seat].tokens = TokenSet::EMPTY;
+        }
+        let State { memory, places, piles, .. } = state;
+        let known = &memory[viewer].tokens;
+        for (pile, hidden) in piles.iter_mut().zip(cities).filter(|(_, hidden)| hidden.some_are_held()) {
+            let (mut tokens, mut room) = (hidden.tokens, hidden.room);
+            let tokens = &mut tokens[..hidden.len.into()];
+            if hidden.is_free {
+                // Every seat holds any of those left, which nothing has to be counted for.
+                let mut left = tokens.len();
+                for seat in self.others(viewer) {
+                    for _ in 0..room[seat.index()] {
+                        let drawn = rng.below(u32::try_from(left).expect("few tokens")) as usize;
+                        left -= 1;
+                        tokens.swap(drawn, left);
+                        places[seat].tokens.insert(tokens[left]);
+                    }
+                }
+                *pile = tokens[..left].iter().copied().collect();
+                continue;
+            }
+            *pile = TokenSet::EMPTY;
+            for (at, &token) in tokens.iter().enumerate() {
                 let rest = &tokens[at + 1..];
-                std::array::from_fn(|place| count_with(token, place, rest, &places, &mut room))
-            };
-            let chosen = choose(&ways, rng)?;
-            room[chosen] -= 1;
-            if chosen == AT_CITY {
-                state.piles[city].insert(token);
-            } else {
-                state.places[Seat::new(few(chosen))].tokens.insert(token);
+                let ways = std::array::from_fn(|place| count_with(token, place, rest, known, &mut room));
+                let chosen = choose(&ways, rng)?;
+                room[chosen] -= 1;
+                if chosen == AT_CITY {
+                    pile.insert(token);
+                } else {
+                    places[Seat::new(few(chosen))].tokens.insert(token);
+                }
             }
         }
         Some(())

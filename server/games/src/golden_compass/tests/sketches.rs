@@ -1,6 +1,6 @@
 //! What is drawn for estimates.
 
-use boardwire_kernel::{RESAMPLE_STREAM, RngStream, testkit};
+use boardwire_kernel::{Estimate as _, RESAMPLE_STREAM, RngStream, testkit};
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId, TokenSet};
@@ -30,7 +30,7 @@ fn a_sketch_follows_from_what_its_seat_knows_alone() {
                         continue; // Equal tokens have other numbers.
                     }
                     let sketches = [*state, world].map(|mut state| {
-                        game.sketch(&mut state, viewer, &mut rng.clone());
+                        game.sketch_once(&mut state, viewer, &mut rng.clone());
                         state
                     });
                     if sketches[0].trace.is_condensed {
@@ -62,7 +62,7 @@ fn a_sketch_has_a_card_surely_among_five_gone_once_in_two() {
     let (draws, mut gone) = (40_000, 0);
     for _ in 0..draws {
         let mut sketch = table.state;
-        table.game.sketch(&mut sketch, seat(0), &mut rng);
+        table.game.sketch_once(&mut sketch, seat(0), &mut rng);
         gone += u32::from(sketch.places[seat(2)].hand.contains(hawk));
     }
     // Where it has not, the other copy is the card stolen once in 75. The standard deviation is 100.
@@ -73,7 +73,7 @@ fn a_sketch_has_a_card_surely_among_five_gone_once_in_two() {
 /// A sketch for the first seat; no world instead.
 fn sketched(table: &Table, rng: &mut RngStream) -> State {
     let mut sketch = table.state;
-    table.game.sketch(&mut sketch, seat(0), rng);
+    table.game.sketch_once(&mut sketch, seat(0), rng);
     assert!(sketch.trace.is_condensed);
     let held = |state: &State| state.places.all().map(|place| place.hand.len());
     assert_eq!(held(&sketch), held(&table.state));

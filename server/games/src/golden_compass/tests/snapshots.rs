@@ -1,7 +1,7 @@
 //! Snapshots from outside.
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Game, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::{Estimate as _, Game, RESAMPLE_STREAM, RngStream, Seat};
 use borsh::BorshDeserialize as _;
 
 use super::super::catalogue::AxisId;
@@ -34,7 +34,7 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
                 game.resample(&mut world, seat, &mut rng);
                 let _ = game.estimate(&world, seat);
                 let mut sketch = state;
-                game.sketch(&mut sketch, seat, &mut rng);
+                game.sketch_once(&mut sketch, seat, &mut rng);
                 game.resample(&mut sketch, seat, &mut rng);
             }
         }

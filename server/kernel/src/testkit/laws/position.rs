@@ -121,7 +121,7 @@ pub(super) fn equal_questions_get_equal_answers<G: Estimate>(episode: &Episode<G
     let is_equal = Shown::to(game, state, viewer) == Shown::to(game, state, viewer);
     ensure(is_equal, || format!("{viewer} is shown something else each time"))?;
     let Some(seat) = seat else { return Ok(()) };
-    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch)];
+    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch_once)];
     for (name, draw) in ways {
         let [world, again] = [0; 2].map(|_| {
             let (mut world, mut rng) = (*state, rng.clone());
@@ -170,7 +170,7 @@ pub(super) fn a_sketch_keeps_what_its_seat_is_shown<G: Estimate>(
     let game = &**episode.game();
     for seat in seats(episode) {
         let mut sketch = *episode.state();
-        game.sketch(&mut sketch, seat, rng);
+        game.sketch_once(&mut sketch, seat, rng);
         looks_the_same(episode, &sketch, seat)?;
     }
     Ok(())
@@ -185,10 +185,13 @@ pub(super) fn a_sketch_follows_from_what_its_seat_knows<G: Estimate>(
     for seat in episode.pending().iter() {
         let mut other = *episode.state();
         game.resample(&mut other, seat, rng);
-        let sketches = [*episode.state(), other].map(|mut sketch| {
-            game.sketch(&mut sketch, seat, &mut rng.clone());
-            sketch
-        });
+        let outline = game.outline(&other, seat);
+        // What was sketched there before makes no difference either.
+        game.sketch(&outline, &mut other, seat, rng);
+        let mut sketch = *episode.state();
+        game.sketch_once(&mut sketch, seat, &mut rng.clone());
+        game.sketch(&outline, &mut other, seat, &mut rng.clone());
+        let sketches = [sketch, other];
         go_on_alike(game, sketches, rng).map_err(|broken| format!("of two worlds of {seat}, {broken}"))?;
     }
     Ok(())
@@ -228,7 +231,7 @@ pub(super) fn audit_holds_after_a_sketch<G: Estimate>(episode: &Episode<G>, rng:
     let game = &**episode.game();
     for seat in game.pending(episode.state()).iter() {
         let mut sketch = *episode.state();
-        game.sketch(&mut sketch, seat, rng);
+        game.sketch_once(&mut sketch, seat, rng);
         let action = rng.draw(&mut game.legal(&sketch, seat));
         let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
         apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");
@@ -259,7 +262,7 @@ pub(super) fn sketches_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, 
         game.forget(&mut forgetful);
         let [full, forgetful] = [*episode.state(), forgetful].map(|mut sketch| {
             let mut rng = rng.clone();
-            game.sketch(&mut sketch, seat, &mut rng);
+            game.sketch_once(&mut sketch, seat, &mut rng);
             let action = rng.draw(&mut game.legal(&sketch, seat));
             let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
             apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");

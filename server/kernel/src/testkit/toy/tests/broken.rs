@@ -322,6 +322,7 @@ impl Game for Broken {
 
 impl Estimate for Broken {
     type Outlook = <Toy as Estimate>::Outlook;
+    type Outline = BrokenState;
 
     fn outlook(&self, state: &BrokenState, seat: Seat) -> Self::Outlook {
         self.toy.outlook(&state.toy, seat)
@@ -331,7 +332,15 @@ impl Estimate for Broken {
         self.toy.estimate(outlook)
     }
 
-    fn sketch(&self, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
+    fn outline(&self, state: &BrokenState, _viewer: Seat) -> BrokenState {
+        *state
+    }
+
+    fn sketch(&self, outline: &BrokenState, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
+        if self.is(Flaw::SketchesOnlyOnce) && state != outline {
+            return;
+        }
+        *state = *outline;
         if self.is(Flaw::SketchesItsOwnHand) {
             exchange_lowest(&mut state.toy, viewer, rng);
         } else if self.is(Flaw::SketchesFromElsewhere) {

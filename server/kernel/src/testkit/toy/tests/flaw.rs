@@ -63,6 +63,8 @@ pub(super) enum Flaw {
     SketchesItsOwnHand,
     /// `sketch` draws from elsewhere than the words of chance it is given.
     SketchesFromElsewhere,
+    /// `sketch` draws nothing where an earlier sketch is.
+    SketchesOnlyOnce,
     /// `sketch` loses the cards of the deck.
     SketchesWhatCannotBe,
     /// `sketch` draws what the audit refuses once something has been chosen.

@@ -43,6 +43,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::NeverResamples, Law::ResampleVaries),
     (Flaw::SketchesItsOwnHand, Law::SketchKeeps),
     (Flaw::SketchesFromElsewhere, Law::Pure),
+    (Flaw::SketchesOnlyOnce, Law::SketchFollows),
     (Flaw::SketchesWhatCannotBe, Law::SketchKeeps),
     (Flaw::KeepsTheTruth, Law::SketchFollows),
     (Flaw::SketchesTheEnd, Law::SketchFollows),
