@@ -72,6 +72,7 @@ impl<G: Estimate> Greedy<G> {
                 return legal.lowest();
             }
             self.prospects = legal.iter().map(|action| Prospect { action, worth: 0, last: None }).collect();
+            self.chance.reseed(rng.seed(), G::TYPE.streams.len());
         }
         self.look(knowledge, rng);
         self.left -= 1;
@@ -81,7 +82,7 @@ impl<G: Estimate> Greedy<G> {
     fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
         let sketch = self.sketches.get_or_insert_with(|| knowledge.sketches()).draw(rng);
-        self.chance.reseed(rng.seed(), G::TYPE.streams.len());
+        self.chance.mark();
         for Prospect { action, worth, last } in &mut self.prospects {
             *worth += i64::from(one_ply_ahead(game, *sketch, seat, *action, &mut self.chance, last));
         }

@@ -119,7 +119,14 @@ impl Chance {
         }
     }
 
-    /// Goes back to the beginning of every stream; a script stays where it is.
+    /// Lets rewinds come back to here: what has been drawn is not drawn again.
+    pub fn mark(&mut self) {
+        if let Source::Seeded(streams) = &mut self.0 {
+            streams.begun.iter_mut().for_each(RngStream::mark);
+        }
+    }
+
+    /// Goes back to the mark in every stream, or to the beginning; a script stays where it is.
     pub fn rewind(&mut self) {
         if let Source::Seeded(streams) = &mut self.0 {
             streams.begun.iter_mut().for_each(RngStream::rewind);

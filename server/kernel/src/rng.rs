@@ -74,9 +74,11 @@ impl std::fmt::Debug for Key {
 pub struct RngStream {
     rng: ChaCha8Rng,
     words: u64,
+    /// Where a rewind goes: the beginning, or the last mark.
+    mark: u64,
     /// How many words `rng` has given: more than `words` after a rewind, and then no more than are kept.
     given: u64,
-    /// The first of them.
+    /// The first of them since the mark.
     first: [u32; KEPT],
 }
 
@@ -92,7 +94,7 @@ impl RngStream {
     pub fn keyed(key: Key, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream);
-        Self { rng, words: 0, given: 0, first: [0; KEPT] }
+        Self { rng, words: 0, mark: 0, given: 0, first: [0; KEPT] }
     }
 
     /// Opens a stream of which `words` have been used already.
@@ -118,14 +120,20 @@ impl RngStream {
         ensure(words <= MOST_WORDS, || format!("{words} words of chance have been used, which nothing needs"))
     }
 
-    /// Goes back to the beginning.
+    /// Lets rewinds come back to here, after all words that have been given.
+    pub(crate) fn mark(&mut self) {
+        (self.words, self.mark) = (self.given, self.given);
+    }
+
+    /// Goes back to the mark, or to the beginning.
     ///
     /// Whoever draws a few words time and again has them from memory: the cipher gives 64 at once.
     pub(crate) fn rewind(&mut self) {
-        if self.given > KEPT as u64 {
-            *self = Self::keyed(self.rng.get_seed().into(), self.rng.get_stream());
+        if self.given - self.mark > KEPT as u64 {
+            self.rng.set_word_pos(self.mark.into());
+            self.given = self.mark;
         }
-        self.words = 0;
+        self.words = self.mark;
     }
 
     /// How many words have been used.
@@ -135,7 +143,7 @@ impl RngStream {
     }
 
     fn word(&mut self) -> u32 {
-        let at = usize::try_from(self.words).unwrap_or(usize::MAX);
+        let at = usize::try_from(self.words - self.mark).unwrap_or(usize::MAX);
         self.words += 1;
         if self.words <= self.given {
             return self.first[at];

@@ -90,11 +90,11 @@ impl GoldenCompass {
 
     fn hand_hopes(&self, hand: &Hand, time_left: i32) -> i32 {
         let mut worth = CARD * i32::from(hand.len().min(6));
+        let mut last = 0;
         for &card in hand.as_slice() {
             worth += if self.card_sets.is_joker(card) { JOKER } else { 0 };
-        }
-        for pair in hand.as_slice().windows(2) {
-            worth += if self.card_sets.are_pair(pair[0], pair[1]) { 50 } else { 0 };
+            worth += if self.card_sets.are_pair(last, card) { 50 } else { 0 };
+            last = card;
         }
         worth * (10 + 90 * time_left / 100) / 100
     }

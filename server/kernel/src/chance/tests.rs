@@ -20,6 +20,18 @@ fn a_stream_gone_back_gives_the_same_again() {
 }
 
 #[test]
+fn a_stream_goes_back_to_its_mark() {
+    let (mut chance, mut other) = (Chance::seeded(5, 2), Chance::seeded(5, 2));
+    let drawn = chance.below(0, 68);
+    chance.mark();
+    let first = [chance.below(0, 68), chance.below(1, 68)];
+    chance.rewind();
+    assert_eq!(chance.words(), [1, 0]);
+    assert_eq!([chance.below(0, 68), chance.below(1, 68)], first);
+    assert_eq!([other.below(0, 68), other.below(0, 68), other.below(1, 68)], [drawn, first[0], first[1]]);
+}
+
+#[test]
 fn a_new_seed_begins_anew() {
     let mut chance = Chance::seeded(5, 3);
     (0..3).for_each(|stream| _ = chance.below(stream, 68));

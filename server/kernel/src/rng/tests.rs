@@ -50,6 +50,25 @@ fn a_rewound_stream_gives_the_same_again_however_far_it_came() {
 }
 
 #[test]
+fn a_marked_stream_comes_back_to_the_mark_which_lies_after_all_words_given() {
+    let mut fresh = RngStream::new(99, 1);
+    let all: Vec<u32> = (0..200).map(|_| fresh.word()).collect();
+    let (kept, mut rng) = (KEPT, RngStream::new(99, 1));
+    let mut mark = 0;
+    for (far, back) in [(3, 1), (0, 0), (kept, kept - 1), (kept + 1, 2), (70, 0), (1, 1)] {
+        for far in [far, back] {
+            rng.rewind();
+            let given: Vec<u32> = (0..far).map(|_| rng.word()).collect();
+            assert_eq!(given, all[mark..mark + far], "{far} words from {mark} on");
+        }
+        // After a long way a rewind forgets the words, and only those given since count.
+        mark += if far > kept { back } else { far };
+        rng.mark();
+        assert_eq!(rng.words(), mark as u64);
+    }
+}
+
+#[test]
 fn below_is_even_within_chance() {
     let mut rng = RngStream::new(1, 0);
     let mut counts = [0u32; 7];
