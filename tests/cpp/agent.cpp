@@ -34,14 +34,14 @@ class Agent {
     JoinMatchRequest request;
     request.set_code(code);
     request.set_request_id(uuid());
-    insist([&](auto* context) { return matches_->JoinMatch(context, request, &joined_); });
+    insist(*channel_, [&](auto* context) { return matches_->JoinMatch(context, request, &joined_); });
     GetGameRequest table;
     table.set_game(joined_.match().game());
     table.set_seats(joined_.match().players_size());
     *table.mutable_options() = joined_.match().options();
     GetGameResponse answer;
     const auto catalog = CatalogService::NewStub(channel_);
-    insist([&](auto* context) { return catalog->GetGame(context, table, &answer); });
+    insist(*channel_, [&](auto* context) { return catalog->GetGame(context, table, &answer); });
     spec_ = answer.spec();
   }
 
@@ -50,24 +50,23 @@ class Agent {
     PlayRequest due = observe();
     for (Patience patience;;) {
       // A stream has no deadline, since others may think for long; so it opens only where there is a connection.
-      if (!channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(30)))
-        throw std::runtime_error("no server answers");
+      await_server(*channel_);
       grpc::ClientContext context;
       context.AddMetadata("authorization", "Bearer " + joined_.token());
       const auto stream = matches_->Play(&context);
       PlayResponse answer;
+      grpc::Status refused;
       while (stream->Write(due) && stream->Read(&answer)) {
-        patience.reset();
-        if (!answer.has_error()) {
-          due = next(due, answer);
-          continue;
+        if (answer.has_error() && !looks_again(reason(answer.error()))) {
+          refused = refusal(answer.error());
+          context.TryCancel();
+          break;
         }
-        const std::string why = reason(answer.error());
-        if (why == "MATCH_CLOSED") return context.TryCancel();
-        if (!looks_again(why)) throw std::runtime_error(answer.error().message() + " " + why);
-        due = observe();
+        due = answer.has_error() ? observe() : next(due, answer);
+        patience.reset();
       }
-      const grpc::Status status = stream->Finish();
+      const grpc::Status ended = stream->Finish();
+      const grpc::Status& status = refused.ok() ? ended : refused;
       if (reason(status) == "MATCH_CLOSED") return;
       patience.wait(status);
     }

@@ -46,6 +46,11 @@ inline std::string reason(const grpc::Status& status) {
   return details.ParseFromString(status.error_details()) ? reason(details) : "";
 }
 
+/// A refusal that came as an answer on a stream, as the status that a single call would have ended with.
+inline grpc::Status refusal(const google::rpc::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), status.message(), status.SerializeAsString()};
+}
+
 /// Whether the host has begun another episode, or ended this one, or time has run out: then an agent observes
 /// again.
 inline bool looks_again(const std::string& reason) {
@@ -62,6 +67,10 @@ class Patience {
     // The server tells of a deadline too, if it notices first.
     const bool passes = status.error_code() == grpc::UNAVAILABLE ||
                         status.error_code() == grpc::RESOURCE_EXHAUSTED || why.empty() || why == "TIMED_OUT";
+    // Failures longer ago are not in a row with this one.
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ > std::chrono::minutes(1)) failures_ = 0;
+    last_ = now;
     if (!passes || ++failures_ > 10) throw std::runtime_error(status.error_message() + " " + why);
     std::this_thread::sleep_for(std::min(std::chrono::milliseconds(50 << failures_), std::chrono::milliseconds(5000)));
   }
@@ -70,16 +79,22 @@ class Patience {
 
  private:
   int failures_ = 0;
+  std::chrono::steady_clock::time_point last_{};
 };
+
+/// Waits until there is a connection: nobody looks after a new one while this thread sleeps.
+inline void await_server(grpc::Channel& channel) {
+  if (!channel.WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(30)))
+    throw std::runtime_error("no server answers");
+}
 
 /// Calls until there is an answer, each time with a deadline: for methods that are safe to repeat.
 template <class Call>
-void insist(Call call) {
+void insist(grpc::Channel& channel, Call call) {
   for (Patience patience;;) {
+    await_server(channel);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    // Without it nobody looks after the new connection while this thread sleeps.
-    context.set_wait_for_ready(true);
     const grpc::Status status = call(&context);
     if (status.ok()) return;
     patience.wait(status);

@@ -80,8 +80,9 @@ func (a *agent) stream(patience *patience) error {
 		_ = stream.Send(a.due)
 		var answer *pb.PlayResponse
 		if answer, err = stream.Recv(); err == nil {
-			patience.failures = 0
-			a.due, err = a.next(answer)
+			if a.due, err = a.next(answer); err == nil {
+				patience.failures = 0
+			}
 		}
 	}
 	return err

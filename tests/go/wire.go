@@ -57,13 +57,20 @@ func looksAgain(refusal error) bool {
 }
 
 // patience bears failures in a row: it waits longer after each, and gives up in the end.
-type patience struct{ failures int }
+type patience struct {
+	failures int
+	last     time.Time
+}
 
 // wait returns nothing when it is time to try again, and a refusal, which would come again, as it is.
 func (p *patience) wait(err error) error {
 	code, why := status.Code(err), reason(err)
 	// The server tells of a deadline too, if it notices first.
 	passes := code == codes.Unavailable || code == codes.ResourceExhausted || why == "" || why == "TIMED_OUT"
+	if time.Since(p.last) > time.Minute {
+		p.failures = 0 // Those before are not in a row with this one.
+	}
+	p.last = time.Now()
 	p.failures++
 	if !passes || p.failures > 10 {
 		return fmt.Errorf("%w %s", err, why)

@@ -44,12 +44,10 @@ final class Agent {
     var due = observe();
     for (var patience = new Wire.Patience(); ; ) {
       // It has no deadline, since others may think for long.
-      var stream = new Wire.Conversation<PlayRequest, PlayResponse>(seat::play);
-      try {
+      try (var stream = new Wire.Conversation<PlayRequest, PlayResponse>(seat::play)) {
         while (true) {
-          var answer = stream.ask(due);
+          due = next(due, stream.ask(due));
           patience.reset();
-          due = next(due, answer);
         }
       } catch (StatusRuntimeException ended) {
         if (Wire.reason(ended).equals("MATCH_CLOSED")) return;

@@ -77,6 +77,7 @@ final class Wire {
   /** Bears failures in a row: waits longer after each, and gives up in the end. */
   static final class Patience {
     private int failures;
+    private long last = System.nanoTime();
 
     void reset() {
       failures = 0;
@@ -88,6 +89,9 @@ final class Wire {
       // The server tells of a deadline too, if it notices first.
       var passes = code == Status.Code.UNAVAILABLE || code == Status.Code.RESOURCE_EXHAUSTED
           || Set.of("", "TIMED_OUT").contains(reason(failure));
+      // Failures longer ago are not in a row with this one.
+      if (System.nanoTime() - last > TimeUnit.MINUTES.toNanos(1)) reset();
+      last = System.nanoTime();
       if (!passes || ++failures > 10) throw failure;
       Thread.sleep(Math.min(50 << failures, 5_000));
     }
@@ -105,7 +109,7 @@ final class Wire {
   }
 
   /** A stream on which each request is answered before the next one is sent. */
-  static final class Conversation<Q, A> implements StreamObserver<A> {
+  static final class Conversation<Q, A> implements StreamObserver<A>, AutoCloseable {
     private final BlockingQueue<Supplier<A>> answers = new LinkedBlockingQueue<>();
     private final StreamObserver<Q> requests;
 
@@ -117,6 +121,12 @@ final class Wire {
     A ask(Q request) throws InterruptedException {
       requests.onNext(request);
       return answers.take().get();
+    }
+
+    /** Ends the stream, which would stay open at the server otherwise. */
+    @Override
+    public void close() {
+      requests.onError(Status.CANCELLED.asRuntimeException());
     }
 
     @Override

@@ -20,6 +20,10 @@ from boardwire import Observation, Seat, errors
 _T = TypeVar("_T")
 #: Seconds to wait after the first failure, the second, and so on; then it gives up.
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0)
+#: After so many seconds without a failure the pauses begin anew.
+LONG = 60.0
+#: What passes by itself.
+PASSING = (errors.ConnectionLost, errors.JournalFailed, errors.ServerFull)
 
 
 def choose(seen: Observation) -> int:
@@ -34,14 +38,19 @@ def choose(seen: Observation) -> int:
 
 def insist(call: Callable[[], _T]) -> _T:
     """Calls until there is an answer: joins, decisions and resets may be repeated, nothing is done twice."""
-    pauses = iter(PAUSES)
+    pauses, last = iter(PAUSES), time.monotonic()
     while True:
         try:
             return call()
         except errors.CallTimeout:
             continue  # Others may think for as long as they like.
-        except (errors.ConnectionLost, errors.JournalFailed, errors.ServerFull):
-            pause = next(pauses, None)
+        except errors.BoardwireError as failure:
+            # What has no reason does not come from Boardwire.
+            if failure.reason and not isinstance(failure, PASSING):
+                raise
+            if time.monotonic() - last > LONG:
+                pauses = iter(PAUSES)  # Failures longer ago are not in a row with this one.
+            pause, last = next(pauses, None), time.monotonic()
             if pause is None:
                 raise
             time.sleep(pause)

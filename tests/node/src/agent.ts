@@ -62,8 +62,8 @@ class Agent {
     try {
       stream.write(this.#due);
       for await (const answer of stream) {
-        patience.reset();
         this.#due = this.next(answer as PlayResponse);
+        patience.reset();
         stream.write(this.#due);
       }
     } finally {

@@ -99,6 +99,7 @@ export class Client {
 /** Bears failures in a row: waits longer after each, and gives up in the end. */
 export class Patience {
   #failures = 0;
+  #last = 0;
   readonly #client: Client;
 
   constructor(client: Client) {
@@ -115,6 +116,9 @@ export class Patience {
     // The server tells of a deadline too, if it notices first.
     const passes = failure.code === UNAVAILABLE || failure.code === RESOURCE_EXHAUSTED
       || (failure.code !== undefined && ["", "TIMED_OUT"].includes(this.#client.reason(failure)));
+    // Failures longer ago are not in a row with this one.
+    if (performance.now() - this.#last > 60_000) this.reset();
+    this.#last = performance.now();
     if (!passes || ++this.#failures > 10) throw failure;
     await setTimeout(Math.min(50 * 2 ** this.#failures, 5_000));
   }

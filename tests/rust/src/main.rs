@@ -95,8 +95,8 @@ impl Agent {
         let _ = requests.send(ask(due.clone())).await;
         let mut answers = self.seat.play(ReceiverStream::new(sent)).await?.into_inner();
         while let Some(answer) = answers.message().await? {
-            *patience = Patience::default();
             *due = self.next(due, answer.answer)?;
+            *patience = Patience::default();
             // If the stream is gone, the next answer tells why.
             let _ = requests.send(ask(due.clone())).await;
         }

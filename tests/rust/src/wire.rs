@@ -1,6 +1,6 @@
 //! What any agent needs around the client: it repeats what a lost connection or a busy server left unanswered.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boardwire_api::client::reason;
 use boardwire_api::tonic::{Code, Request, Response, Status};
@@ -10,9 +10,15 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// The longest pause between two attempts.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// Failures longer ago than this are not in a row with the next.
+const LONG_AGO: Duration = Duration::from_secs(60);
+
 /// Bears failures in a row: waits longer after each, and gives up in the end.
 #[derive(Debug, Default)]
-pub(crate) struct Patience(u32);
+pub(crate) struct Patience {
+    failures: u32,
+    last: Option<Instant>,
+}
 
 impl Patience {
     /// Returns when it is time to try again; gives back a refusal, which would come again.
@@ -23,11 +29,14 @@ impl Patience {
         // The server tells of a deadline too, if it notices first.
         let passes = matches!(status.code(), Code::Unavailable | Code::ResourceExhausted)
             || matches!(reason(&status).as_deref(), None | Some("TIMED_OUT"));
-        self.0 += 1;
-        if !passes || self.0 > 10 {
+        if self.last.replace(Instant::now()).is_some_and(|last| last.elapsed() > LONG_AGO) {
+            self.failures = 0;
+        }
+        self.failures += 1;
+        if !passes || self.failures > 10 {
             return Err(status);
         }
-        tokio::time::sleep(LONGEST.min(Duration::from_millis(50 << self.0))).await;
+        tokio::time::sleep(LONGEST.min(Duration::from_millis(50 << self.failures))).await;
         Ok(())
     }
 }
