@@ -52,8 +52,9 @@ def play(flaw: str, client: boardwire.Client, code: str) -> None:
         # No flaw: more than a pipe holds, so somebody has to listen.
         print("is playing\n" * 20_000, file=sys.stderr, flush=True)
     if flaw == "joins twice":
-        # The client repeats a join by itself; without that each has a request id of its own.
+        # The client repeats a join by itself, under the same id; without that each has an id of its own.
         _client._ATTEMPTS = 1
+        _client._UNANSWERED = ()
     seat = insist(lambda: client.join(code))
     patience = 1.0 if flaw == "impatient" else None
     seen = insist(lambda: seat.observe(wait=True, timeout=patience))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import operator
 import secrets
@@ -26,6 +27,7 @@ from ._server import PrivateServer
 from ._tls import TLS, Pems, read
 from ._types import Autoreset, IllegalActions, Reward
 from ._ways import Metadata, Way
+from .errors import CallTimeout, ConnectionLost, JournalFailed
 from .v1 import batch_pb2, batch_service_pb2
 from .v1 import match_service_pb2 as pb
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 CALL_SECONDS = 30.0
 # A lost answer is asked for once more, where a request id makes that safe.
 _ATTEMPTS = 2
+#: After these nobody knows whether the server has done what it was asked for.
+_UNANSWERED = (ConnectionLost, CallTimeout, JournalFailed, asyncio.CancelledError)
 
 
 _Seat = TypeVar("_Seat", bound=SeatCore[Any])
@@ -78,6 +82,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             Link(server or Connection(target, self._WAY, pems=pems, account=account, channel=channel)),
             timeout,
         )
+        #: By code, the request id and the secret of a join that was not answered.
+        self._joins: dict[str, tuple[str, bytes]] = {}
 
     @classmethod
     async def _connect(
@@ -297,12 +303,18 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         return await self._take(self._connection, code)
 
     async def _take(self, connection: Connection, code: str, host_token: str = "") -> _Seat:
-        secret = secrets.token_bytes(32)
+        # A join that was not answered may have taken the seat: repeated under the same id it finds it.
+        before = self._joins.pop(code, None)
+        request_id, secret = before or (str(uuid.uuid4()), secrets.token_bytes(32))
         commitment = hashlib.sha256(secret).digest()
-        request = pb.JoinMatchRequest(code=code, request_id=str(uuid.uuid4()), commitment=commitment)
-        answer = await connection.call(
-            lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
-        )
+        request = pb.JoinMatchRequest(code=code, request_id=request_id, commitment=commitment)
+        try:
+            answer = await connection.call(
+                lambda on: on.match.JoinMatch, request, timeout=self._timeout, attempts=_ATTEMPTS
+            )
+        except _UNANSWERED:
+            self._joins[code] = (request_id, secret)
+            raise
         info = _convert.match_info(answer.match)
         return await self._made(connection, info, answer.token, answer.seat, secret, host_token)
 

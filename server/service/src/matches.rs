@@ -255,7 +255,7 @@ impl Matches {
         found.map(Arc::clone).ok_or_else(|| ServiceError::UnknownMatch { id: id.to_owned() })
     }
 
-    /// Who holds this token, and in which open match.
+    /// Who holds this token, and in which match: an open one, or one closed lately.
     ///
     /// # Errors
     /// No token, or one that belongs to nobody.

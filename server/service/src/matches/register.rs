@@ -102,19 +102,19 @@ impl Register {
         }
     }
 
-    /// Puts an ended match among the closed ones, and forgets what lets anybody in; gives what it was, and a match that is
-    /// shown no longer.
+    /// Puts an ended match among the closed ones, and forgets what lets anybody else in; gives what it was, and a match that is
+    /// shown no longer. As long as it is shown, who holds its tokens is told that it is closed.
     pub(super) fn put_away(&mut self, arbiter: &Arbiter) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
         let Open { origin, request, arbiter } = self.open.remove(arbiter.id())?;
         for (_, invitation) in arbiter.invited() {
             self.invitations.remove(&invitation);
         }
-        for (token, _) in arbiter.holders() {
-            self.tokens.remove(&token);
-        }
         self.vacate(origin);
         self.closed.push_back(arbiter);
         let forgotten = if self.closed.len() > CLOSED_REMEMBERED { self.closed.pop_front() } else { None };
+        for (token, _) in forgotten.iter().flat_map(|arbiter| arbiter.holders()) {
+            self.tokens.remove(&token);
+        }
         Some((request, forgotten))
     }
 }
