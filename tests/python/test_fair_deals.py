@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import boardwire
+from boardwire._channel import Connection
 from boardwire._server import find_binary
 from chance import faraway_deal
 
@@ -58,16 +61,17 @@ def test_agents_that_distrust_everybody_check_their_deals(client: boardwire.Clie
     def agent(code: str) -> None:
         seat = client.join(code)
         seat.open()
-        before = seat.info()
-        assert before.fair is not None
+        before = seat.bound
+        assert before is not None
         assert seat.index is not None
-        assert before.fair.seat_secrets[seat.index] in (b"", seat.secret)
+        assert before.seat_commitments[seat.index] == sha256(seat.secret)
         for episode in range(2):
             play(seat)
             replay = seat.replay()
             key = check(replay, seat.index, seat.secret)
             assert replay.fair is not None
-            assert replay.fair.server_commitment == before.fair.server_commitment
+            assert replay.fair.server_commitment == before.server_commitment
+            assert replay.fair.seat_commitments == before.seat_commitments
             hands, _ = faraway_deal(key, len(players))
             first = seat.spec.decode(replay.frames[0].view)
             assert [card for card in first["hand"].tolist() if card] == hands[seat.index]
@@ -110,6 +114,45 @@ def test_nothing_is_dealt_before_all_have_opened(client: boardwire.Client) -> No
         client.seat(match.id, second.token, secret=second.secret).open()
         assert first.observe().episode == 0
         assert match.info().state == "playing"
+
+
+def test_a_secret_is_not_sent_before_all_are_bound_nor_forgotten_by_what_they_were(
+    client: boardwire.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    call = Connection.call
+
+    def noted(self: Connection, method: Any, request: Any, **more: Any) -> Any:
+        asked.append(type(request).__name__)
+        return call(self, method, request, **more)
+
+    monkeypatch.setattr(Connection, "call", noted)
+    with client.create_match("faraway", players=["remote", "remote"], fair_deals=True) as match:
+        seat = match.join(0)
+        with pytest.raises(boardwire.errors.CallTimeout, match=r"have not joined within 0\.2 seconds"):
+            seat.open(timeout=0.2)
+        assert "OpenDealRequest" not in asked
+        other = match.join(1)
+        seat.open()
+        assert asked.count("OpenDealRequest") == 1
+        other.open()
+        assert seat.bound is not None
+        assert seat.replay().fair is not None
+        seat.bound = replace(seat.bound, seat_commitments=(seat.bound.seat_commitments[0], bytes(32)))
+        with pytest.raises(boardwire.errors.ServerFault, match="others were bound"):
+            seat.stream().replay()
+
+
+def test_a_deal_that_is_fair_cannot_be_left(client: boardwire.Client) -> None:
+    with client.create_match("faraway", players=["remote", "random"], fair_deals=True) as match:
+        seat = match.join(0)
+        seat.open()
+        for reset in (match.reset, seat.reset):
+            with pytest.raises(boardwire.errors.EpisodeNotOver):
+                reset()
+        while not seat.observe(wait=True).over:
+            seat.act(int(seat.observe().mask.nonzero()[0][0]))
+        assert seat.reset().episode == 1
 
 
 def test_a_deal_of_the_server_is_not_opened(client: boardwire.Client) -> None:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
 
 from . import _convert
 from ._channel import Connection
-from ._info import MatchInfo
+from ._info import FairDeal, MatchInfo
 from ._replay import Replay, fetch_replay
 from ._search import SEARCH_SECONDS, SearchCore
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
 from ._types import Observation, Reward
-from .errors import ActionOutOfRange
+from .errors import ActionOutOfRange, CallTimeout, ServerFault
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 from .v1 import search_service_pb2 as search_pb
@@ -31,6 +31,11 @@ MATCH_GOES_ON = (
     "or take the seat again with "
     "client.seat(match_id, token)"
 )
+
+
+def _commitments(fair: FairDeal | None) -> tuple[bytes, ...] | None:
+    """What the server and the seats are bound by."""
+    return None if fair is None else (fair.server_commitment, *fair.seat_commitments)
 
 
 class Carrier(Protocol):
@@ -58,6 +63,8 @@ class SeatCore(Generic[_Search]):
         token: The seat's secret; valid until the match is closed, over any connection.
         spec: The table's description.
         secret: The 32 bytes that it contributes to deals that are fair; empty where they are not known.
+        bound: What everybody was bound by when this seat opened its secret; none before. Replays are compared
+            with it.
         last: The observation answered last, which `act` refers to.
     """
 
@@ -89,6 +96,7 @@ class SeatCore(Generic[_Search]):
         self._carrier = carrier or _Calls(connection, token)
         self._host_token = host_token
         self.secret = secret
+        self.bound: FairDeal | None = None
 
     async def _observe(
         self,
@@ -203,24 +211,42 @@ class SeatCore(Generic[_Search]):
     async def _open(self, *, timeout: float = WAIT_SECONDS) -> None:
         """Opens what this seat contributes to deals that are fair, once all seats have joined.
 
+        The secret is not sent before all are seen to be bound: who knew it could choose what to be bound by.
         When all have opened, the first episode is dealt. To repeat it is safe.
 
         Args:
             timeout: Seconds that the others may take to join.
 
         Raises:
+            CallTimeout: The others have not joined in time; nothing was sent.
             InvalidField: The deals of this match are the server's.
             DealWithheld: Another seat has not opened in time, and has forfeited the match.
         """
+        self.bound = self.bound or await self._all_bound(timeout)
         request = pb.OpenDealRequest(match_id=self.match_id, secret=self.secret)
         await self._connection.call(
             lambda on: on.match.OpenDeal,
             request,
-            timeout=timeout,
+            timeout=self._timeout,
             token=self.token,
             attempts=2,
             advice=MATCH_GOES_ON,
         )
+
+    async def _all_bound(self, timeout: float) -> FairDeal | None:
+        """What everybody is bound by, once all have joined; none where deals are the server's."""
+        pause, deadline = 0.02, time.monotonic() + timeout
+        while True:
+            info = await self._info()
+            if info.fair is None:
+                return None
+            bound = zip(info.players, info.fair.seat_commitments, strict=True)
+            if all(commitment for player, commitment in bound if player == "remote"):
+                return info.fair
+            if time.monotonic() + pause > deadline:
+                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: open again")
+            await self._connection.way.aside(time.sleep, pause)
+            pause = min(2 * pause, 1.0)
 
     async def _resign(
         self, *, text: bool = False, explain: bool = False, timeout: float | None = None
@@ -294,8 +320,9 @@ class SeatCore(Generic[_Search]):
 
         Raises:
             InvalidField: It has not come, or is not kept any more.
+            ServerFault: Its deals are fair, and it says that somebody was bound otherwise than `bound` says.
         """
-        return await fetch_replay(
+        replay = await fetch_replay(
             self._connection,
             self.match_id,
             episode,
@@ -303,6 +330,9 @@ class SeatCore(Generic[_Search]):
             timeout=self._timeout,
             advice=MATCH_GOES_ON,
         )
+        if self.bound is not None and _commitments(replay.fair) != _commitments(self.bound):
+            raise ServerFault("the replay says that others were bound than this seat saw before it opened")
+        return replay
 
     def stream(self) -> Self:
         """The same seat over one stream; use it in a `with` statement (`async with`), which ends it.
@@ -320,7 +350,7 @@ class SeatCore(Generic[_Search]):
             host_token=self._host_token,
             secret=self.secret,
         )
-        seat.last, seat._came = self.last, self._came
+        seat.last, seat._came, seat.bound = self.last, self._came, self.bound
         return seat
 
     async def _close(self) -> None:

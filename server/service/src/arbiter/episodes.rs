@@ -56,6 +56,10 @@ impl Arbiter {
                 ("given".to_owned(), "nothing: the deals of this match are fair".to_owned());
             return Err(Refused::BadField { field: "seed", value, expected }.into());
         }
+        // Where deals are fair nobody leaves one that it dislikes, the host neither.
+        if self.settings.fair_deals && !inner.standing.is_over() {
+            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.present.episode });
+        }
         let Role::Seat(seat) = role else { return Ok(true) };
         let alone = remote.len() == 1;
         // Whoever gives a seed knows every card.
