@@ -188,15 +188,21 @@ async function live() {
   element("match").onchange = (event) => choose(matches.get(event.target.value));
   for (;;) {
     try {
+      const open = new Set();
       for await (const page of pages()) {
         for (const bytes of page.all(1)) {
           const found = message(bytes);
           const [id, game, players] = [found.text(1), found.text(2), found.all(3).map((name) => utf8.decode(name))];
+          open.add(id);
           if (matches.has(id)) continue;
           matches.set(id, { id, game, players });
           element("match").append(made("option", `${game}: ${players.join(", ")} (${id})`, { value: id }));
           if (matches.size === 1) choose(matches.get(id));
         }
+      }
+      for (const ended of [...element("match").options].filter(({ value, selected }) => !selected && !open.has(value))) {
+        matches.delete(ended.value);
+        ended.remove();
       }
       if (matches.size === 0) told("No match is open to everybody.");
     } catch (error) {
