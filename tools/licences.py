@@ -36,16 +36,21 @@ def built(crate: str, metadata: dict[str, Any]) -> set[str]:
     return found
 
 
+def is_ours(path: Path) -> bool:
+    """Whether it is for what is built: no tests, and no second licence that one may choose, as zstd's GPL."""
+    is_choice = path.name == "COPYING" and (path.parent / "LICENSE").exists()
+    return not is_choice and "tests" not in path.parts
+
+
 def texts(package: dict[str, Any]) -> list[str]:
-    """The texts of a package's licence: beside its manifest, and of files of others that it carries."""
+    """The texts of a package's licence, and of what it carries of others, which lies anywhere below it."""
     folder = Path(package["manifest_path"]).parent
-    files = sorted(path for path in folder.glob("*") if NAMED.match(path.name) and path.is_file())
-    if package["source"] is None:
-        # Ours is the wheel's own; what we carry of others has its licence beside it.
-        files = [
-            path for path in sorted(folder.rglob("src/**/*")) if NAMED.match(path.name) and path.is_file()
-        ]
-    return [path.read_text(errors="replace").replace("\r\n", "\n").strip() for path in files]
+    # Of ours the licence beside the manifest is the wheel's own.
+    inside = folder.rglob("src/**/*" if package["source"] is None else "*")
+    files = sorted(path for path in inside if NAMED.match(path.name) and path.is_file() and is_ours(path))
+    found = [path.read_text(errors="replace").replace("\r\n", "\n").strip() for path in files]
+    # What it carries twice has the same text twice.
+    return list(dict.fromkeys(found))
 
 
 def report(crate: str, target: str) -> str:

@@ -1,8 +1,9 @@
 """Tries the packages of a folder as strangers meet them: try_wheels.py FOLDER.
 
-Each environment is new and sees neither Rust nor this checkout's sources. One has the oldest Python that is
-here with the oldest versions that the package takes, the other the newest Python with the newest. In both the
-examples play and the client's tests pass. The sources are built into a wheel, which plays too.
+Each environment is new and sees neither Rust nor this checkout's sources. Of the Pythons here that the
+package's classifiers name, one has the oldest with the oldest versions that the package takes, the other the
+newest with the newest. In both the examples play and the client's tests pass. The sources are built into a
+wheel, which plays too.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from email.message import Message
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "client-py"
-#: The Pythons that are looked for.
-MINORS = range(10, 20)
+#: A Python that the package is for, among its classifiers.
+CLASSIFIER = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
+#: What a requirement of some Pythons is bound to, as maturin writes it.
+BOUND = re.compile(r"python_(?:full_)?version (<|>=) '3\.(\d+)'")
 #: Tests of what an installation can break: messages, arrays, both engines, environments.
 TESTS = "api batch columns envs errors features local seat spec vector"
 EXAMPLES = ("first_match.py", "gym_loop.py")
@@ -34,28 +38,43 @@ def say(words: str) -> None:
     print(f"try_wheels: {words}", flush=True)
 
 
-def pythons() -> list[str]:
-    """The Pythons of this machine that the package is for, oldest first."""
+def pythons(minors: Iterable[int]) -> list[tuple[int, str]]:
+    """The Pythons of this machine with these minor versions, each with its own, in the order of these."""
     asked = "import sys; print(sys.executable if sys.implementation.name == 'cpython' else '')"
     found = []
-    for minor in MINORS:
+    for minor in minors:
         name = f"python3.{minor}"
         # A version that pyenv has, but is not told to use, is in its folder alone.
         homes = sorted(Path(os.environ.get("PYENV_ROOT", "/nowhere")).glob(f"versions/3.{minor}.*/bin"))
         for path in filter(None, [shutil.which(name), *(str(home / name) for home in homes)]):
             ran = subprocess.run([path, "-c", asked], capture_output=True, text=True, check=False)
             if ran.returncode == 0 and ran.stdout.strip():
-                found.append(ran.stdout.strip())
+                found.append((minor, ran.stdout.strip()))
                 break
     return found
 
 
-def required(wheel: Path) -> list[str]:
-    """What a wheel requires without extras: `numpy>=1.26` and so on."""
+def metadata(wheel: Path) -> Message:
+    """What a wheel says of itself."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        told = email.message_from_bytes(archive.read(name))
-    return [line for line in told.get_all("Requires-Dist", []) if ";" not in line]
+        return email.message_from_bytes(archive.read(name))
+
+
+def required(told: Message, minor: int) -> list[str]:
+    """What a wheel requires of a Python without extras: `numpy>=1.26` and so on."""
+    found = []
+    for line in told.get_all("Requires-Dist", []):
+        wanted, _, marker = map(str.strip, line.partition(";"))
+        if "extra ==" in marker:
+            continue
+        bound = BOUND.fullmatch(marker)
+        # `packaging`, which knows all markers, is not in every Python that may run this.
+        if marker and not bound:
+            raise SystemExit(f"try_wheels: what is this bound to: {line}")
+        if not bound or (minor >= int(bound[2])) == (bound[1] == ">="):
+            found.append(wanted)
+    return found
 
 
 def has_licences(wheel: Path) -> None:
@@ -139,14 +158,19 @@ def main(folder: Path) -> None:
     for wheel in (client, engine):
         say(f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
         has_licences(wheel)
-    floors = [line.replace(">=", "==") for line in required(client)]
-    found = pythons()
+    told = metadata(client)
+    named = map(CLASSIFIER.fullmatch, told.get_all("Classifier", []))
+    found = pythons(sorted(int(match[1]) for match in named if match))
+    if not found:
+        raise SystemExit("try_wheels: no Python here is one that the package's classifiers name")
+    (minor, oldest), (_, newest) = found[0], found[-1]
+    floors = [line.replace(">=", "==") for line in required(told, minor)]
     with tempfile.TemporaryDirectory() as scratch:
-        for name, python, pins in (("oldest", found[0], floors), ("newest", found[-1], [])):
+        for name, python, pins in (("oldest", oldest, floors), ("newest", newest, [])):
             say(f"the {name} versions, with {python}")
             try_wheels(folder, python, Path(scratch, name), pins)
         say(f"{source.name}, built")
-        try_sources(source, found[-1], Path(scratch, "sources"))
+        try_sources(source, newest, Path(scratch, "sources"))
     say("all of it plays")
 
 

@@ -1,6 +1,7 @@
 """The version: written in Cargo.toml, and everywhere else what follows from it.
 
-`version.py` sees that all places agree, and `version.py 1.2.3` writes another version to all of them.
+`version.py` sees that all places agree, and that Cargo.toml has no keywords that crates.io refuses, which
+nothing else would find before a publication; `version.py 1.2.3` writes another version to all places.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ ELSEWHERE = (
 #: changes since a release stand above it.
 NEWEST = ("CHANGELOG.md", r"\A# Changelog\n\n## (\S+)")
 RELEASED = ("CHANGELOG.md", r"\A# Changelog\n\n(?:## Unreleased\n(?:(?!## ).*\n)*)?## (\S+)")
+#: The keywords of all crates; crates.io takes so many, each of this pattern.
+KEYWORDS = r"^keywords = \[(.*)\]$"
+MOST_KEYWORDS, KEYWORD = 5, r"[A-Za-z0-9][A-Za-z0-9_+-]{0,19}"
 
 
 def places(name: str, pattern: str) -> list[re.Match[str]]:
@@ -41,8 +45,17 @@ def write(name: str, pattern: str, version: str) -> None:
     (ROOT / name).write_text("".join([*parts, text[end:]]))
 
 
+def refused_keywords() -> list[str]:
+    """The keywords of Cargo.toml that crates.io would refuse."""
+    listed = re.findall(KEYWORDS, (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    if len(listed) != 1:
+        raise SystemExit(f"{__file__}: Cargo.toml has no line of keywords where one is looked for")
+    keywords = re.findall(r'"([^"]*)"', listed[0])
+    return [word for i, word in enumerate(keywords) if i >= MOST_KEYWORDS or not re.fullmatch(KEYWORD, word)]
+
+
 def main(version: str | None = None) -> None:
-    """Compares all places, or writes the version to them."""
+    """Compares all places and looks at the keywords, or writes the version to all places."""
     if version is not None:
         if not re.fullmatch(r"\d+\.\d+\.\d+", version):
             raise SystemExit(f"{__file__}: {version} is no version such as 1.2.3")
@@ -59,6 +72,11 @@ def main(version: str | None = None) -> None:
     ]
     if wrong:
         raise SystemExit(f"the version is {home[1]} in Cargo.toml, but {', '.join(wrong)}")
+    if refused := refused_keywords():
+        raise SystemExit(
+            f"crates.io takes {MOST_KEYWORDS} keywords of at most 20 letters, digits, _, + and -,"
+            f" and refuses these of Cargo.toml: {', '.join(refused)}"
+        )
 
 
 if __name__ == "__main__":
