@@ -25,10 +25,12 @@ demo: build
 ## build: leaves target/release/boardwire, and .venv with the client and its test extras
 build: $(BINARY) $(VENV)/.installed
 
+# Rust links with the C compiler, which some crates need besides.
 check-tools:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust 1.94 or newer from https://rustup.rs" >&2; exit 1; }
 	@command -v python3 >/dev/null || { echo "make: python3 is missing: install Python 3.10 or newer" >&2; exit 1; }
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: Python 3.10 or newer is needed, this is $$(python3 --version)" >&2; exit 1; }
+	@command -v cc >/dev/null || tools/apt.sh gcc libc6-dev
 
 $(BINARY): $(RUST_SOURCES) | check-tools
 	cargo build --release --locked -p boardwire-server
@@ -76,7 +78,7 @@ $(TRAIN_VENV)/.installed: client-py/pyproject.toml $(VENV)/.installed | check-to
 ## test-train: tests of networks, recordings, other frameworks, their examples and the notebook, with PyTorch in an environment of its own (6 GB)
 test-train: $(TRAIN_VENV)/.installed
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_torch.py tests/test_record.py tests/test_open_spiel.py tests/test_sb3.py tests/test_torchrl.py tests/test_tianshou.py tests/test_notebook.py
-	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data'
+	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k 'frameworks or data or client-py'
 	cd client-py && ../$(TRAIN_VENV)/bin/python -m pytest -q tests/test_examples.py -k 'train or record or clone or open_spiel or ppo or dqn'
 
 # RLlib 2.60 wants gymnasium==1.2.2, the tests gymnasium>=1.4: it has an environment of its own, over the other one.
@@ -87,9 +89,10 @@ $(RLLIB_VENV)/.installed: $(TRAIN_VENV)/.installed
 	$(RLLIB_VENV)/bin/python -m pip install --quiet 'boardwire[rllib]'
 	@touch $@
 
-## test-rllib: tests of RLlib and its example, on clusters of Ray that lose servers and nodes, in an environment over that of test-train
+## test-rllib: tests of RLlib, its page and its example, on clusters of Ray that lose servers and nodes, in an environment over that of test-train
 test-rllib: $(RLLIB_VENV)/.installed
 	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q tests/test_rllib.py tests/test_examples.py -k rllib
+	cd client-py && BOARDWIRE_BINARY="$(abspath $(BINARY))" ../$(RLLIB_VENV)/bin/python -m pytest -q ../tests/python/test_pages.py -k rllib
 
 # In Faraway self-play seems to take away some of what playouts have taught: docs/training.md.
 TRAIN_faraway = --warm-up 1
