@@ -106,14 +106,16 @@ def torchrl_vector(random):
 
 
 def torchrl_pettingzoo(random):
-    """TorchRL's `PettingZooWrapper` over one `parallel_env`: decisions of both seats."""
+    """TorchRL's `PettingZooWrapper` over one `parallel_env`: the decisions that seats owe."""
     from torchrl.envs import PettingZooWrapper
 
     env = PettingZooWrapper(parallel_env(GAME, observation="features"), use_mask=True)
     shown = env.reset()
     while True:
+        # A seat that waits gives an action, too, which decides nothing.
+        owed = int(shown["seat", "info", "pending"].sum())
         _, shown = env.step_and_maybe_reset(env.rand_action(shown))
-        yield 2
+        yield owed
 
 
 def tianshou(random):

@@ -135,23 +135,22 @@ def losses(rows):
     sentences = []
     served = rows.get("boardwire faraway x1, private server")
     peers = [row for row in contestants(rows, ours=False) if row["figure"]]
+    # A single environment is compared with single ones.
+    singles = [peer for peer in peers if "x1024" not in peer["row"]]
     if served and served["figure"]:
-        faster = [peer for peer in peers if peer["figure"] > served["figure"]]
+        faster = [peer for peer in singles if peer["figure"] > served["figure"]]
         sentences.append(
             f"One environment behind a server makes {number(served['figure'])} decisions a second, fewer than"
-            f" {len(faster)} of {len(peers)} peers: what a round trip costs, batches share."
+            f" {len(faster)} of {len(singles)} peers that play one at a time:"
+            " what a round trip costs, batches share."
         )
     for ours, what in (
         (SERVED, "1,024 environments behind a server, by halves,"),
         (LOCAL, "1,024 environments in the process"),
         (LOCAL_SINGLE, "1 environment in the process"),
     ):
-        # A single environment is compared with single ones.
-        ratios = {
-            peer["row"]: rows.get(f"{ours}, against {peer['row']}")
-            for peer in peers
-            if "x1024" in ours or "x1024" not in peer["row"]
-        }
+        compared = peers if "x1024" in ours else singles
+        ratios = {peer["row"]: rows.get(f"{ours}, against {peer['row']}") for peer in compared}
         slower = [(row["figure"], name) for name, row in ratios.items() if row and row["figure"] < 1]
         if slower:
             listed = ", ".join(f"{number(ratio)} times as fast as `{name}`" for ratio, name in sorted(slower))
