@@ -255,7 +255,8 @@ impl Arbiter {
         thought: Option<Duration>,
     ) -> Result<(), ServiceError> {
         let came = tokio::time::Instant::now();
-        let in_time = self.until_changed(Role::Seat(seat), |inner| {
+        let late = || ServiceError::DecisionLate { episode: decision.episode, decision: decision.number };
+        let played = self.until_changed(Role::Seat(seat), |inner| {
             if self.bots_think() {
                 return Ok(None);
             }
@@ -267,7 +268,10 @@ impl Arbiter {
                 if took.is_none() {
                     self.time_runs_out(inner, seat)?;
                     if inner.standing.places[seat.index()].lapsed {
-                        return Ok(Some((self.settle(inner), false)));
+                        let round = self.settle(inner);
+                        // What a repetition would be told.
+                        let refused = inner.standing.act(&self.table, &self.settings, seat, decision).err();
+                        return Ok(Some((round, Err(refused.unwrap_or_else(late)))));
                     }
                 }
                 *place = Some(took.unwrap_or_default());
@@ -277,11 +281,9 @@ impl Arbiter {
             if is_new {
                 inner.clocks.begin_anew(seat);
             }
-            Ok(Some((self.settle(inner), true)))
+            Ok(Some((self.settle(inner), Ok(()))))
         });
-        let in_time = in_time.await?;
-        let Decision { episode, number, .. } = decision;
-        if in_time { Ok(()) } else { Err(ServiceError::DecisionLate { episode, decision: number }) }
+        played.await?
     }
 
     /// Opens what `seat` contributes to the deals, once all seats are bound to what they do; the last that does so has the
@@ -293,8 +295,10 @@ impl Arbiter {
     pub async fn open(self: &Arc<Self>, seat: Seat, part: Part) -> Result<(), ServiceError> {
         let opened = self.until_changed(Role::Seat(seat), |inner| {
             let Some(opened) = inner.standing.open(seat, part)? else { return Ok(None) };
+            // Bots that think already go on: to begin anew would be to stop them for as long as somebody repeats this.
+            let is_new = !opened.is_empty();
             self.happened(inner, opened)?;
-            Ok(Some((self.settle(inner), ())))
+            Ok(Some((if is_new { self.settle(inner) } else { None }, ())))
         });
         opened.await
     }

@@ -334,10 +334,13 @@ impl Arbiter {
             let now = SystemTime::now();
             let mut record = record.clone();
             let revealed = standing.revealed(&record);
-            let is_cut = delayed
-                && !self.settings.watch_delay.is_zero()
-                && record.cut(now - self.settings.watch_delay);
-            let revealed = revealed.filter(|_| !is_cut);
+            let delay = self.settings.watch_delay;
+            let is_delayed = delayed && !delay.is_zero();
+            let is_cut = is_delayed && record.cut(now - delay);
+            // A seed that was given tells of the episodes after this one, too.
+            let tells_later = record.opened.source != SeedSource::Drawn;
+            let is_held_back = is_delayed && tells_later && standing.present.acted + delay > now;
+            let revealed = revealed.filter(|_| !is_cut && !is_held_back);
             (record, over && !is_cut, revealed, standing.fair_deal())
         };
         let shown = if over { Shown::All } else { Shown::Own };

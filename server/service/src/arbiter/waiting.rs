@@ -1,6 +1,7 @@
 //! Calls that wait for a match to change.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::log::{Mark, written};
 use super::thinking::Thinking;
@@ -15,8 +16,10 @@ struct Waiter<'a> {
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
+        let mut inner = self.arbiter.lock();
+        inner.used = Instant::now();
         if let Role::Seat(seat) = self.role {
-            self.arbiter.lock().tickets[seat.index()].waiting -= 1;
+            inner.tickets[seat.index()].waiting -= 1;
         }
     }
 }
@@ -79,20 +82,21 @@ impl Arbiter {
         }
     }
 
-    /// Refuses once the seat of a call has been given to somebody else: `holder` is who had it when the call came.
+    /// Refuses once the seat of a call has been given to somebody else: `holder` is who had it when the call came, if
+    /// anybody had.
     fn refuse_another(
         &self,
         inner: &Inner,
         role: Role,
-        holder: &mut Option<[u8; 32]>,
+        holder: &mut Option<Option<[u8; 32]>>,
     ) -> Result<(), ServiceError> {
         let Role::Seat(seat) = role else { return Ok(()) };
         let now = inner.standing.holders[seat.index()].as_ref().map(|holder| holder.token);
-        if holder.is_some() && *holder != now {
-            return Err(ServiceError::WrongToken { id: self.name.id.clone() });
+        if *holder.get_or_insert(now) == now {
+            Ok(())
+        } else {
+            Err(ServiceError::WrongToken { id: self.name.id.clone() })
         }
-        *holder = now;
-        Ok(())
     }
 
     fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, ServiceError> {

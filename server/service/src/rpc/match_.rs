@@ -151,8 +151,10 @@ impl MatchService for MatchPlane {
         let (timed, caller, asked) =
             (telemetry::Request::begin("GetReplay"), caller(&request), request.get_ref());
         let arbiter = self.0.find(&asked.match_id)?;
-        let (viewer, belongs) = arbiter.looks(token(&request))?;
+        arbiter.looks(token(&request))?;
         let room = room(caller.as_ref(), arbiter.replay_bytes()).await?;
+        // The seat may have been given to somebody else while there was no room.
+        let (viewer, belongs) = arbiter.looks(token(&request))?;
         let replay = arbiter.replay(viewer, asked.episode, !belongs)?;
         arbiter.kept().await?;
         timed.answered(arbiter.table().rules.info().id, false);
@@ -271,8 +273,9 @@ async fn act(
     let seat = arbiter.seat(token)?;
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
-    let thought = asked.thought.map(|thought| Duration::try_from(thought).unwrap_or_default());
+    let thought = asked.thought.map(|thought| convert::elapsed(thought).unwrap_or_default());
     arbiter.act_after(seat, decision, thought).await?;
+    let seat = arbiter.seat(token)?;
     let observation = seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, asked.wait);
     Ok(ActResponse { observation })
@@ -288,6 +291,7 @@ async fn reset(
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.reset(role, asked.seed, asked.episode).await?;
+    let role = arbiter.role(token)?;
     let observation = seen(&arbiter, role, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, true);
     Ok(ResetResponse { observation })
@@ -303,6 +307,7 @@ async fn resign(
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.resign(role, asked.seat, asked.episode).await?;
+    let role = arbiter.role(token)?;
     let observation = seen(&arbiter, role, false, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, false);
     Ok(ResignResponse { observation })

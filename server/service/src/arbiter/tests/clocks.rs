@@ -102,6 +102,27 @@ async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
     check(&arbiter);
 }
 
+/// Within the quota nobody has looked at the clock before the act that is late.
+#[tokio::test(start_paused = true)]
+async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
+    let seat = Seat::new(0);
+    for on_timeout in [OnTimeout::Forfeit, OnTimeout::FirstLegal] {
+        let arbiter = timed("faraway", &[REMOTE, RANDOM], &clock(on_timeout.clone()));
+        let seen = arbiter.observe(seat, true, Extras::default()).await.expect("open");
+        advance(11 * SECOND + Duration::from_millis(1)).await;
+        let late = answer(&seen, legal(&seen)[0]);
+        for _ in 0..2 {
+            let told = arbiter.act(seat, late).await;
+            match on_timeout {
+                OnTimeout::Forfeit => {
+                    assert!(matches!(told, Err(ServiceError::EpisodeOver { .. })), "{told:?}")
+                }
+                _ => assert!(matches!(told, Err(ServiceError::DecisionLate { .. })), "{told:?}"),
+            }
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn others_decide_for_whoever_is_late() {
     for game in Registry::IDS {

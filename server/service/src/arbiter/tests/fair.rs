@@ -89,6 +89,18 @@ async fn nothing_is_dealt_before_all_have_opened() {
 
 /// The key of every episode follows from what was contributed, and from nothing else.
 #[tokio::test]
+async fn bots_think_on_while_a_seat_repeats_what_it_has_opened() {
+    let arbiter = dealt(&[REMOTE, Player::Bot(Bot::Search { playouts: 20_000 })]).await;
+    assert!(arbiter.bots_think(), "20,000 playouts take a while");
+    let rounds = arbiter.lock().rounds;
+    let seat = Seat::new(0);
+    arbiter.open(seat, own(seat)).await.expect("it may be repeated");
+    assert_eq!(arbiter.lock().rounds, rounds);
+    assert!(arbiter.bots_think());
+    arbiter.close(CloseReason::Host);
+}
+
+#[tokio::test]
 async fn whoever_was_shown_an_episode_can_check_its_deal() {
     let arbiter = dealt(&[REMOTE, RANDOM, REMOTE]).await;
     let server = arbiter.summary().fair.expect("it is fair").server;

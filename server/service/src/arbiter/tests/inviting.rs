@@ -85,6 +85,24 @@ async fn calls_of_whoever_had_a_seat_wait_no_longer() {
 }
 
 #[tokio::test]
+async fn calls_that_came_while_nobody_had_the_seat_are_not_answered_as_whoever_takes_it() {
+    let arbiter = faraway(settings(&[REMOTE, REMOTE]));
+    let seats = [0, 1].map(Seat::new);
+    let seen = look(&arbiter, seats[0]).await;
+    arbiter.act(seats[0], answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    // It was let in by a token that is worth nothing by now.
+    let waiting = arbiter.observe(seats[0], true, Extras::default());
+    let taken = async {
+        tokio::task::yield_now().await;
+        arbiter.join(seats[0], None).expect("it is free");
+        let seen = look(&arbiter, seats[1]).await;
+        arbiter.act(seats[1], answer(&seen, legal(&seen)[0])).await.expect("it is due");
+    };
+    let (told, ()) = tokio::join!(waiting, taken);
+    assert!(matches!(told, Err(ServiceError::WrongToken { .. })), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_match_that_has_ended_by_itself_takes_no_room() {
     let matches = matches();
     let table = matches.tables().table("faraway", 2, []).expect("it can be set up");

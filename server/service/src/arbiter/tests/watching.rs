@@ -130,6 +130,22 @@ async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stop
     assert_eq!(ended, Err(Refused::ShuttingDown.into()));
 }
 
+/// A seed that was given leads to later episodes, too, so that the replay of an early one must not tell it.
+#[tokio::test]
+async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
+    let watch_delay = Duration::from_millis(300);
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    play_out(&arbiter).await;
+    tokio::time::sleep(2 * watch_delay).await;
+    arbiter.reset(Role::Host, None, None).await.expect("the host may");
+    arbiter.close(CloseReason::Host);
+    let first = |delayed| arbiter.replay(Viewer::Public, Some(0), delayed).expect("it is kept");
+    assert!(first(false).revealed.is_some());
+    assert!(first(true).over && first(true).revealed.is_none(), "the next episode has just begun");
+    tokio::time::sleep(2 * watch_delay).await;
+    assert!(first(true).revealed.is_some());
+}
+
 /// Neither do spectators of a match that has ended learn its seed before they may see its positions.
 #[test]
 fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {

@@ -71,4 +71,18 @@ mod tests {
             assert!(wrong.contains(named), "{wrong}");
         }
     }
+
+    #[test]
+    fn a_command_line_can_take_back_what_a_file_permits() {
+        let settings = |words: &[&str], file: &str| {
+            let command = Serve::augment_args(clap::Command::new("serve"));
+            let words = ["serve"].into_iter().chain(words.iter().copied());
+            let matches = command.try_get_matches_from(words).expect("known words");
+            let serve = Serve::from_arg_matches(&matches).expect("known words");
+            serve.settings.or(toml::from_str(file).expect("known settings")).is_insecure()
+        };
+        assert!(settings(&["--insecure"], "") && settings(&["--insecure=true"], "insecure = false"));
+        assert!(settings(&[], "insecure = true"));
+        assert!(!settings(&["--insecure=false"], "insecure = true") && !settings(&[], ""));
+    }
 }

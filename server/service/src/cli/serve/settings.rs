@@ -42,8 +42,16 @@ pub(super) struct Settings {
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_AUTH_TOKEN_FILE")]
     auth_token_file: Option<PathBuf>,
     /// Listens without TLS, too, where other machines can connect.
-    #[arg(long, env = "BOARDWIRE_INSECURE", value_parser = BoolishValueParser::new())]
-    pub(super) insecure: bool,
+    #[arg(
+        long,
+        env = "BOARDWIRE_INSECURE",
+        value_parser = BoolishValueParser::new(),
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    insecure: Option<bool>,
     /// The most matches that may be open at once. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_MATCHES")]
     max_matches: Option<usize>,
@@ -189,7 +197,7 @@ impl Settings {
             tls_key: self.tls_key.or(file.tls_key),
             tls_client_ca: self.tls_client_ca.or(file.tls_client_ca),
             auth_token_file: self.auth_token_file.or(file.auth_token_file),
-            insecure: self.insecure || file.insecure,
+            insecure: self.insecure.or(file.insecure),
             max_matches: self.max_matches.or(file.max_matches),
             max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
             max_waiting_calls: self.max_waiting_calls.or(file.max_waiting_calls),
@@ -242,6 +250,11 @@ impl Settings {
         self.listen.clone()
     }
 
+    /// Whether to listen without TLS, too, where other machines can connect.
+    pub(super) fn is_insecure(&self) -> bool {
+        self.insecure.unwrap_or_default()
+    }
+
     /// The threads that do what takes longer than reading a call.
     pub(super) fn pool(&self) -> std::io::Result<Pool> {
         Pool::new(self.threads.unwrap_or_default())
@@ -260,7 +273,7 @@ impl Settings {
     /// An address at which no TLS is spoken.
     fn plain(&self, address: Option<&str>) -> anyhow::Result<Option<SocketAddr>> {
         let Some(address) = address else { return Ok(None) };
-        let sockets = if self.insecure { look_up(address) } else { sheltered(address, "--insecure") };
+        let sockets = if self.is_insecure() { look_up(address) } else { sheltered(address, "--insecure") };
         Ok(sockets?.into_iter().next())
     }
 
