@@ -160,6 +160,12 @@ impl Reading {
         Ok(Self { store: Store::open(path, keeping)? })
     }
 
+    /// Lets the file become so many pages long at most, as if the disk were full then.
+    #[cfg(test)]
+    pub(crate) fn limit(&self, pages: u32) {
+        self.store.limit(pages);
+    }
+
     /// The matches that have not ended, and what is lost.
     ///
     /// # Errors

@@ -152,8 +152,8 @@ impl Matches {
     ) -> Result<Arc<Arbiter>, ServiceError> {
         let mut place = self.reserve(origin)?;
         let mut arbiter = Arbiter::new(table, settings, self.pool.owner(), self.limits.waiting);
+        self.check_journal()?;
         if let Some(journal) = &self.journal {
-            journal.check()?;
             arbiter = arbiter.kept_in(journal);
         }
         let arbiter = Arc::new(arbiter);
@@ -301,15 +301,21 @@ impl Matches {
     /// Closes a match for its host; a closed one stays closed.
     ///
     /// # Errors
-    /// No such match, or a token that is not its host's.
+    /// No such match, or a token that is not its host's; a journal that cannot keep it.
     pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, ServiceError> {
         let arbiter = self.find(id)?;
         if arbiter.role(token)? != Role::Host {
             return Err(ServiceError::HostOnly { id: id.to_owned() });
         }
+        self.check_journal()?;
         arbiter.close(CloseReason::Host);
         self.put_away(&arbiter);
         Ok(arbiter)
+    }
+
+    /// Refuses while nothing that happens could be kept.
+    fn check_journal(&self) -> Result<(), ServiceError> {
+        self.journal.as_ref().map_or(Ok(()), |journal| journal.check())
     }
 
     /// Closes the matches that nobody has used for too long at `now`, and puts away those that have ended by themselves.
@@ -322,6 +328,9 @@ impl Matches {
         let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|arbiter| arbiter.has_ended());
         for arbiter in &ended {
             self.put_away(arbiter);
+        }
+        if self.check_journal().is_err() {
+            return;
         }
         for arbiter in open.into_iter().filter(idle) {
             tracing::info!(match_id = arbiter.id(), "match expired");

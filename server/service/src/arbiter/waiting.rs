@@ -62,9 +62,9 @@ impl Arbiter {
             changed.as_mut().enable();
             let (answer, mark) = {
                 let mut inner = self.lock();
-                self.refuse_closed(&inner)?;
-                self.refuse_another(&inner, role, &mut holder)?;
-                let answer = ready(&mut inner);
+                let allowed = self.refuse_closed(&inner);
+                let allowed = allowed.and_then(|()| self.refuse_another(&inner, role, &mut holder));
+                let answer = allowed.and_then(|()| ready(&mut inner));
                 if matches!(answer, Ok(None)) && waiter.is_none() {
                     waiter = Some(self.wait(&mut inner, role)?);
                 }

@@ -171,7 +171,7 @@ async fn a_file_that_is_torn_or_no_journal_is_refused() {
 async fn a_disk_that_is_full_loses_nothing() {
     let file = File::new();
     let reading = file.open().expect("it opens");
-    reading.store.limit(12);
+    reading.limit(12);
     let journal = reading.write(&[]).expect("it is written");
     let lines = ["created".to_owned(), "x".repeat(1 << 16)];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();

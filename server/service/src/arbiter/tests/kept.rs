@@ -225,3 +225,31 @@ async fn a_match_is_created_once_however_its_call_ends() {
     assert_eq!((create().await.expect("it is there").id(), matches.len()), (arbiter.id(), 1));
     writing.close();
 }
+
+/// Nobody is told of an end that the next server would not know of.
+#[tokio::test]
+async fn a_match_is_not_closed_while_that_cannot_be_written() {
+    use crate::edge::Origin;
+    use crate::matches::{Limits, Matches};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let reading = Reading::open(&folder.path().join("journal"), Keeping::default()).expect("it opens");
+    reading.limit(16);
+    let writing = reading.write(&[]).expect("it is written");
+    let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+    let limits = Limits { idle: Duration::ZERO, ..Limits::default() };
+    let matches = Matches::new(tables(), limits, pool).kept_in(Arc::clone(&writing));
+    let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+    let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[REMOTE, REMOTE]));
+    let first = create().await.expect("there is room");
+    let full = loop {
+        if let Err(full) = create().await {
+            break full;
+        }
+    };
+    assert!(matches!(full, ServiceError::JournalFailed { .. }), "{full}");
+    assert_eq!(matches.close(first.id(), Some(first.host_token())).err(), Some(full));
+    matches.expire(std::time::Instant::now() + Duration::from_hours(1));
+    assert!(!first.is_closed() && matches.len() > 1);
+    writing.close();
+}
