@@ -1,8 +1,12 @@
 //! What a file of a network must hold.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use rten::{DataType, Dimension, ModelOptions, NodeId, OpRegistry, Value, ValueType, op_registry};
+use rten::{
+    DataType, Dimension, ModelOptions, NodeId, OpRegistry, RunOptions, ThreadPool, Value, ValueType,
+    op_registry,
+};
 
 /// The name of the input: views as they are sent, `uint8 [rows, bytes]`.
 const INPUT: &str = "view";
@@ -76,11 +80,13 @@ impl Model {
         Ok(Self { input: *input, output, spec, view_bytes, graph: model })
     }
 
-    /// Evaluates rows of views; gives the logits row by row, and how many there are of each.
-    pub(crate) fn logits(&self, views: Vec<u8>) -> Result<(Vec<f32>, usize), String> {
+    /// Evaluates rows of views on the threads of `pool`; gives the logits row by row, and how many there are of each.
+    pub(crate) fn logits(&self, views: Vec<u8>, pool: &Arc<ThreadPool>) -> Result<(Vec<f32>, usize), String> {
         let rows = views.len() / self.view_bytes;
         let views = Value::from_shape([rows, self.view_bytes], views).map_err(|error| error.to_string())?;
-        let run = self.graph.run_n(vec![(self.input, views.into())], [self.output], None);
+        // Without a pool it would be evaluated in one that all evaluations of the process share.
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+        let run = self.graph.run_n(vec![(self.input, views.into())], [self.output], Some(options));
         let [logits] = run.map_err(|error| format!("it cannot be evaluated: {error}"))?;
         let kind = logits.dtype();
         match logits.into_shape_vec::<f32, 2>() {

@@ -46,8 +46,8 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// Reads the networks of these names from these files, and evaluates each once. An evaluation may take as long as
-    /// `patience`: one that takes longer is given up.
+    /// Reads the networks of these names from these files, and evaluates each twice, on trial. An evaluation may take as
+    /// long as `patience`: one that takes longer is given up.
     ///
     /// # Errors
     /// The first file that is no network that could play, and why.

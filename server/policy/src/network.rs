@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use boardwire_bots::{Policy, Preference, Question};
-use boardwire_kernel::ActionSet;
+use boardwire_kernel::{ActionSet, RngStream};
 
 use crate::file::Model;
 use crate::preference::preference;
@@ -48,7 +48,7 @@ struct Asked {
 }
 
 impl Network {
-    /// Evaluates the model once, and takes it if it could play.
+    /// Evaluates the model twice, and takes it if it could play.
     pub(crate) fn new(name: String, model: Model, workers: Arc<Workers>) -> Result<Arc<Self>, String> {
         let mut network = Self {
             name,
@@ -59,8 +59,35 @@ impl Network {
             answered: Condvar::new(),
             late: Mutex::default(),
         };
-        (_, network.actions) = network.logits(vec![0; TILE * network.model.view_bytes])?;
+        network.actions = network.tried()?;
         Ok(Arc::new(network))
+    }
+
+    /// How many actions it values. One view is evaluated in two places, beside empty rows and beside others that are not:
+    /// its logits must be the same, or an answer would depend on who else asks.
+    fn tried(&self) -> Result<usize, String> {
+        let bytes = self.model.view_bytes;
+        // Nothing but zeros and ones: a greater byte need not be the number of anything there is.
+        let made_up = |stream| {
+            let mut rng = RngStream::new(0, stream);
+            (0..bytes).map(|_| u8::from(rng.below(2) == 1)).collect::<Vec<_>>()
+        };
+        let (view, other) = (made_up(0), made_up(1));
+        let among = |place: usize, others: &[u8]| {
+            let mut views = others.repeat(TILE);
+            views[place * bytes..][..bytes].copy_from_slice(&view);
+            let (logits, actions) = self.logits(views)?;
+            let own = logits[place * actions..][..actions].iter().map(|logit| logit.to_bits());
+            Ok::<Vec<u32>, String>(own.collect())
+        };
+        let alone = among(0, &vec![0; bytes])?;
+        // Neither the first nor the last: it has others before it and behind.
+        if among(TILE / 2 + 1, &other)? != alone {
+            return Err("`logits` of a row follow from its view alone, not from its place or the rows beside it: rows \
+                        must not depend on one another"
+                .to_owned());
+        }
+        Ok(alone.len())
     }
 
     /// The digest of the table that it reads.
@@ -114,8 +141,8 @@ impl Network {
         }
         let (model, held) = (Arc::clone(&self.model), Arc::new(()));
         let running = Arc::downgrade(&held);
-        let run = self.workers.run(move || {
-            let logits = model.logits(views);
+        let run = self.workers.run(move |pool| {
+            let logits = model.logits(views, pool);
             drop(held);
             logits
         });

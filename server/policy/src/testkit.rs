@@ -14,6 +14,8 @@ pub struct Linear {
     pub weights: Vec<f32>,
     /// One an action.
     pub bias: Vec<f32>,
+    /// Whether the mean over all rows is subtracted from the logits of each, so that it depends on the others.
+    pub centred: bool,
 }
 
 impl Linear {
@@ -27,6 +29,7 @@ impl Linear {
             view_bytes,
             weights: vec![0.0; view_bytes * actions],
             bias: vec![0.0; actions],
+            centred: false,
         }
     }
 
@@ -49,13 +52,20 @@ impl Linear {
             kind: kind.to_owned(),
             attribute,
         };
-        let to_float = Attribute { name: "to".to_owned(), int: i64::from(FLOAT), kind: ATTRIBUTE_INT };
+        let to_float =
+            Attribute { name: "to".to_owned(), int: i64::from(FLOAT), ints: vec![], kind: ATTRIBUTE_INT };
+        let over_rows = Attribute { name: "axes".to_owned(), int: 0, ints: vec![0], kind: ATTRIBUTE_INTS };
+        let mut nodes = vec![
+            node("Cast", &["view"], "floats", vec![to_float]),
+            node("MatMul", &["floats", "weights"], "products", vec![]),
+            node("Add", &["products", "bias"], if self.centred { "sums" } else { "logits" }, vec![]),
+        ];
+        if self.centred {
+            nodes.push(node("ReduceMean", &["sums"], "mean", vec![over_rows]));
+            nodes.push(node("Sub", &["sums", "mean"], "logits", vec![]));
+        }
         let graph = Graph {
-            node: vec![
-                node("Cast", &["view"], "floats", vec![to_float]),
-                node("MatMul", &["floats", "weights"], "products", vec![]),
-                node("Add", &["products", "bias"], "logits", vec![]),
-            ],
+            node: nodes,
             name: "linear".to_owned(),
             initializer: vec![
                 tensor("weights", &[bytes, actions], &self.weights),
@@ -94,6 +104,7 @@ fn value(name: &str, kind: i32, columns: usize) -> ValueInfo {
 const FLOAT: i32 = 1;
 const UINT8: i32 = 2;
 const ATTRIBUTE_INT: i32 = 2;
+const ATTRIBUTE_INTS: i32 = 7;
 
 // The messages of `onnx.proto`, as far as they are used here.
 
@@ -155,6 +166,8 @@ struct Attribute {
     name: String,
     #[prost(int64, tag = "3")]
     int: i64,
+    #[prost(int64, repeated, packed = "false", tag = "8")]
+    ints: Vec<i64>,
     #[prost(int32, tag = "20")]
     kind: i32,
 }

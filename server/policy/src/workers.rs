@@ -1,7 +1,7 @@
 //! Threads that evaluate networks, on which others wait only so long.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rten::ThreadPool;
@@ -12,7 +12,7 @@ pub(crate) struct Workers {
     idle: Mutex<Vec<Sender<Job>>>,
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce(&Arc<ThreadPool>) + Send>;
 
 /// Why a job gave nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +33,17 @@ impl Workers {
         self.patience
     }
 
-    /// Has a worker do something, and waits for it.
-    pub(crate) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Lost> {
+    /// Has a worker do something in its pool of one thread, and waits for it.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Arc<ThreadPool>) -> T + Send + 'static,
+    ) -> Result<T, Lost> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let worker = idle.unwrap_or_else(begin);
         let (done, result) = channel();
-        let job = Box::new(move || {
+        let job: Job = Box::new(move |pool| {
             // Nobody waits for what is late.
-            let _ = done.send(job());
+            let _ = done.send(job(pool));
         });
         // A worker that has gone drops the job, which is noticed below.
         let _ = worker.send(job);
@@ -56,9 +59,10 @@ impl Workers {
 /// Starts a worker, which ends once nobody can reach it.
 fn begin() -> Sender<Job> {
     let (worker, jobs): (_, Receiver<Job>) = channel();
-    // Operators divide among the threads of the pool that they run in: this one has none but their own.
+    // Operators divide among the threads of the pool that they are evaluated in: this one has none but the jobs' own.
     std::thread::spawn(move || {
-        ThreadPool::with_num_threads(1).run(move || jobs.iter().for_each(|job| job()));
+        let pool = Arc::new(ThreadPool::with_num_threads(1));
+        pool.run(|| jobs.into_iter().for_each(|job| job(&pool)));
     });
     worker
 }
@@ -70,12 +74,20 @@ mod tests {
     #[test]
     fn what_panics_or_is_late_is_lost_and_the_others_go_on() {
         let patient = Workers::new(Duration::from_mins(1));
-        assert_eq!(patient.run(|| 1), Ok(1));
-        assert_eq!(patient.run(|| panic!("as the test wants it")), Err::<u8, _>(Lost::Panicked));
-        assert_eq!(patient.run(|| 2), Ok(2));
+        assert_eq!(patient.run(|_| 1), Ok(1));
+        assert_eq!(patient.run(|_| panic!("as the test wants it")), Err::<u8, _>(Lost::Panicked));
+        assert_eq!(patient.run(|_| 2), Ok(2));
         let impatient = Workers::new(Duration::from_millis(1));
         let (release, held) = channel::<()>();
-        assert_eq!(impatient.run(move || held.recv().is_ok()), Err(Lost::Late));
+        assert_eq!(impatient.run(move |_| held.recv().is_ok()), Err(Lost::Late));
         drop(release);
+    }
+
+    #[test]
+    fn what_a_job_does_in_its_pool_is_done_by_its_own_thread() {
+        let own = || std::thread::current().id();
+        let (here, there) =
+            Workers::new(Duration::from_mins(1)).run(move |pool| (own(), pool.run(own))).expect("it is done");
+        assert_eq!(here, there);
     }
 }

@@ -1,9 +1,11 @@
 use std::path::PathBuf;
 use std::sync::Barrier;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use boardwire_bots::{Bot, Round};
-use boardwire_kernel::{BOT_STREAM, Digest, Episode, Game, GameInfo, RngStream, Seat, testkit};
+use boardwire_kernel::{BOT_STREAM, Digest, Episode, Game, GameInfo, Seat, testkit};
+use rten::ThreadPool;
 
 use super::*;
 use crate::Policies;
@@ -105,6 +107,39 @@ fn a_network_that_is_slow_is_given_up_and_asked_again_once_it_has_ended() {
     assert_eq!(finish(ask()), Err(expected));
     drop(running);
     finish(ask()).expect("it is asked again");
+}
+
+#[test]
+fn a_network_whose_rows_look_at_one_another_is_refused() {
+    let centred = Linear { centred: true, ..uneven(300, 20) };
+    let expected = "`logits` of a row follow from its view alone, not from its place or the rows beside it: rows \
+                    must not depend on one another";
+    assert_eq!(load(&centred, Duration::from_mins(1)).expect_err("it looks at other rows"), expected);
+    load(&uneven(300, 20), Duration::from_mins(1)).expect("the same without that can play");
+}
+
+/// With its one thread taken, an evaluation that stays there has to wait.
+#[test]
+fn an_evaluation_stays_in_the_pool_that_it_was_given() {
+    let (_folder, path) = file(&uneven(300, 20));
+    let model = Model::load(&path).expect("it can play");
+    let pool = Arc::new(ThreadPool::with_num_threads(1));
+    let ((done, evaluated), (taken, is_taken), (release, held)) = (channel(), channel(), channel::<()>());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            pool.run(move || {
+                taken.send(()).expect("it is waited for");
+                // Until it is released.
+                let _ = held.recv();
+            });
+        });
+        is_taken.recv().expect("the pool has a thread");
+        scope.spawn(|| done.send(model.logits(vec![0; 300], &pool)));
+        let early = evaluated.recv_timeout(Duration::from_millis(300));
+        drop(release);
+        assert_eq!(early, Err(RecvTimeoutError::Timeout), "it went elsewhere");
+        evaluated.recv().expect("it goes on").expect("it can play");
+    });
 }
 
 #[test]
