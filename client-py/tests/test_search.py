@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from carriers import local
 from tables import TABLES, lowest
 
 import boardwire
 from boardwire import errors
+
+__all__ = ["local"]
 
 
 def seat_to_choose(client: boardwire.Client, game: str, seats: int = 2, *, seed: int = 3) -> boardwire.Seat:
@@ -153,6 +156,16 @@ def test_what_cannot_be_is_refused_and_named(client: boardwire.Client) -> None:
         seat.search(10_000_000)
     with pytest.raises(ValueError, match="at least one world"):
         seat.search(0)
+
+
+def test_a_search_in_this_process_has_no_more_places_than_a_server(local: boardwire.Client) -> None:
+    with local.open_batch("faraway", environments=1) as batch:
+        batch.reset()
+        with batch.search(places=262_144) as search:
+            assert search.places == 262_144
+        told = "`places` is at most 262144, those of the worlds included, not `262145`"
+        with pytest.raises(errors.InvalidField, match=told):
+            batch.search(places=262_145)
 
 
 def test_nobody_looks_ahead_who_owes_no_decision(client: boardwire.Client) -> None:

@@ -320,21 +320,21 @@ impl Batch {
     /// A mask of the wrong length, or of so many environments that they do not fit a message.
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Refused> {
         let chosen = self.chosen(mask)?;
+        let (count, most) = (chosen.len(), self.opening.message_bytes);
         let (key, taken) = (key.clone(), self.take(self.all()).await?);
         let snapshot = taken.apart(move |taken| {
             let saved = chosen.iter().map(|&at| taken.save(at));
-            snapshot::seal(&key, &taken.batch.kind, saved)
+            snapshot::seal(&key, &taken.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
         });
         let (_, snapshot) = snapshot.await?;
-        let most = self.opening.message_bytes;
-        if snapshot.len() > most - MESSAGE_HEAD {
-            return Err(Refused::BadField {
-                field: "mask",
-                value: format!("a snapshot of {} bytes", snapshot.len()),
-                expected: format!("for fewer environments: a message has at most {most} bytes"),
-            });
-        }
-        Ok(snapshot.into())
+        let too_many = |fit| Refused::BadField {
+            field: "mask",
+            value: format!("{count} environments"),
+            expected: format!(
+                "for fewer environments: a message of {most} bytes has room for the first {fit}"
+            ),
+        };
+        snapshot.map(Bytes::from).map_err(too_many)
     }
 
     /// What the seats know whose decisions are shown: by all environments, or by those of `mask`.

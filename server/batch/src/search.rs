@@ -6,7 +6,7 @@
 
 mod step;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use boardwire_bots::Rollout;
 use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
@@ -15,6 +15,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, onesh
 
 pub use step::{WorldStep, row_bytes};
 
+use crate::batch::MESSAGE_HEAD;
 use crate::play::{Insight, Play};
 use crate::pool::{Once, Owner, Pool};
 use crate::refused::Refused;
@@ -50,6 +51,13 @@ impl Opening {
     /// What was asked for, and what would be right.
     pub fn check(&self, info: &GameInfo, seats: usize) -> Result<(), Refused> {
         let most = step::most_rows(info, self.message_bytes);
+        if most == 0 {
+            return Err(Refused::BadField {
+                field: "max_message_bytes",
+                value: self.message_bytes.to_string(),
+                expected: format!("at least {}, for one world", MESSAGE_HEAD + row_bytes(info)),
+            });
+        }
         let drawn = seats.saturating_mul(self.worlds);
         let bad =
             |field, value: usize, expected| Refused::BadField { field, value: value.to_string(), expected };
@@ -82,6 +90,8 @@ pub struct Search {
     worlds: Arc<Mutex<Worlds>>,
     /// A permit for each world that rollouts may hold.
     rollouts: Arc<Semaphore>,
+    /// Why it has ended, if it has.
+    ended: OnceLock<Refused>,
 }
 
 /// The worlds by their places.
@@ -174,7 +184,8 @@ impl Search {
         let worlds = drawn_worlds.into_iter().map(Some).chain(free).collect();
         let worlds = Arc::new(Mutex::new(worlds));
         let rollouts = Arc::new(Semaphore::new(places.max(threads)));
-        Ok((Arc::new(Self { id, table, opening, drawn, owner, threads, worlds, rollouts }), step))
+        let ended = OnceLock::new();
+        Ok((Arc::new(Self { id, table, opening, drawn, owner, threads, worlds, rollouts, ended }), step))
     }
 
     /// The search's id.
@@ -201,21 +212,35 @@ impl Search {
         self.drawn
     }
 
-    /// The bytes of so many rows.
+    /// The bytes of so many rows, or of as many as are not refused.
     #[must_use]
     pub fn step_bytes(&self, rows: usize) -> usize {
-        rows * step::row_bytes(self.table.rules.info())
+        let info = self.table.rules.info();
+        rows.min(step::most_rows(info, self.opening.message_bytes)) * row_bytes(info)
     }
 
-    /// The bytes of the rewards of so many rows.
+    /// The bytes of the rewards of so many rows, or of as many as are not refused.
     #[must_use]
     pub fn reward_bytes(&self, rows: usize) -> usize {
-        rows * size_of::<f32>() * usize::from(self.table.rules.info().seats)
+        rows.min(MOST_PLAYOUTS) * size_of::<f32>() * usize::from(self.table.rules.info().seats)
     }
 
-    /// Ends what the pool does for it.
-    pub fn end(&self) {
+    /// Ends the search: calls that are under way, wait or come later are refused with `reason`.
+    pub fn end(&self, reason: Refused) {
+        // It stays with what ended it first.
+        let _ = self.ended.set(reason);
         self.owner.cancel();
+    }
+
+    /// Why work for it was lost. If it has not ended, what worked on it has panicked, and it ends: worlds may be gone.
+    fn lost(&self) -> Refused {
+        let panicked =
+            || Refused::Internal { place: self.id.clone(), what: "work on a search was lost".to_owned() };
+        self.ended.get_or_init(panicked).clone()
+    }
+
+    fn refuse_ended(&self) -> Result<(), Refused> {
+        self.ended.get().map_or(Ok(()), |reason| Err(reason.clone()))
     }
 
     /// Makes decisions in worlds, or in copies of them.
@@ -227,6 +252,7 @@ impl Search {
         let rows = moves.worlds.len();
         self.refuse_too_many(rows)?;
         let worlds = Arc::clone(&self.worlds).lock_owned().await;
+        self.refuse_ended()?;
         if rows <= ALONE {
             return self.play(worlds, &moves);
         }
@@ -235,7 +261,7 @@ impl Search {
             // Nobody may wait for it any more.
             let _ = done.send(search.play(worlds, &moves));
         }));
-        answer.await.map_err(|_| lost(&self.id))?
+        answer.await.map_err(|_| self.lost())?
     }
 
     fn play(&self, mut worlds: OwnedMutexGuard<Worlds>, moves: &Moves) -> Result<WorldStep, Refused> {
@@ -326,7 +352,7 @@ impl Search {
             }
             rewards
         });
-        let rewards = each.await.ok_or_else(|| lost(&self.id))?;
+        let rewards = each.await.ok_or_else(|| self.lost())?;
         Ok(mean(&rewards, playouts, seats))
     }
 
@@ -339,6 +365,7 @@ impl Search {
         let permits = u32::try_from(permits).expect("a message has fewer rows");
         let permits = Arc::clone(&self.rollouts).acquire_many_owned(permits).await;
         let worlds = self.worlds.lock().await;
+        self.refuse_ended()?;
         let plays = rows.iter().map(|&at| self.find(&worlds, at).map(|world| Arc::clone(&world.play)));
         Ok(Shared { plays: plays.collect::<Result<_, _>>()?, _permits: permits.expect("it is never closed") })
     }
@@ -376,11 +403,6 @@ fn bad_place(field: &'static str, at: u32, expected: String) -> Refused {
 fn mean(rewards: &[Rewards], playouts: usize, seats: u8) -> Vec<f32> {
     let of = |rows: &[Rewards], seat| rows.iter().map(|row| row[seat]).sum::<f32>() / playouts as f32;
     rewards.chunks(playouts).flat_map(|rows| Seat::all(seats).map(move |seat| of(rows, seat))).collect()
-}
-
-/// What is said of a search that was released in the meantime.
-fn lost(id: &str) -> Refused {
-    Refused::UnknownSearch { id: id.to_owned() }
 }
 
 #[cfg(test)]

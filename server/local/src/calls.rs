@@ -15,6 +15,10 @@ use crate::fork::{Uses, pool};
 
 const DETERMINIZE: &str = "/boardwire.v1.SearchService/Determinize";
 
+/// The most places of a search: as many as a server has for all, unless it is told otherwise. They take memory before
+/// anything is in them.
+const MOST_PLACES: usize = 1 << 18;
+
 /// The answer to a call, by the path of its method and its request; none of a method that is not known here.
 ///
 /// # Errors
@@ -112,6 +116,13 @@ async fn determinize(
     let message_bytes = asked.max_message_bytes as usize;
     let opening = messages::search_opening(asked, seats, seed, message_bytes)?;
     opening.check(batch.table().rules.info(), seats)?;
+    if opening.places > MOST_PLACES {
+        return Err(Refused::BadField {
+            field: "places",
+            value: opening.places.to_string(),
+            expected: format!("at most {MOST_PLACES}, those of the worlds included"),
+        });
+    }
     let insights = batch.insights(&asked.mask).await?;
     let table = Arc::clone(batch.table());
     let (search, step) = Search::open(engine::id(), table, opening, insights, pool()).await?;

@@ -104,7 +104,8 @@ impl Core {
     /// No such search.
     pub(crate) fn release(&self, id: &str) -> Result<(), Refused> {
         let gone = self.lock().searches.remove(id);
-        gone.map(|search| search.end()).ok_or_else(|| Refused::UnknownSearch { id: id.to_owned() })
+        let unknown = || Refused::UnknownSearch { id: id.to_owned() };
+        gone.map(|search| search.end(unknown())).ok_or_else(unknown)
     }
 }
 
@@ -155,7 +156,7 @@ impl Engine {
                 self.0.close_batch(batch);
             }
             for search in searches.values() {
-                search.end();
+                search.end(Refused::UnknownSearch { id: search.id().to_owned() });
             }
         });
     }

@@ -1,7 +1,7 @@
 //! All batches, searches and worlds of a server, each leased to one owner.
 //!
 //! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
-//! kept, and when it has not been used for the idle time. The places of a search count as environments do, and so does
+//! kept, and when no call has been under way for the idle time. The places of a search count as environments do, and so does
 //! a world.
 
 mod held;
@@ -20,6 +20,7 @@ use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::requests::{RequestId, Requests};
 use crate::secret;
+pub use held::InUse;
 use held::{Held, Kind};
 
 /// How much a server holds, and for how long.
@@ -78,8 +79,11 @@ struct Lease {
     held: Held,
     token: String,
     terms: Terms,
-    used: Instant,
+    used: Used,
 }
+
+/// When the last call ended that something leased was used by. Each that is under way shares it with the lease.
+type Used = Arc<Mutex<Instant>>;
 
 /// Whose lease is asked for.
 #[derive(Debug, Clone)]
@@ -105,6 +109,15 @@ impl Drop for Place<'_> {
         if !self.taken {
             self.batches.lock().vacate(self.origin, self.environments);
         }
+    }
+}
+
+impl Lease {
+    /// For how long no call has been under way at `now`; none while one is.
+    fn idle(&self, now: Instant) -> Option<Duration> {
+        // A call that ends notes the time before it lets go.
+        let idle = Arc::strong_count(&self.used) == 1;
+        idle.then(|| now.saturating_duration_since(*self.used.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
@@ -214,7 +227,8 @@ impl Batches {
         if inner.stopped {
             return Err(Refused::ShuttingDown.into());
         }
-        inner.leases.insert(held.id().to_owned(), Lease { held, token, terms, used: Instant::now() });
+        let used = Arc::new(Mutex::new(Instant::now()));
+        inner.leases.insert(held.id().to_owned(), Lease { held, token, terms, used });
         place.taken = true;
         Ok(())
     }
@@ -247,7 +261,7 @@ impl Batches {
     ///
     /// # Errors
     /// No such batch, no token or a wrong one.
-    pub fn find(&self, id: &str, token: Option<&str>) -> Result<Arc<Batch>, ServiceError> {
+    pub fn find(&self, id: &str, token: Option<&str>) -> Result<InUse<Batch>, ServiceError> {
         self.held(id, token)
     }
 
@@ -302,7 +316,7 @@ impl Batches {
     /// Ends the leases that have been idle too long at `now`.
     pub fn expire(&self, now: Instant) {
         let idle = self.limits.idle;
-        self.drop_leases(|_, lease| now.saturating_duration_since(lease.used) >= idle);
+        self.drop_leases(|_, lease| lease.idle(now).is_some_and(|since| since >= idle));
     }
 
     fn drop_leases(&self, unwanted: impl Fn(&str, &Lease) -> bool) {

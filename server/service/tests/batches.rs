@@ -236,6 +236,33 @@ async fn a_lease_ends_when_it_has_been_idle() {
 }
 
 #[tokio::test]
+async fn a_lease_is_not_idle_while_a_call_is_under_way() {
+    let server = Server::start(Limits { idle: Duration::from_hours(1), ..Limits::default() }).await;
+    let slow = OpenBatchRequest { line_ups: line_up(&["learner", "greedy:1024"]), ..opening(900) };
+    let mut owned = Owned::open(server.client().await, slow).await;
+    let actions = lowest(&owned.reset().await);
+    let (mut client, asked) = (owned.client.clone(), owned.request(owned.stepping(0, 0, &actions)));
+    let step = tokio::spawn(async move { client.step_batch(asked).await });
+    // Calls of a connection come in one after the other: once one that is refused is answered, the step is under way.
+    let wrong = with_token(CloseBatchRequest { batch_id: owned.id.clone() }, "x");
+    owned.client.close_batch(wrong).await.expect_err("a wrong token");
+    let expire = || server.batches.expire(Instant::now() + Duration::from_hours(2));
+    expire();
+    assert_eq!(server.batches.len(), 1, "it is being stepped");
+    assert!(!step.is_finished());
+    step.abort();
+    let ended = async {
+        while !server.batches.is_empty() {
+            expire();
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), ended)
+        .await
+        .expect("the call has ended, and so has its use");
+}
+
+#[tokio::test]
 async fn a_full_server_says_so_until_a_batch_is_closed() {
     let limits = Limits { batches: 2, environments: 100, ..Limits::default() };
     let server = Server::start(limits).await;

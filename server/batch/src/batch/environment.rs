@@ -10,7 +10,8 @@ use boardwire_kernel::{
 
 use super::snapshot::Saved;
 use super::{Begin, LineUp, Plan};
-use crate::players::IllegalActions;
+use crate::messages::LEARNER;
+use crate::players::{IllegalActions, Player};
 use crate::pool::Slice;
 
 /// The decision an environment shows.
@@ -288,7 +289,7 @@ impl<G: Estimate> Environment<G> {
         let LineUp { bots, .. } = self.line_up(plan);
         let players = self.line_up(plan).names();
         if saved.players != players {
-            let [saved, own] = [&saved.players, &players].map(|names| names.join(", "));
+            let [saved, own] = [&saved.players, &players].map(|names| told(names));
             return Err(format!("it was played by {saved}, its place is for {own}"));
         }
         let episode = Episode::restore(Arc::clone(game), &saved.episode)?;
@@ -323,6 +324,13 @@ impl<G: Estimate> Environment<G> {
 impl Due {
     /// Nobody decides anything.
     pub(super) const OVER: Self = Self { seat: None, legal: ActionSet::EMPTY };
+}
+
+/// The players of a line-up, as whoever opens a batch names them.
+fn told(names: &[String]) -> String {
+    let remote = Player::Remote.to_string();
+    let told = names.iter().map(|name| if *name == remote { LEARNER } else { name });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn bot_stream(seat: Seat) -> u64 {

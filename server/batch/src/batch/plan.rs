@@ -82,7 +82,8 @@ impl LineUp {
         Some(Self { first_learner: learners.lowest()?, learners, bots, players })
     }
 
-    /// The players by their names.
+    /// The players by their names, which is all that a snapshot says of them: a policy's may come to stand for another
+    /// network.
     pub(super) fn names(&self) -> Vec<String> {
         self.players.iter().map(ToString::to_string).collect()
     }

@@ -61,13 +61,20 @@ impl Batch {
 
 /// Refuses a mask that is neither empty nor of so many environments.
 pub(super) fn check_mask(mask: &[u8], environments: usize) -> Result<(), Refused> {
-    let whole = || mask.len() == environments.div_ceil(8);
-    if mask.is_empty() || whole() && !(environments..8 * mask.len()).any(|at| bit(mask, at)) {
+    let bad = |value, expected| Err(Refused::BadField { field: "mask", value, expected });
+    if mask.is_empty() {
         return Ok(());
     }
-    Err(Refused::BadField {
-        field: "mask",
-        value: format!("{} bytes", mask.len()),
-        expected: format!("a bit for each of {environments} environments"),
-    })
+    if mask.len() != environments.div_ceil(8) {
+        let expected = format!("a bit for each of {environments} environments");
+        return bad(format!("{} bytes", mask.len()), expected);
+    }
+    match (environments..8 * mask.len()).find(|&at| bit(mask, at)) {
+        Some(at) => {
+            let expected =
+                format!("a bit for each of {environments} environments, and 0 in the bits after them");
+            bad(format!("1 in bit {at}"), expected)
+        }
+        None => Ok(()),
+    }
 }

@@ -36,23 +36,35 @@ pub struct Saved {
 }
 
 /// Writes environments of a batch of this `kind`: version, authentication code, kind, environments.
-pub(super) fn seal(key: &SnapshotKey, kind: &Digest, saved: impl ExactSizeIterator<Item = Saved>) -> Vec<u8> {
+///
+/// # Errors
+/// How many environments fit, when all together take more than `limit` bytes; no more than one beyond has been saved then.
+pub(super) fn seal(
+    key: &SnapshotKey,
+    kind: &Digest,
+    saved: impl ExactSizeIterator<Item = Saved>,
+    limit: usize,
+) -> Result<Vec<u8>, usize> {
     let (mut bytes, count) = (vec![0; HEAD], saved.len());
     let number = u32::try_from(count).expect("a batch has few environments");
     borsh::to_writer(&mut bytes, &(kind, number)).expect("writing to memory does not fail");
     // One at a time: all of them as values would take as much memory again.
     for (at, one) in saved.enumerate() {
-        let before = bytes.len();
-        borsh::to_writer(&mut bytes, &one).expect("writing to memory does not fail");
-        if at == 0 {
-            // All take about the same: a buffer that doubles would take twice that.
-            bytes.reserve_exact((bytes.len() - before + 64) * (count - 1));
+        let one = borsh::to_vec(&one).expect("writing to memory does not fail");
+        let left = limit.saturating_sub(bytes.len());
+        if one.len() > left {
+            return Err(at);
         }
+        if one.len() > bytes.capacity() - bytes.len() {
+            // All take about the same: a buffer that doubles would take twice that.
+            bytes.reserve_exact(((one.len() + 64) * (count - at)).min(left));
+        }
+        bytes.extend_from_slice(&one);
     }
     let code = blake3::keyed_hash(&key.0, &bytes[HEAD..]);
     bytes[0] = VERSION;
     bytes[1..HEAD].copy_from_slice(code.as_bytes());
-    bytes
+    Ok(bytes)
 }
 
 /// Reads what [`seal`] has written with the same key for a batch of the same kind.

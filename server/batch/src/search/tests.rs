@@ -300,4 +300,60 @@ fn a_search_has_places_for_its_worlds_and_its_rows_fit_a_message() {
     assert_eq!(told(&opening(3, 5), 2), "`places` is at least 6, as many as worlds are drawn, not `5`");
     assert!(told(&opening(100_000, 100_000), 1).starts_with("`worlds` is such that 1 to "));
     assert!(told(&opening(3, 3), 0).contains("1 to"), "a batch of no environment");
+    let least = MESSAGE_HEAD + row_bytes(info.rules.info());
+    let narrow = |message_bytes| Opening { message_bytes, ..opening(1, 1) };
+    let words = format!("`max_message_bytes` is at least {least}, for one world, not `{}`", least - 1);
+    assert_eq!((told(&narrow(least - 1), 1), told(&narrow(least), 1)), (words, String::new()));
+}
+
+#[tokio::test]
+async fn no_answer_is_foretold_to_take_more_than_one_that_is_given() {
+    let table = table("faraway", 2);
+    let (search, _) = search(&table, &*middle(&table, 1, 8), opening(1, 1)).await;
+    let row = row_bytes(table.rules.info());
+    assert_eq!([1, 100].map(|rows| search.step_bytes(rows)), [row, 100 * row]);
+    assert!(search.step_bytes(1 << 20) <= search.opening().message_bytes);
+    assert_eq!([1, 100].map(|rows| search.reward_bytes(rows)), [8, 800]);
+    assert_eq!(search.reward_bytes(1 << 20), 8 * MOST_PLAYOUTS);
+}
+
+/// Work that waits for the pool when a search ends, and calls that come later.
+#[tokio::test]
+async fn whoever_waits_for_a_search_that_ends_is_told_why() {
+    let table = table("faraway", 2);
+    let count = ALONE + 50;
+    let (search, step) = search(&table, &*middle(&table, 1, 8), opening(count, count)).await;
+    let worlds: Vec<u32> = (0..u32::try_from(count).expect("few")).collect();
+    let moves = drawn_moves(&step, &worlds, &mut RngStream::new(1, 0));
+    // Both threads are held up.
+    let gates = [(); 2].map(|()| {
+        let (gate, closed) = std::sync::mpsc::channel::<()>();
+        search.owner.spawn(Once::new(move || {
+            let _ = closed.recv();
+        }));
+        gate
+    });
+    let mut rollout = Box::pin(search.roll_out(&[0], 1, Rollout::Random, 1));
+    assert!(futures_util::poll!(&mut rollout).is_pending());
+    let mut advance = Box::pin(search.advance(moves.clone()));
+    assert!(futures_util::poll!(&mut advance).is_pending());
+    search.end(Refused::ShuttingDown);
+    search.end(Refused::UnknownSearch { id: "x".to_owned() });
+    assert_eq!(rollout.await, Err(Refused::ShuttingDown));
+    assert_eq!(advance.await, Err(Refused::ShuttingDown));
+    drop(gates);
+    assert_eq!(search.roll_out(&[0], 1, Rollout::Random, 1).await, Err(Refused::ShuttingDown));
+    assert_eq!(search.advance(moves).await, Err(Refused::ShuttingDown));
+}
+
+#[tokio::test]
+async fn a_search_whose_work_panics_ends_by_a_mistake_of_the_server() {
+    let (two, three) = (table("faraway", 2), table("faraway", 3));
+    let (mut search, _) = search(&two, &*middle(&two, 1, 8), opening(1, 1)).await;
+    // Rewards are asked of a seat that nobody plays at.
+    Arc::get_mut(&mut search).expect("nobody shares it").table = three;
+    for _ in 0..2 {
+        let refused = search.roll_out(&[0], 1, Rollout::Random, 1).await.expect_err("it panics");
+        assert_eq!(refused.refusal().reason, "INTERNAL", "{refused}");
+    }
 }

@@ -1,6 +1,7 @@
 //! What is leased: batches, searches and worlds.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use boardwire_batch::Refused;
@@ -9,7 +10,7 @@ use boardwire_batch::play::Insight;
 use boardwire_batch::search::{self, Search, WorldStep};
 use boardwire_batch::tables::Table;
 
-use super::{Batches, Terms};
+use super::{Batches, Terms, Used};
 use crate::error::ServiceError;
 use crate::secret;
 use crate::world::World;
@@ -44,23 +45,44 @@ impl Held {
 
     /// Ends what is being done with it.
     pub(super) fn end(&self, stopped: bool) {
+        let id = self.id();
+        let reason = |unknown: fn(String) -> Refused| {
+            if stopped { Refused::ShuttingDown } else { unknown(id.to_owned()) }
+        };
         match self {
             Self::Batch(batch) => {
-                tracing::info!(batch_id = batch.id(), "batch closed");
-                let unknown = Refused::UnknownBatch { id: batch.id().to_owned() };
-                batch.end(if stopped { Refused::ShuttingDown } else { unknown });
+                tracing::info!(batch_id = id, "batch closed");
+                batch.end(reason(Batch::unknown));
             }
             Self::Search(search) => {
-                tracing::debug!(search_id = search.id(), "search released");
-                search.end();
+                tracing::debug!(search_id = id, "search released");
+                search.end(reason(Search::unknown));
             }
             Self::World(world) => {
-                let id = world.batch().id();
                 tracing::info!(batch_id = id, "world destroyed");
-                let unknown = Refused::UnknownWorld { world: id.to_owned() };
-                world.batch().end(if stopped { Refused::ShuttingDown } else { unknown });
+                world.batch().end(reason(World::unknown));
             }
         }
+    }
+}
+
+/// Something leased, for as long as a call uses it: it is not idle until this is dropped.
+pub struct InUse<K> {
+    held: Arc<K>,
+    used: Used,
+}
+
+impl<K> Deref for InUse<K> {
+    type Target = Arc<K>;
+
+    fn deref(&self) -> &Arc<K> {
+        &self.held
+    }
+}
+
+impl<K> Drop for InUse<K> {
+    fn drop(&mut self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
 
@@ -145,7 +167,7 @@ impl Batches {
     ///
     /// # Errors
     /// There is none.
-    pub fn find_world(&self, name: &str) -> Result<Arc<World>, ServiceError> {
+    pub fn find_world(&self, name: &str) -> Result<InUse<World>, ServiceError> {
         let (id, token) = name.split_once(NAME_MARK).ok_or_else(|| World::unknown(name.to_owned()))?;
         self.held(id, Some(token))
     }
@@ -188,7 +210,7 @@ impl Batches {
     ///
     /// # Errors
     /// No such search, no token or a wrong one.
-    pub fn find_search(&self, id: &str, token: Option<&str>) -> Result<Arc<Search>, ServiceError> {
+    pub fn find_search(&self, id: &str, token: Option<&str>) -> Result<InUse<Search>, ServiceError> {
         self.held(id, token)
     }
 
@@ -202,19 +224,18 @@ impl Batches {
         Ok(())
     }
 
-    /// What is leased under this id, for the holder of its token.
-    pub(super) fn held<K: Kind>(&self, id: &str, token: Option<&str>) -> Result<Arc<K>, ServiceError> {
+    /// What is leased under this id, for a call of the holder of its token.
+    pub(super) fn held<K: Kind>(&self, id: &str, token: Option<&str>) -> Result<InUse<K>, ServiceError> {
         let token = token.ok_or(ServiceError::MissingToken)?;
-        let mut inner = self.lock();
+        let inner = self.lock();
         if inner.stopped {
             return Err(Refused::ShuttingDown.into());
         }
-        let lease = inner.leases.get_mut(id).and_then(|lease| Some((K::of(&lease.held)?, lease)));
+        let lease = inner.leases.get(id).and_then(|lease| Some((K::of(&lease.held)?, lease)));
         let (held, lease) = lease.ok_or_else(|| K::unknown(id.to_owned()))?;
         if !secret::same(token, &lease.token) {
             return Err(K::owner_only(id.to_owned()));
         }
-        lease.used = Instant::now();
-        Ok(held)
+        Ok(InUse { held, used: Arc::clone(&lease.used) })
     }
 }

@@ -117,7 +117,8 @@ impl Session {
             return Err(taken("this stream is in a world"));
         }
         let world = self.batches.find_world(&asked.world_name)?;
-        let visit = Visit::enter(world).ok_or_else(|| taken("another stream is in that world"))?;
+        let visit =
+            Visit::enter(Arc::clone(&world)).ok_or_else(|| taken("another stream is in that world"))?;
         let joined = self.joined.insert(Joined { name: asked.world_name, visit });
         Ok(JoinWorldResponse { specs: Some(joined.specs()) })
     }

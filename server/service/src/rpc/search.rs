@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status};
 
 use super::{caller, holding, message_bytes, room, token};
 use crate::arbiter::Arbiter;
-use crate::batches::{Batches, Terms};
+use crate::batches::{Batches, InUse, Terms};
 use crate::edge::{Caller, Origin};
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -52,6 +52,8 @@ impl SearchService for SearchPlane {
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
         let room = room(caller.as_ref(), bytes).await?;
+        // The seat may have been given to somebody else while there was no room.
+        let source = self.source(&token, &asked)?;
         let (search, step) =
             self.batches.search(table, opening, seats, source.insights(), token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
@@ -127,7 +129,7 @@ enum Source {
     /// A seat of a match.
     Seat(Arc<Arbiter>, Seat),
     /// Those who decide in a batch: in all environments, or in those of a mask.
-    Environments(Arc<Batch>, Bytes),
+    Environments(InUse<Batch>, Bytes),
 }
 
 impl Source {

@@ -94,7 +94,7 @@ fn saved_environments_go_on_in_places_of_their_line_up_alone() {
     step(&batch, choices(&shown, 0, 0)).expect("legal");
     let refused = wait(batch.load(&key, snapshot.clone(), &[0b1000])).expect_err("another line-up");
     let Refused::SnapshotInvalid { problem } = refused else { panic!("{refused:?}") };
-    assert_eq!(problem, "it was played by remote, random, its place is for random, remote");
+    assert_eq!(problem, "it was played by learner, random, its place is for random, learner");
     let loaded = wait(batch.load(&key, snapshot, &[0b0100])).expect("the same line-up");
     let bytes = shown.view().len() / 4;
     assert_eq!(row(loaded.view(), 2, bytes), row(shown.view(), 0, bytes));

@@ -72,6 +72,20 @@ fn actions_that_are_masked_out_are_not_looked_at() {
 }
 
 #[test]
+fn a_mask_that_does_not_fit_is_told_what_is_wrong_with_it() {
+    let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
+    let actions = choices(&reset(&batch), 0, 0);
+    let told =
+        |mask: Vec<u8>| masked(&batch, &actions, mask.into()).expect_err("it does not fit").to_string();
+    assert_eq!(told(vec![0xFF; 18]), "`mask` is a bit for each of 150 environments, not `18 bytes`");
+    let beyond =
+        "`mask` is a bit for each of 150 environments, and 0 in the bits after them, not `1 in bit 151`";
+    let mut last = mask(|_| true).to_vec();
+    last[18] |= 1 << 7;
+    assert_eq!(told(last), beyond);
+}
+
+#[test]
 fn a_repetition_has_the_same_mask() {
     let batch = open(&table("faraway", 2), &plan(&["learner", "random"]), N, 0, 1);
     let indices = Bytes::from(choices(&reset(&batch), 0, 0));

@@ -79,7 +79,7 @@ fn what_somebody_with_the_key_has_made_up_is_refused() {
     for (at, (change, problem)) in changes.into_iter().enumerate() {
         let mut saved = unseal(&key(), &batch.kind, &snapshot).expect("it is whole");
         change(&mut saved[1]);
-        let made_up = Bytes::from(seal(&key(), &batch.kind, saved.into_iter()));
+        let made_up = seal(&key(), &batch.kind, saved.into_iter(), usize::MAX).expect("it fits").into();
         match load(&batch, &made_up, &[]) {
             Err(Refused::SnapshotInvalid { problem: told }) => assert!(told.contains(problem), "{told}"),
             other => panic!("change {at}: {other:?}"),
@@ -112,9 +112,40 @@ fn whatever_was_altered_is_refused_and_changes_nothing() {
     let other_key = wait(batch.load(&SnapshotKey::derive(b"another"), snapshot.clone(), &[]));
     assert!(other_key.is_err());
     let other = open(&table("faraway", 2), &plan(&["learner", "greedy"]), 3, 0, 1);
-    assert!(refused(&other, snapshot.to_vec()).contains("its place is for remote, greedy"));
+    assert!(
+        refused(&other, snapshot.to_vec()).contains("by learner, random, its place is for learner, greedy")
+    );
     let other = open(&table("faraway", 3), &plan(&["learner", "random", "random"]), 3, 0, 1);
     assert!(refused(&other, snapshot.to_vec()).contains("another table"));
+}
+
+#[test]
+fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
+    let (table, plan) = (table("faraway", 2), plan(&["learner", "random"]));
+    let batch = open(&table, &plan, 20, 0, 1);
+    reset(&batch);
+    let twelve = [0xFF, 0x0F, 0];
+    let (whole, some) = (save(&batch, &[]), save(&batch, &twelve));
+    let message_bytes = MESSAGE_HEAD + some.len();
+    let narrow = Opening { message_bytes, ..opening(&plan, 20, 0) };
+    let narrow = wait(Batch::open(String::new(), table, narrow, pool(1))).expect("it is opened");
+    reset(&narrow);
+    assert_eq!(save(&narrow, &twelve), some);
+    let refused = wait(narrow.save(&key(), &[])).expect_err("it takes more");
+    let expected = format!(
+        "`mask` is for fewer environments: a message of {message_bytes} bytes has room for the first 12, not `20 \
+         environments`"
+    );
+    assert_eq!(refused.to_string(), expected);
+
+    let all = || unseal(&key(), &batch.kind, &whole).expect("it is whole").into_iter();
+    let mut saved = 0;
+    let counted = all().inspect(|_| saved += 1);
+    assert_eq!(seal(&key(), &batch.kind, counted, some.len()), Err(12));
+    assert_eq!(saved, 13, "those after it are not looked at");
+    let sealed = seal(&key(), &batch.kind, all().take(12), some.len()).expect("they fit");
+    assert_eq!(sealed.capacity(), some.len(), "no more room is taken than they need");
+    assert_eq!(sealed, some);
 }
 
 #[test]
