@@ -56,15 +56,20 @@ impl Arbiter {
         role: Role,
         mut ready: impl FnMut(&mut Inner) -> Result<Option<T>, ServiceError>,
     ) -> Result<(T, Mark), ServiceError> {
-        let (mut waiter, mut holder) = (None, None);
+        let (mut waiter, holder) = (None, Self::holder(&self.lock(), role));
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             let (answer, mark) = {
                 let mut inner = self.lock();
                 let allowed = self.refuse_closed(&inner);
-                let allowed = allowed.and_then(|()| self.refuse_another(&inner, role, &mut holder));
-                let answer = allowed.and_then(|()| ready(&mut inner));
+                // Once the seat has been given to somebody else, whoever called has nothing to do with it.
+                let is_another = Self::holder(&inner, role) != holder;
+                let answer = match allowed {
+                    Ok(()) if is_another => Err(ServiceError::WrongToken { id: self.name.id.clone() }),
+                    Ok(()) => ready(&mut inner),
+                    Err(closed) => Err(closed),
+                };
                 if matches!(answer, Ok(None)) && waiter.is_none() {
                     waiter = Some(self.wait(&mut inner, role)?);
                 }
@@ -82,21 +87,10 @@ impl Arbiter {
         }
     }
 
-    /// Refuses once the seat of a call has been given to somebody else: `holder` is who had it when the call came, if
-    /// anybody had.
-    fn refuse_another(
-        &self,
-        inner: &Inner,
-        role: Role,
-        holder: &mut Option<Option<[u8; 32]>>,
-    ) -> Result<(), ServiceError> {
-        let Role::Seat(seat) = role else { return Ok(()) };
-        let now = inner.standing.holders[seat.index()].as_ref().map(|holder| holder.token);
-        if *holder.get_or_insert(now) == now {
-            Ok(())
-        } else {
-            Err(ServiceError::WrongToken { id: self.name.id.clone() })
-        }
+    /// Who has the seat of a call, if anybody has.
+    fn holder(inner: &Inner, role: Role) -> Option<[u8; 32]> {
+        let Role::Seat(seat) = role else { return None };
+        inner.standing.holders[seat.index()].as_ref().map(|holder| holder.token)
     }
 
     fn wait(&self, inner: &mut Inner, role: Role) -> Result<Waiter<'_>, ServiceError> {

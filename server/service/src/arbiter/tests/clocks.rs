@@ -115,7 +115,7 @@ async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
             let told = arbiter.act(seat, late).await;
             match on_timeout {
                 OnTimeout::Forfeit => {
-                    assert!(matches!(told, Err(ServiceError::EpisodeOver { .. })), "{told:?}")
+                    assert!(matches!(told, Err(ServiceError::EpisodeOver { .. })), "{told:?}");
                 }
                 _ => assert!(matches!(told, Err(ServiceError::DecisionLate { .. })), "{told:?}"),
             }
