@@ -40,7 +40,12 @@ CALL_SECONDS = 30.0
 # A lost answer is asked for once more, where a request id makes that safe.
 _ATTEMPTS = 2
 #: After these nobody knows whether the server has done what it was asked for.
-_UNANSWERED = (ConnectionLost, CallTimeout, JournalFailed, asyncio.CancelledError)
+_UNANSWERED: tuple[type[BaseException], ...] = (
+    ConnectionLost,
+    CallTimeout,
+    JournalFailed,
+    asyncio.CancelledError,
+)
 
 
 _Seat = TypeVar("_Seat", bound=SeatCore[Any])

@@ -11,7 +11,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Failures longer ago than this are not in a row with the next.
-const LONG_AGO: Duration = Duration::from_secs(60);
+const LONG_AGO: Duration = Duration::from_mins(1);
 
 /// Bears failures in a row: waits longer after each, and gives up in the end.
 #[derive(Debug, Default)]
