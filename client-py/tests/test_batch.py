@@ -354,7 +354,7 @@ def test_closing_twice_or_late_is_no_trouble() -> None:
 
 
 def test_a_step_that_takes_too_long_is_a_timeout(client: boardwire.Client) -> None:
-    with client.open_batch("faraway", environments=1024, opponents={1: "greedy:1024"}) as batch:
+    with client.open_batch("faraway", environments=8192, opponents={1: "greedy:1024"}) as batch:
         actions = lowest(batch.reset().mask)
         with pytest.raises(boardwire.errors.CallTimeout):
             batch.step(actions, timeout=0.001)
