@@ -82,7 +82,9 @@ pub enum ServiceError {
     #[error("episode {episode} is over: a reset begins the next")]
     EpisodeOver { episode: u32 },
     /// The episode still goes on, and other seats play in it.
-    #[error("episode {episode} is not over, and other agents play in it: only the host may reset it now")]
+    #[error(
+        "episode {episode} is not over: where other agents play in it only the host may reset it now, where deals are fair nobody"
+    )]
     EpisodeNotOver { episode: u32 },
     /// The match has been closed.
     #[error("match {id} has been closed")]

@@ -44,6 +44,7 @@ pub(super) struct Settings {
     /// Listens without TLS, too, where other machines can connect.
     #[arg(
         long,
+        value_name = "true|false",
         env = "BOARDWIRE_INSECURE",
         value_parser = BoolishValueParser::new(),
         num_args = 0..=1,
