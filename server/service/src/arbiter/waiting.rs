@@ -62,11 +62,11 @@ impl Arbiter {
             changed.as_mut().enable();
             let (answer, mark) = {
                 let mut inner = self.lock();
-                let allowed = self.refuse_closed(&inner);
-                // Once the seat has been given to somebody else, whoever called has nothing to do with it.
-                let is_another = Self::holder(&inner, role) != holder;
-                let answer = match allowed {
-                    Ok(()) if is_another => Err(ServiceError::WrongToken { id: self.name.id.clone() }),
+                let answer = match self.refuse_closed(&inner) {
+                    // The seat has been given to somebody else: whoever called has nothing to do with it any more.
+                    Ok(()) if Self::holder(&inner, role) != holder => {
+                        Err(ServiceError::WrongToken { id: self.name.id.clone() })
+                    }
                     Ok(()) => ready(&mut inner),
                     Err(closed) => Err(closed),
                 };

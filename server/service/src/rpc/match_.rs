@@ -231,14 +231,15 @@ fn is_wanted(arbiter: &Arbiter, asked: &ListMatchesRequest) -> bool {
         && (states.is_empty() || states.contains(&state()))
 }
 
-/// What a seat sees, as a message; the host sees nothing.
+/// What the seat of a token sees, as a message; the host sees nothing. Whose token it is is asked here, since what was done
+/// before has been waited for, and the seat may have been given to somebody else by now.
 async fn seen(
     arbiter: &Arbiter,
-    role: Role,
+    token: Option<&str>,
     wait: bool,
     extras: Option<v1::Extras>,
 ) -> Result<Option<v1::Observation>, ServiceError> {
-    let Role::Seat(seat) = role else { return Ok(None) };
+    let Role::Seat(seat) = arbiter.role(token)? else { return Ok(None) };
     let seen = arbiter.observe(seat, wait, convert::extras(extras)).await?;
     Ok(Some(convert::observation(seen, arbiter.table())))
 }
@@ -251,8 +252,8 @@ async fn observe(
 ) -> Result<ObserveResponse, ServiceError> {
     let request = telemetry::Request::begin("Observe");
     let arbiter = matches.find(&asked.match_id)?;
-    let seat = arbiter.seat(token)?;
-    let observation = seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await?;
+    arbiter.seat(token)?;
+    let observation = seen(&arbiter, token, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, asked.wait);
     Ok(ObserveResponse { observation })
 }
@@ -275,8 +276,7 @@ async fn act(
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     let thought = asked.thought.map(|thought| convert::elapsed(thought).unwrap_or_default());
     arbiter.act_after(seat, decision, thought).await?;
-    let seat = arbiter.seat(token)?;
-    let observation = seen(&arbiter, Role::Seat(seat), asked.wait, asked.extras).await?;
+    let observation = seen(&arbiter, token, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, asked.wait);
     Ok(ActResponse { observation })
 }
@@ -291,8 +291,7 @@ async fn reset(
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.reset(role, asked.seed, asked.episode).await?;
-    let role = arbiter.role(token)?;
-    let observation = seen(&arbiter, role, asked.wait, asked.extras).await?;
+    let observation = seen(&arbiter, token, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, true);
     Ok(ResetResponse { observation })
 }
@@ -307,8 +306,7 @@ async fn resign(
     let arbiter = matches.find(&asked.match_id)?;
     let role = arbiter.role(token)?;
     arbiter.resign(role, asked.seat, asked.episode).await?;
-    let role = arbiter.role(token)?;
-    let observation = seen(&arbiter, role, false, asked.extras).await?;
+    let observation = seen(&arbiter, token, false, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, false);
     Ok(ResignResponse { observation })
 }
