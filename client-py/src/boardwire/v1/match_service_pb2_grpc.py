@@ -152,8 +152,9 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def OpenDeal(self, request, context):
-        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-        the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+        once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+        opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,8 +177,8 @@ class MatchServiceServicer(object):
     def Reset(self, request, context):
         """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
         is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-        to retry with `episode`.
+        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+        deals are fair, nobody may before the end. Safe to retry with `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

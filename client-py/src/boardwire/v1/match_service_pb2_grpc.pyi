@@ -67,8 +67,9 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.OpenDealRequest,
         boardwire.v1.match_service_pb2.OpenDealResponse,
     ]
-    """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-    the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+    """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+    once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+    opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
     """
 
     Observe: grpc.UnaryUnaryMultiCallable[
@@ -89,8 +90,8 @@ class MatchServiceStub:
     ]
     """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
     is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-    to retry with `episode`.
+    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+    deals are fair, nobody may before the end. Safe to retry with `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
@@ -180,8 +181,9 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.OpenDealRequest,
         boardwire.v1.match_service_pb2.OpenDealResponse,
     ]
-    """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-    the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+    """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+    once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+    opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
     """
 
     Observe: grpc.aio.UnaryUnaryMultiCallable[
@@ -202,8 +204,8 @@ class MatchServiceAsyncStub:
     ]
     """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
     is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-    to retry with `episode`.
+    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+    deals are fair, nobody may before the end. Safe to retry with `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
@@ -305,8 +307,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.OpenDealRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.OpenDealResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.OpenDealResponse]]:
-        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-        the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        """Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+        once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+        opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         """
 
     @abc.abstractmethod
@@ -333,8 +336,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
         """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
         is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-        to retry with `episode`.
+        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+        deals are fair, nobody may before the end. Safe to retry with `episode`.
         """
 
     @abc.abstractmethod

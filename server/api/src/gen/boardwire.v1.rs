@@ -3402,8 +3402,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Invite"));
             self.inner.unary(req, path, codec).await
         }
-        /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-        /// the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+        /// once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+        /// opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         pub async fn open_deal(
             &mut self,
             request: impl tonic::IntoRequest<super::OpenDealRequest>,
@@ -3477,8 +3478,8 @@ pub mod match_service_client {
         }
         /// Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
         /// is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-        /// to retry with `episode`.
+        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+        /// deals are fair, nobody may before the end. Safe to retry with `episode`.
         pub async fn reset(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetRequest>,
@@ -3686,8 +3687,9 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::InviteRequest>,
         ) -> std::result::Result<tonic::Response<super::InviteResponse>, tonic::Status>;
-        /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-        /// the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+        /// Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+        /// once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+        /// opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
         async fn open_deal(
             &self,
             request: tonic::Request<super::OpenDealRequest>,
@@ -3707,8 +3709,8 @@ pub mod match_service_server {
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
         /// Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
         /// is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-        /// to retry with `episode`.
+        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+        /// deals are fair, nobody may before the end. Safe to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,

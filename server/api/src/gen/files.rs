@@ -884,8 +884,9 @@ service MatchService {
   // Gives a remote seat away anew, to an agent that has lost its token or to another one; only the host may. The former
   // invitation and token are worth nothing any more.
   rpc Invite(InviteRequest) returns (InviteResponse);
-  // Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. When all have opened,
-  // the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
+  // Where deals are fair, opens what the seat contributes to them; answers when all seats have joined. An agent calls it only
+  // once `Match.fair.seat_commitments` has one for every agent: the server learns the secret with the call. When all have
+  // opened, the first episode is dealt. A seat that has not after 30 seconds forfeits the match. Safe to retry.
   rpc OpenDeal(OpenDealRequest) returns (OpenDealResponse);
   // Shows the seat its observation, at once or when the seat has something to decide. Safe to retry.
   rpc Observe(ObserveRequest) returns (ObserveResponse);
@@ -893,8 +894,8 @@ service MatchService {
   rpc Act(ActRequest) returns (ActResponse);
   // Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
   // is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-  // at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Safe
-  // to retry with `episode`.
+  // at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
+  // deals are fair, nobody may before the end. Safe to retry with `episode`.
   rpc Reset(ResetRequest) returns (ResetResponse);
   // Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
   // seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
