@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
+import time
 import weakref
 from collections.abc import Callable
 
 import pytest
 from outages import FixedPlace, create, kill_private, stream_of
+from proxies import Proxy, proxy_of
 
 import boardwire
 from boardwire._ways import BLOCKING
@@ -205,3 +208,46 @@ def test_the_garbage_collector_finds_no_stream_that_has_not_ended() -> None:
     del call
     gc.collect()
     assert not calls
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient: bool) -> None:
+    with (
+        boardwire.connect(address) as host,
+        create(host) as match,
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address, timeout=30 if patient else 0.5) as client,
+    ):
+        code = match.invitations[0].code
+        client.games()
+        if patient:
+            # Both attempts of the client are cut.
+            with pytest.raises(boardwire.errors.ConnectionLost):
+                lose_answers(proxy, lambda: client.join(code))
+        else:
+            with proxy.held(), pytest.raises(boardwire.errors.CallTimeout):
+                client.join(code)
+        assert 0 in match.info().joined
+        with client.join(code) as seat:
+            assert seat.observe().decision == 0
+        with pytest.raises(boardwire.errors.InvitationUsed):
+            client.join(code)
+
+
+def lose_answers(proxy: Proxy, call: Callable[[], object]) -> None:
+    """Calls, while every answer is cut."""
+    done = threading.Event()
+
+    def cut() -> None:
+        while not done.is_set():
+            proxy.cut_after(answers=0)
+            time.sleep(0.001)
+        proxy.cut_after()
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    try:
+        call()
+    finally:
+        done.set()
+        cutting.join()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from outages import create
-from proxies import Proxy, proxy_of
 
 import boardwire
 from boardwire import errors
@@ -280,49 +278,6 @@ def test_another_seed_may_follow_a_reset_that_was_not_seen(
     found = seat.reset(6)
     expected = client.create_match("faraway", players=["remote", "random"], seed=1).join(0).reset(6)
     np.testing.assert_array_equal(found.view, expected.view)
-
-
-@pytest.mark.parametrize("patient", [True, False])
-def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient: bool) -> None:
-    with (
-        boardwire.connect(address) as host,
-        create(host) as match,
-        proxy_of(address) as proxy,
-        boardwire.connect(proxy.address, timeout=30 if patient else 0.5) as client,
-    ):
-        code = match.invitations[0].code
-        client.games()
-        if patient:
-            # Both attempts of the client are cut.
-            with pytest.raises(errors.ConnectionLost):
-                lose_answers(proxy, lambda: client.join(code))
-        else:
-            with proxy.held(), pytest.raises(errors.CallTimeout):
-                client.join(code)
-        assert 0 in match.info().joined
-        with client.join(code) as seat:
-            assert seat.observe().decision == 0
-        with pytest.raises(errors.InvitationUsed):
-            client.join(code)
-
-
-def lose_answers(proxy: Proxy, call: Callable[[], object]) -> None:
-    """Calls, while every answer is cut."""
-    done = threading.Event()
-
-    def cut() -> None:
-        while not done.is_set():
-            proxy.cut_after(answers=0)
-            time.sleep(0.001)
-        proxy.cut_after()
-
-    cutting = threading.Thread(target=cut)
-    cutting.start()
-    try:
-        call()
-    finally:
-        done.set()
-        cutting.join()
 
 
 def test_a_stream_opened_after_the_end_says_that_the_match_is_closed(client: boardwire.Client) -> None:

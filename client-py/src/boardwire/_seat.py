@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
 
 from . import _convert
 from ._channel import Connection
+from ._fair import all_bound, check_bound
 from ._info import FairDeal, MatchInfo
 from ._replay import Replay, fetch_replay
 from ._search import SEARCH_SECONDS, SearchCore
 from ._spec import GameSpec
 from ._stream import PlayStream, SeatRequest
 from ._types import Observation, Reward
-from .errors import ActionOutOfRange, CallTimeout, ServerFault
+from .errors import ActionOutOfRange
 from .v1 import match_service_pb2 as pb
 from .v1 import observation_pb2
 from .v1 import search_service_pb2 as search_pb
@@ -31,11 +32,6 @@ MATCH_GOES_ON = (
     "or take the seat again with "
     "client.seat(match_id, token)"
 )
-
-
-def _commitments(fair: FairDeal | None) -> tuple[bytes, ...] | None:
-    """What the server and the seats are bound by."""
-    return None if fair is None else (fair.server_commitment, *fair.seat_commitments)
 
 
 class Carrier(Protocol):
@@ -190,7 +186,7 @@ class SeatCore(Generic[_Search]):
             timeout: Seconds; `WAIT_SECONDS` when left out.
 
         Raises:
-            EpisodeNotOver: Other remote seats are still playing.
+            EpisodeNotOver: Other remote seats are still playing, or the deal is fair.
             HostOnly: A seed is not the seat's to give.
         """
         request = pb.ResetRequest(
@@ -222,7 +218,7 @@ class SeatCore(Generic[_Search]):
             InvalidField: The deals of this match are the server's.
             DealWithheld: Another seat has not opened in time, and has forfeited the match.
         """
-        self.bound = self.bound or await self._all_bound(timeout)
+        self.bound = self.bound or await all_bound(self._connection, self._info, timeout)
         request = pb.OpenDealRequest(match_id=self.match_id, secret=self.secret)
         await self._connection.call(
             lambda on: on.match.OpenDeal,
@@ -232,21 +228,6 @@ class SeatCore(Generic[_Search]):
             attempts=2,
             advice=MATCH_GOES_ON,
         )
-
-    async def _all_bound(self, timeout: float) -> FairDeal | None:
-        """What everybody is bound by, once all have joined; none where deals are the server's."""
-        pause, deadline = 0.02, time.monotonic() + timeout
-        while True:
-            info = await self._info()
-            if info.fair is None:
-                return None
-            bound = zip(info.players, info.fair.seat_commitments, strict=True)
-            if all(commitment for player, commitment in bound if player == "remote"):
-                return info.fair
-            if time.monotonic() + pause > deadline:
-                raise CallTimeout(f"the others have not joined within {timeout:g} seconds: open again")
-            await self._connection.way.aside(time.sleep, pause)
-            pause = min(2 * pause, 1.0)
 
     async def _resign(
         self, *, text: bool = False, explain: bool = False, timeout: float | None = None
@@ -330,8 +311,8 @@ class SeatCore(Generic[_Search]):
             timeout=self._timeout,
             advice=MATCH_GOES_ON,
         )
-        if self.bound is not None and _commitments(replay.fair) != _commitments(self.bound):
-            raise ServerFault("the replay says that others were bound than this seat saw before it opened")
+        if self.bound is not None:
+            check_bound(self.bound, replay.fair)
         return replay
 
     def stream(self) -> Self:
