@@ -32,6 +32,7 @@ from processes import (
 )
 
 import boardwire
+from boardwire import _channel, _ways
 from boardwire._stream import PlayStream, Stream
 from boardwire._twins import run
 from boardwire._ways import _BlockingPipe
@@ -192,6 +193,19 @@ def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert client.games()
+
+
+def test_a_fork_waits_until_grpcio_rests_where_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("boardwire._ways.time.sleep", waits.append)
+    monkeypatch.setattr(_ways, "grpcio", _ways._Grpcio())
+    monkeypatch.setattr(_channel, "grpcio", _ways.grpcio)
+    assert in_child(lambda: None) == b"None"
+    assert waits == []
+    run(_ways._Blocking().close(_ways._Blocking().open("unix:nobody", [], None)))
+    # A child that uses none of it has nothing to wait for.
+    assert in_child(lambda: (in_child(lambda: None), waits)[1]) == b"[0.05]"
+    assert waits == [0.05]
 
 
 SPY = """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ._status import error
 from ._tls import Pems, why_not
-from ._ways import Metadata, Options, RpcError, Way, read_status
+from ._ways import Metadata, Options, RpcError, Way, grpcio, read_status
 from .errors import (
     BoardwireError,
     CallTimeout,
@@ -72,6 +72,11 @@ def lock() -> AbstractContextManager[bool]:
     return _lock
 
 
+def _before_fork() -> None:
+    grpcio.rest()
+    _garbage.freeze()
+
+
 def _after_fork() -> None:
     global _lock
     # Another thread may have held it at the fork.
@@ -80,7 +85,7 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     _garbage = _Garbage()
-    os.register_at_fork(before=_garbage.freeze, after_in_parent=_garbage.thaw, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_garbage.thaw, after_in_child=_after_fork)
 
 _Req = TypeVar("_Req", contravariant=True)
 _Res = TypeVar("_Res", covariant=True)

@@ -89,6 +89,28 @@ def _uri(target: str) -> str:
     return f"{scheme}:{quote(path)}" if colon and scheme == "unix" else target
 
 
+class _Grpcio:
+    """What forks need to know of grpcio: it survives them only while none of its threads is at work."""
+
+    #: Seconds after which they rest.
+    REST = 0.05
+
+    def __init__(self) -> None:
+        self._process = 0
+
+    def is_opened(self) -> None:
+        """A channel is opened in this process."""
+        self._process = os.getpid()
+
+    def rest(self) -> None:
+        """Waits a moment where there are such threads: a lock that one holds stays held in the child."""
+        if self._process == os.getpid():
+            time.sleep(self.REST)
+
+
+grpcio = _Grpcio()
+
+
 class _Blocking:
     """The thread that calls waits."""
 
@@ -96,6 +118,7 @@ class _Blocking:
         return os.getpid(), None
 
     def open(self, target: str, options: Options, pems: Pems | None) -> Any:
+        grpcio.is_opened()
         if pems is None:
             return grpc.insecure_channel(_uri(target), options=options)
         return grpc.secure_channel(_uri(target), _credentials(pems), options=options)
