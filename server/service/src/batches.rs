@@ -26,7 +26,7 @@ use held::{Held, Kind};
 /// How much a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The most batches that may be open at once.
+    /// The most batches that may be open at once; callers of one origin may have three quarters of them.
     pub batches: usize,
     /// The most environments that all of them may have.
     pub environments: usize,
@@ -68,11 +68,18 @@ struct Inner {
     /// Batches and environments that are open or about to be.
     count: usize,
     environments: usize,
-    /// The environments by the origin of who opened them.
-    by_origin: HashMap<Origin, usize>,
+    /// The same by the origin of who opened them.
+    by_origin: HashMap<Origin, Own>,
     peers: u64,
     connected: BTreeSet<Peer>,
     stopped: bool,
+}
+
+/// What callers of one origin have open or about to be.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    count: usize,
+    environments: usize,
 }
 
 struct Lease {
@@ -126,8 +133,9 @@ impl Inner {
         self.count -= 1;
         self.environments -= environments;
         if let Some(own) = self.by_origin.get_mut(&origin) {
-            *own -= environments;
-            if *own == 0 {
+            own.count -= 1;
+            own.environments -= environments;
+            if own.count == 0 {
                 self.by_origin.remove(&origin);
             }
         }
@@ -246,12 +254,18 @@ impl Batches {
         if environments > limit.saturating_sub(open) {
             return Err(ServiceError::EnvironmentsFull { limit, open, asked: environments });
         }
-        let limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
         let own = inner.by_origin.get(&origin).copied().unwrap_or_default();
-        if environments > limit.saturating_sub(own) {
+        let limit = Origin::share(self.limits.batches);
+        if own.count >= limit {
+            return Err(ServiceError::CallerFull { what: "batches", limit });
+        }
+        let limit = origin.quotas().environments.unwrap_or(self.limits.per_caller);
+        if environments > limit.saturating_sub(own.environments) {
             return Err(ServiceError::CallerFull { what: "environments", limit });
         }
-        inner.by_origin.insert(origin, own + environments);
+        let own = inner.by_origin.entry(origin).or_default();
+        own.count += 1;
+        own.environments += environments;
         inner.environments += environments;
         inner.count += 1;
         Ok(Place { batches: self, origin, environments, taken: false })

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
-    OpenBatchRequest, PlayRequest, SeedSource,
+    CloseBatchRequest, CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest,
+    Match, OpenBatchRequest, PlayRequest, SeedSource,
 };
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
@@ -16,7 +16,7 @@ use boardwire_server::batches::{self, Batches};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt as _;
 
@@ -206,6 +206,31 @@ async fn one_caller_does_not_fill_the_server() {
     let refused = trainer.open_batch(open(11, "random", "")).await.expect_err("100 are the limit");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
     trainer.open_batch(open(10, "random", "")).await.expect("it fits");
+}
+
+// Elsewhere this machine has one address.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn one_caller_leaves_batches_to_others() {
+    let leased = batches::Limits { batches: 4, ..batches::Limits::default() };
+    let server = Server::start(matches::Limits::default(), leased).await;
+    let mut trainer = server.trainer().await;
+    let first = trainer.open_batch(open(1, "random", "")).await.expect("it is opened").into_inner();
+    for _ in 1..3 {
+        trainer.open_batch(open(1, "random", "")).await.expect("it is opened");
+    }
+    let refused = trainer.open_batch(open(1, "random", "")).await.expect_err("three are one caller's share");
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
+    let from = Endpoint::from_shared(server.address.clone()).expect("an address");
+    let another = from.local_address(Some([127, 0, 0, 2].into())).connect().await.expect("it serves");
+    let mut another = BatchServiceClient::new(another);
+    another.open_batch(open(1, "random", "")).await.expect("the fourth is for others");
+    let refused = another.open_batch(open(1, "random", "")).await.expect_err("all are open");
+    assert_eq!(reason(&refused), "BATCHES_FULL");
+    // What is closed counts for nobody.
+    let close = CloseBatchRequest { batch_id: first.batch.expect("a batch").id };
+    trainer.close_batch(with_token(close, &first.token)).await.expect("it is closed");
+    trainer.open_batch(open(1, "random", "")).await.expect("there is room again");
 }
 
 #[tokio::test]

@@ -289,7 +289,7 @@ class Limits(google.protobuf.message.Message):
     waiting_calls: builtins.int
     """The most calls that one seat may have waiting."""
     batches: builtins.int
-    """The most batches that may be open at once."""
+    """The most batches, searches and worlds that may be open at once; one caller may have three quarters of them."""
     environments: builtins.int
     """The most environments that all of them may have."""
     environments_per_caller: builtins.int

@@ -1694,7 +1694,7 @@ pub struct Limits {
     /// How long a match stays that nobody uses.
     #[prost(message, optional, tag = "5")]
     pub match_idle_timeout: ::core::option::Option<::prost_types::Duration>,
-    /// The most batches that may be open at once.
+    /// The most batches, searches and worlds that may be open at once; one caller may have three quarters of them.
     #[prost(uint32, tag = "6")]
     pub batches: u32,
     /// The most environments that all of them may have.

@@ -442,7 +442,7 @@ message Limits {
   uint32 waiting_calls = 4;
   // How long a match stays that nobody uses.
   google.protobuf.Duration match_idle_timeout = 5;
-  // The most batches that may be open at once.
+  // The most batches, searches and worlds that may be open at once; one caller may have three quarters of them.
   uint32 batches = 6;
   // The most environments that all of them may have.
   uint32 environments = 7;

@@ -43,6 +43,11 @@ impl Origin {
         })
     }
 
+    /// How much of a limit for all one origin may have: three quarters, so that others find some.
+    pub(crate) const fn share(limit: usize) -> usize {
+        limit - limit / 4
+    }
+
     /// What callers of this origin may have, where that differs from what others may.
     pub(crate) fn quotas(self) -> Quotas {
         if let Self::Account(account) = self { account.quotas() } else { Quotas::default() }

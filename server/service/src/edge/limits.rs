@@ -35,7 +35,7 @@ pub(crate) struct Permits {
     health: Allowance,
 }
 
-/// Calls of one kind. One origin may have three quarters of them, so that others find some.
+/// Calls of one kind, of which one origin may have its share.
 #[derive(Debug, Clone)]
 struct Allowance {
     limit: usize,
@@ -68,7 +68,7 @@ impl Allowance {
         if taken.all >= self.limit {
             return Err(Full::All);
         }
-        let (share, own) = (self.limit - self.limit / 4, taken.by_origin.entry(origin).or_default());
+        let (share, own) = (Origin::share(self.limit), taken.by_origin.entry(origin).or_default());
         if *own >= share {
             return Err(Full::Share(share));
         }
