@@ -6,7 +6,7 @@ use boardwire_batch::play::{Insight, Round};
 use boardwire_batch::tables::Table;
 use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_bots::{Bot, BotFault, Choice};
-use boardwire_kernel::{Rejection, Seat};
+use boardwire_kernel::{Rejection, Seat, SeatSet};
 
 use super::clock::OnTimeout;
 use super::event::{Cause, Forfeit, Forfeited, What};
@@ -203,16 +203,23 @@ impl Standing {
 
     /// What happens to a seat whose time has run out, unless a bot chooses for it.
     fn late(&self, settings: &Settings) -> Option<What> {
-        let seat = self.pending().iter().find(|seat| self.places[seat.index()].lapsed)?;
+        let late: SeatSet = self.pending().iter().filter(|seat| self.places[seat.index()].lapsed).collect();
+        let policy = |seat| settings.clock(seat).map(|clock| &clock.on_timeout);
+        let loses = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
+        let losers: SeatSet = late.iter().filter(loses).collect();
+        if let Some(first) = losers.lowest() {
+            // One alone loses an episode: where the time of several has run out at once, each as likely.
+            let drawn = self.substitute_rng(first).below(losers.len());
+            let seat = losers.iter().nth(drawn as usize)?;
+            let forfeited = Forfeited { seat, why: Forfeit::Time };
+            return Some(What::Forfeited { forfeited, given: None });
+        }
+        let seat = late.lowest()?;
         let (mut legal, mut rng) = (self.play.legal(seat), self.substitute_rng(seat));
-        let action = match settings.clock(seat)?.on_timeout {
-            OnTimeout::Forfeit => {
-                let forfeited = Forfeited { seat, why: Forfeit::Time };
-                return Some(What::Forfeited { forfeited, given: None });
-            }
+        let action = match policy(seat)? {
+            OnTimeout::Forfeit | OnTimeout::Bot(_) => return None,
             OnTimeout::FirstLegal => legal.lowest()?,
             OnTimeout::SeededLegal => rng.draw(&mut legal),
-            OnTimeout::Bot(_) => return None,
         };
         let cause = Cause::Late { words: rng.words(), bot: false };
         Some(What::Played { seat, action, cause, took: None })

@@ -102,6 +102,27 @@ async fn whoever_runs_out_of_time_loses_the_episode_and_nobody_waits() {
     check(&arbiter);
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_seats_whose_time_runs_out_at_once_each_is_as_likely_to_lose() {
+    held_up::tests::ignore();
+    let mut lost = [0; 2];
+    for seed in 0..200 {
+        let clocks = vec![Some(clock(OnTimeout::Forfeit)); 2];
+        let arbiter = faraway(Settings { clocks, seed: Some(seed), ..settings(&[REMOTE, REMOTE]) });
+        for seat in arbiter.settings.remote().iter() {
+            arbiter.join(seat, None).expect("it is free");
+        }
+        let seen = arbiter.observe(Seat::new(0), false, Extras::default()).await.expect("it is open");
+        assert_eq!(seen.pending.iter().count(), 2, "both choose at the same time");
+        advance(13 * SECOND).await;
+        settle().await;
+        let ended = look(&arbiter, Seat::new(0)).await.ending.expect("time has run out");
+        lost[ended.forfeited.expect("somebody has lost").seat.index()] += 1;
+    }
+    // Five deviations.
+    assert!((65..=135).contains(&lost[0]), "{lost:?}");
+}
+
 /// Within the quota nobody has looked at the clock before the act that is late.
 #[tokio::test(start_paused = true)]
 async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
