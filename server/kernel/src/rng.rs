@@ -45,6 +45,15 @@ impl From<[u8; 32]> for Key {
     }
 }
 
+impl Key {
+    /// The seed that it is of, if it is of one; a key that was drawn is of none.
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        let (seed, rest) = self.0.split_first_chunk()?;
+        rest.iter().all(|byte| *byte == 0).then(|| u64::from_le_bytes(*seed))
+    }
+}
+
 impl From<u64> for Key {
     fn from(seed: u64) -> Self {
         let mut bytes = [0; 32];

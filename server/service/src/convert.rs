@@ -11,7 +11,7 @@ use boardwire_batch::Refused;
 use boardwire_kernel::SeatSet;
 
 pub(crate) use clock::clocks;
-pub(crate) use match_::{extras, match_, match_state, observation};
+pub(crate) use match_::{extras, match_, match_state, observation, seed_source};
 pub(crate) use replay::{depiction, frame, replay};
 pub(crate) use server::server;
 

@@ -1,6 +1,7 @@
 //! Checks an episode that somebody has been shown: plays it once more from its key, and compares everything.
 
 use boardwire_api::v1;
+use boardwire_batch::Player;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
 use thiserror::Error;
@@ -41,6 +42,9 @@ pub enum Mismatch {
     /// The key does not follow from the seed.
     #[error("the key does not follow from seed {0}")]
     Seed(u64),
+    /// The key follows from a seed, and the replay does not tell.
+    #[error("the key follows from seed {0}, and the replay says that nobody gave one")]
+    Concealed(u64),
     /// The key does not follow from what everybody has contributed.
     #[error("the deal is not fair: {0}")]
     Unfair(String),
@@ -109,6 +113,12 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     let mut retrace = Retrace::new(&table, &record);
     let mut last = None;
     for (index, given) in shown.frames.iter().enumerate() {
+        if let Some(played) = index.checked_sub(1).and_then(|at| record.moves.get(at)) {
+            let is_bot = shown.players[played.seat.index()] != Player::Remote.to_string();
+            retrace
+                .check_cause(played, is_bot)
+                .map_err(|what| unreadable(&format!("frame {index}: {what}")))?;
+        }
         let frame = retrace.advance(&table, &record, viewer, Shown::All);
         let frame = frame.map_err(|Impossible(what)| Mismatch::Impossible(what))?;
         let Some(frame) = frame else {
@@ -144,12 +154,15 @@ fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
     let key: [u8; 32] = opening.key[..].try_into().map_err(|_| unreadable(&"the key has not 32 bytes"))?;
     let salt = opening.salt[..].try_into().map_err(|_| unreadable(&"the salt has not 16 bytes"))?;
     let source = opening.seed.map_or(SeedSource::Drawn, SeedSource::Given);
-    if let SeedSource::Given(seed) = source
-        && Key::from(seed) != Key::from(key)
-    {
-        return Err(Mismatch::Seed(seed));
-    }
     let opened = Opened { source, key: key.into(), salt };
+    match (source, opened.key.seed()) {
+        (SeedSource::Given(told), seed) if seed != Some(told) => return Err(Mismatch::Seed(told)),
+        (SeedSource::Drawn, Some(seed)) => return Err(Mismatch::Concealed(seed)),
+        _ => {}
+    }
+    if shown.seed_source() != convert::seed_source(source) {
+        return Err(unreadable(&"where its seed comes from is not what its opening tells"));
+    }
     let own = opened.commitment(&shown.match_id, shown.episode, spec);
     if shown.seed_commitment[..] != own {
         let [given, own] = [&shown.seed_commitment[..], &own].map(crate::secret::hex);

@@ -60,7 +60,7 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
     }
 }
 
-pub(super) fn seed_source(source: SeedSource) -> v1::SeedSource {
+pub(crate) fn seed_source(source: SeedSource) -> v1::SeedSource {
     match source {
         SeedSource::Drawn => v1::SeedSource::Drawn,
         SeedSource::Given(_) => v1::SeedSource::Given,
