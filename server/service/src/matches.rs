@@ -153,15 +153,16 @@ impl Matches {
         let mut place = self.reserve(origin)?;
         let mut arbiter = Arbiter::new(table, settings, self.pool.owner(), self.limits.waiting);
         self.check_journal()?;
-        if let Some(journal) = &self.journal {
-            arbiter = arbiter.kept_in(journal);
-        }
-        let arbiter = Arc::new(arbiter);
         let mut inner = self.lock();
         if *self.stopped.borrow() {
             drop(inner);
             return Err(Refused::ShuttingDown.into());
         }
+        // Only now: what a journal has been given, the next server goes on with.
+        if let Some(journal) = &self.journal {
+            arbiter = arbiter.kept_in(journal);
+        }
+        let arbiter = Arc::new(arbiter);
         inner.enter(Open { arbiter: Arc::clone(&arbiter), origin, request });
         place.taken = true;
         drop(inner);
@@ -301,7 +302,8 @@ impl Matches {
     /// Closes a match for its host; a closed one stays closed.
     ///
     /// # Errors
-    /// No such match, or a token that is not its host's; a journal that cannot keep it.
+    /// No such match, or a token that is not its host's; a journal that cannot keep it; a server that stops, where the next
+    /// one goes on with the match.
     pub fn close(&self, id: &str, token: Option<&str>) -> Result<Arc<Arbiter>, ServiceError> {
         let arbiter = self.find(id)?;
         if arbiter.role(token)? != Role::Host {
@@ -309,6 +311,9 @@ impl Matches {
         }
         self.check_journal()?;
         arbiter.close(CloseReason::Host);
+        if self.journal.is_some() && !arbiter.has_ended() {
+            return Err(Refused::ShuttingDown.into());
+        }
         self.put_away(&arbiter);
         Ok(arbiter)
     }

@@ -163,7 +163,9 @@ impl Record {
     fn cut(&mut self, time: SystemTime) -> bool {
         let frames = self.frames();
         self.forfeited = self.forfeited.filter(|_| self.acted <= time);
-        self.moves.retain(|played| played.at <= time);
+        // All of them from the first one on, though a clock may have been set back since.
+        let kept = self.moves.iter().position(|played| played.at > time).unwrap_or(self.moves.len());
+        self.moves.truncate(kept);
         frames != self.frames()
     }
 
@@ -212,6 +214,9 @@ impl Retrace {
         if index > 0 && played.is_none() && forfeited.is_none() {
             return Ok(None);
         }
+        if forfeited.is_some() && self.play.pending().is_empty() {
+            return Err(Impossible(format!("frame {index}: nobody forfeits an episode that is over")));
+        }
         if let Some(Move { seat, action, .. }) = played {
             let refused = |error| Impossible(format!("ply {index}: {error}"));
             self.play.apply(*seat, u32::from(*action)).map_err(refused)?;
@@ -237,6 +242,28 @@ impl Retrace {
             head: self.head,
             ending: Ending::of(&*self.play, forfeited, info.seats, Extras::default()),
         }))
+    }
+
+    /// Looks whether the next action can have come about as it is said to have.
+    pub(super) fn check_cause(&self, played: &Move, is_bot: bool) -> Result<(), &'static str> {
+        let Move { seat, action, cause, .. } = *played;
+        match cause {
+            Cause::Bot { .. } if !is_bot => Err("a bot is said to have chosen for an agent"),
+            Cause::Agent | Cause::Substituted { .. } | Cause::Forced | Cause::Late { .. } if is_bot => {
+                Err("an agent is said to have chosen for a bot")
+            }
+            Cause::Substituted { given, .. } if self.play.check(seat, given).is_ok() => {
+                Err("what is said to have been replaced was legal")
+            }
+            Cause::Forced if self.play.forced(seat) != Some(action) => {
+                Err("what is said to have been forced was a choice")
+            }
+            Cause::Agent
+            | Cause::Substituted { .. }
+            | Cause::Bot { .. }
+            | Cause::Forced
+            | Cause::Late { .. } => Ok(()),
+        }
     }
 
     /// The frame that came last as `viewer` looks at it.
@@ -289,7 +316,7 @@ impl Standing {
     pub(super) fn revealed(&self, record: &Record) -> Option<Opened> {
         let over = record.episode < self.present.episode || self.is_over();
         let shown = self.has_ended() || (over && record.opened.source == SeedSource::Drawn);
-        shown.then_some(record.opened)
+        (shown && record.dealt.is_some()).then_some(record.opened)
     }
 
     /// Whether it is closed, and no server goes on with it.

@@ -190,8 +190,10 @@ async fn whoever_does_not_open_loses() {
     let waited = began.elapsed();
     assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
-    // What the honest one has opened is shown to nobody.
-    assert_eq!(arbiter.summary().fair.expect("it is fair").opened, [None, None]);
+    // What the honest one has opened is shown to nobody, and no key of a deal that never was.
+    let summary = arbiter.summary();
+    assert_eq!(summary.fair.expect("it is fair").opened, [None, None]);
+    assert_eq!((summary.commitment, summary.revealed), (None, None));
 }
 
 #[test]

@@ -253,3 +253,26 @@ async fn a_match_is_not_closed_while_that_cannot_be_written() {
     assert!(!first.is_closed() && matches.len() > 1);
     writing.close();
 }
+
+/// A host is not told that a match is closed with which the next server goes on.
+#[tokio::test]
+async fn a_match_is_not_closed_by_a_server_that_stops() {
+    use crate::edge::Origin;
+    use crate::matches::{Limits, Matches};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (writing, _) = journal(&folder);
+    let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+    let matches = Matches::new(tables(), Limits::default(), pool).kept_in(Arc::clone(&writing));
+    let table = matches.tables().table("faraway", 2, []).expect("it can be set up");
+    let create = || matches.create(None, Origin::Unknown, Arc::clone(&table), settings(&[REMOTE, REMOTE]));
+    let arbiter = create().await.expect("there is room");
+    matches.stop();
+    let stops = || Some(Refused::ShuttingDown.into());
+    assert_eq!(matches.close(arbiter.id(), Some(arbiter.host_token())).err(), stops());
+    assert_eq!(create().await.err(), stops());
+    writing.close();
+    let (next, kept) = journal(&folder);
+    assert_eq!(kept.iter().map(|kept| kept.id.as_str()).collect::<Vec<_>>(), [arbiter.id()]);
+    next.close();
+}

@@ -116,6 +116,28 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
     assert!(matches!(private.role(Some(private.spectator_token())), Err(ServiceError::WrongToken { .. })));
 }
 
+/// What is shown late begins with the first decision that may not be seen, though the clock was set back after it.
+#[tokio::test]
+async fn a_clock_that_is_set_back_shows_nothing_early() {
+    let watch_delay = Duration::from_mins(1);
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    play_out(&arbiter).await;
+    {
+        let present = &mut arbiter.lock().standing.present;
+        let long_ago = present.acted - Duration::from_hours(1);
+        present.dealt = Some(long_ago);
+        // All but the sixth.
+        present
+            .moves
+            .iter_mut()
+            .enumerate()
+            .filter(|(at, _)| *at != 5)
+            .for_each(|(_, played)| played.at = long_ago);
+    }
+    let replay = arbiter.replay(Viewer::Public, None, true).expect("it is kept");
+    assert_eq!((replay.frames.len(), replay.over), (6, false), "the deal and five decisions");
+}
+
 /// A server that stops waits for nobody to whom positions are still to be shown.
 #[tokio::test]
 async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stops() {
