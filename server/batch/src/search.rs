@@ -9,7 +9,7 @@ mod step;
 use std::sync::{Arc, OnceLock};
 
 use boardwire_bots::Rollout;
-use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
+use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat, WORLD_STREAM};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -149,8 +149,13 @@ impl World {
     }
 }
 
-/// The seed of the world with this number.
-fn seed_of(seed: u64, number: usize) -> u64 {
+/// The seed of the world with this number: none of an episode of a batch with the same seed, whose luck it would have.
+fn world_seed(seed: u64, number: usize) -> u64 {
+    RngStream::new(seed, WORLD_STREAM + number as u64).seed()
+}
+
+/// The seed of the playout with this number.
+fn playout_seed(seed: u64, number: usize) -> u64 {
     RngStream::new(seed, number as u64).seed()
 }
 
@@ -171,7 +176,7 @@ impl Search {
         let Opening { worlds, places, seed, skip_forced, .. } = opening;
         let each = owner.each(threads, drawn, move |number| {
             let insight = &insights[number / worlds];
-            let mut world = World { play: insight.imagine(seed_of(seed, number)), viewer: insight.seat() };
+            let mut world = World { play: insight.imagine(world_seed(seed, number)), viewer: insight.seat() };
             if skip_forced {
                 world.skip_forced();
             }
@@ -347,7 +352,7 @@ impl Search {
         let each = self.owner.each(self.threads, count, move |number| {
             let mut rewards = Rewards::default();
             let play = &worlds.plays[number / playouts];
-            if let Some(end) = play.play_out(rollout, seed_of(seed, number % playouts)) {
+            if let Some(end) = play.play_out(rollout, playout_seed(seed, number % playouts)) {
                 Seat::all(seats).for_each(|seat| rewards[seat] = reward.of(seat, end.scores(), end.ranks()));
             }
             rewards

@@ -42,7 +42,7 @@ pub use game::{Estimate, Game, GameInfo, GameType, Legal, Provenance, apply, set
 pub use multiset::Multiset;
 pub use options::{OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};
-pub use rng::{ADVICE_STREAM, BOT_STREAM, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM};
+pub use rng::{ADVICE_STREAM, BOT_STREAM, Key, RESAMPLE_STREAM, RngStream, SUBSTITUTE_STREAM, WORLD_STREAM};
 pub use seat::{BySeat, MAX_SEATS, Seat, SeatSet};
 pub use set::{BitSet, Members};
 pub use table::{Column, ColumnKind, Table, TableBuilder};

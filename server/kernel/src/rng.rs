@@ -17,6 +17,8 @@ pub const RESAMPLE_STREAM: u64 = 2 << 32;
 pub const SUBSTITUTE_STREAM: u64 = 3 << 32;
 /// The stream from which advice to seat 0 is drawn; seat `s` has this plus `s`.
 pub const ADVICE_STREAM: u64 = 5 << 32;
+/// The stream of a search's seed from which world 0 has its own; world `i` has it from this plus `i`.
+pub const WORLD_STREAM: u64 = 6 << 32;
 
 /// More words than any stream is ever asked for.
 const MOST_WORDS: u64 = 1 << 48;

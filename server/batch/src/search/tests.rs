@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use boardwire_games::Registry;
 use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
 
@@ -34,6 +36,15 @@ async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<S
     // The threads go on as long as the test.
     std::mem::forget(pool);
     searched.expect("worlds are drawn")
+}
+
+/// Whoever gives a batch and a search one seed is not shown what is to come.
+#[test]
+fn no_world_has_the_luck_of_an_episode_of_a_batch_with_the_same_seed() {
+    let first_episodes: BTreeSet<u64> = (0..1_000).map(|stream| RngStream::new(7, stream).seed()).collect();
+    let worlds: BTreeSet<u64> = (0..1_000).map(|number| world_seed(7, number)).collect();
+    assert_eq!((first_episodes.len(), worlds.len()), (1_000, 1_000));
+    assert!(first_episodes.is_disjoint(&worlds));
 }
 
 /// One legal action of each row, drawn; rows that are over are left out.
