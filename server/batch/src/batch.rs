@@ -10,6 +10,7 @@ mod advice;
 mod block;
 mod columns;
 mod environment;
+mod idle;
 mod ledger;
 mod opening;
 mod plan;
@@ -41,6 +42,7 @@ use crate::pool::{Owner, Pool};
 use crate::refused::Refused;
 use crate::tables::Table;
 use columns::{Buffers, Widths, row_bytes};
+use idle::Idle;
 use ledger::{Asked, Ledger, Numbered};
 use snapshot::Saved;
 use taken::{Effort, Piece};
@@ -77,12 +79,6 @@ pub struct Batch {
     ledger: Mutex<Ledger>,
     idle: Mutex<Idle>,
     freed: Notify,
-}
-
-/// The blocks that no call works on.
-struct Idle {
-    blocks: Vec<Option<Piece>>,
-    ended: Option<Refused>,
 }
 
 impl Batch {
@@ -125,7 +121,7 @@ impl Batch {
             threads: pool.threads(),
             buffers: Buffers::new(widths, opening.environments),
             ledger: Mutex::new(Ledger::new(opening.environments)),
-            idle: Mutex::new(Idle { blocks, ended: None }),
+            idle: Mutex::new(Idle::new(blocks)),
             freed: Notify::new(),
             table,
             opening,
@@ -230,8 +226,7 @@ impl Batch {
         }
         let mut idle = self.lock();
         for piece in pieces {
-            let at = piece.first / self.per_block;
-            idle.blocks[at] = Some(piece);
+            idle.give_back(piece.first / self.per_block, piece);
         }
         drop(idle);
         self.freed.notify_waiters();
@@ -321,7 +316,7 @@ impl Batch {
     pub async fn save(self: &Arc<Self>, key: &SnapshotKey, mask: &[u8]) -> Result<Bytes, Refused> {
         let chosen = self.chosen(mask)?;
         let (count, most) = (chosen.len(), self.opening.message_bytes);
-        let (key, taken) = (key.clone(), self.take(self.all()).await?);
+        let (key, taken) = (key.clone(), self.take(span(&chosen)).await?);
         let snapshot = taken.apart(move |taken| {
             let saved = chosen.iter().map(|&at| taken.save(at));
             snapshot::seal(&key, &taken.batch.kind, saved, most.saturating_sub(MESSAGE_HEAD))
@@ -343,7 +338,7 @@ impl Batch {
     /// A mask of the wrong length; an environment that is over.
     pub async fn insights(self: &Arc<Self>, mask: &[u8]) -> Result<Vec<Box<dyn Insight>>, Refused> {
         let chosen = self.chosen(mask)?;
-        let taken = self.take(self.all()).await?;
+        let taken = self.take(span(&chosen)).await?;
         let copied = taken.apart(move |taken| chosen.iter().map(|&at| taken.insight(at)).collect());
         let (_, insights) = copied.await?;
         insights
@@ -393,6 +388,15 @@ impl Batch {
         let places = places.map_err(|problem| Refused::SnapshotInvalid { problem })?;
         taken.effort = Effort::Apart;
         taken.work(Todo::Load(places), None).await
+    }
+}
+
+/// From the first of some environments to the last.
+fn span(chosen: &[usize]) -> Range<usize> {
+    match chosen {
+        [first, .., last] => *first..last + 1,
+        [only] => *only..only + 1,
+        [] => 0..0,
     }
 }
 

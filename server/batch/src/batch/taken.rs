@@ -54,36 +54,53 @@ impl Batch {
         }
     }
 
-    /// Takes the blocks of these environments, if no other call has any of them.
-    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Refused> {
-        let blocks = range.start / self.per_block..range.end.div_ceil(self.per_block);
-        let mut idle = self.lock();
-        if let Some(reason) = &idle.ended {
-            return Err(reason.clone());
-        }
-        let wanted = &mut idle.blocks[blocks];
-        if wanted.iter().any(Option::is_none) {
-            return Ok(None);
-        }
-        let pieces = wanted.iter_mut().filter_map(Option::take).collect();
-        let effort = self.effort(range);
-        Ok(Some(Taken { batch: Arc::clone(self), pieces, range: range.clone(), effort }))
+    /// The blocks of these environments.
+    fn blocks_of(&self, range: &Range<usize>) -> Range<usize> {
+        range.start / self.per_block..range.end.div_ceil(self.per_block)
     }
 
-    /// Takes the blocks of these environments, once no other call has any of them.
+    /// Takes the blocks of these environments, if no other call has any of them or waits for one.
+    pub(super) fn take_now(self: &Arc<Self>, range: &Range<usize>) -> Result<Option<Taken>, Refused> {
+        self.take_as(range, None)
+    }
+
+    /// The same for a call that waits itself, if it has a number: those behind it do not count.
+    fn take_as(self: &Arc<Self>, range: &Range<usize>, own: Option<u64>) -> Result<Option<Taken>, Refused> {
+        let pieces = self.lock().take(self.blocks_of(range), own)?;
+        let (batch, range, effort) = (Arc::clone(self), range.clone(), self.effort(range));
+        Ok(pieces.map(|pieces| Taken { batch, pieces, range, effort }))
+    }
+
+    /// Takes the blocks of these environments, once no other call has any of them: of those that wait, the earliest first.
     pub(super) async fn take(self: &Arc<Self>, range: Range<usize>) -> Result<Taken, Refused> {
+        if let Some(taken) = self.take_now(&range)? {
+            return Ok(taken);
+        }
+        let number = self.lock().enqueue(self.blocks_of(&range));
+        let queued = Queued { batch: self, number };
         loop {
-            if let Some(taken) = self.take_now(&range)? {
-                return Ok(taken);
-            }
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
             // They may have been given back before it was listened for.
-            if let Some(taken) = self.take_now(&range)? {
+            if let Some(taken) = self.take_as(&range, Some(queued.number))? {
                 return Ok(taken);
             }
             freed.await;
         }
+    }
+}
+
+/// A call's place among those that wait, until it has what it waits for or goes away.
+struct Queued<'a> {
+    batch: &'a Batch,
+    number: u64,
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.batch.lock().leave(self.number);
+        // Those behind may have waited for this one alone.
+        self.batch.freed.notify_waiters();
     }
 }
 
@@ -145,27 +162,32 @@ impl Taken {
         answer.await.map_err(|_| batch.reason())
     }
 
-    /// What the seat knows whose decision an environment shows; all blocks have been taken.
+    /// The piece with an environment, whose block has been taken.
+    fn piece(&self, at: usize) -> &Piece {
+        self.pieces.iter().rfind(|piece| piece.first <= at).expect("its block has been taken")
+    }
+
+    /// What the seat knows whose decision an environment shows.
     pub(super) fn insight(&self, at: usize) -> Result<Box<dyn Insight>, Refused> {
-        let piece = &self.pieces[at / self.batch.per_block];
+        let piece = self.piece(at);
         piece.block.insight(at - piece.first).ok_or(Refused::EnvironmentOver { environment: at })
     }
 
-    /// The position of an environment as a seat may know it; its block has been taken.
+    /// The position of an environment as a seat may know it.
     pub(super) fn text(&self, at: usize, seat: Seat) -> String {
-        let piece = self.pieces.iter().rfind(|piece| piece.first <= at).expect("its block has been taken");
+        let piece = self.piece(at);
         piece.block.text(at - piece.first, seat)
     }
 
-    /// Saves an environment; all blocks have been taken.
+    /// Saves an environment.
     pub(super) fn save(&self, at: usize) -> Saved {
-        let piece = &self.pieces[at / self.batch.per_block];
+        let piece = self.piece(at);
         piece.block.save(at - piece.first)
     }
 
-    /// Looks whether a saved environment can take the place of one; all blocks have been taken.
+    /// Looks whether a saved environment can take the place of one.
     pub(super) fn check_saved(&self, at: usize, saved: &Saved) -> Result<(), String> {
-        let piece = &self.pieces[at / self.batch.per_block];
+        let piece = self.piece(at);
         piece.block.check(at - piece.first, saved)
     }
 }

@@ -251,6 +251,39 @@ fn calls_for_the_same_environments_wait_and_those_for_others_do_not() {
     });
 }
 
+/// Whoever wants many environments has them in time, however often others step some of them.
+#[test]
+fn whoever_waits_is_not_overtaken() {
+    let table = table("faraway", 2);
+    let batch = open(&table, &plan(&["learner", "random"]), 256, 0, 2);
+    let actions = choices(&reset(&batch), 0, 0);
+    let first = Actions::of_all(Bytes::copy_from_slice(&actions[..128]));
+    let second = Actions::of_all(Bytes::copy_from_slice(&actions[128..]));
+    let key = SnapshotKey::derive(b"a secret");
+    wait(async {
+        let held = batch.take(0..128).await.expect("it is idle");
+        let mut save = Box::pin(batch.save(&key, &[]));
+        assert!(futures_util::poll!(&mut save).is_pending(), "one half is out");
+        let mut late = Box::pin(batch.step(128, 128, second.clone(), None));
+        assert!(futures_util::poll!(&mut late).is_pending(), "it is behind");
+        assert!(batch.step_at_once(128, 128, second.clone()).is_err(), "so is this");
+        drop(held);
+        let mut again = Box::pin(batch.step(0, 128, first.clone(), None));
+        assert!(futures_util::poll!(&mut again).is_pending(), "whoever had it is behind now");
+        save.await.expect("it is saved");
+        late.await.expect("it is stepped");
+        again.await.expect("it is stepped");
+        // Whoever goes away is waited for by nobody, and who wants other blocks waits for nobody.
+        let held = batch.take(0..128).await.expect("it is idle");
+        let mut gone = Box::pin(batch.save(&key, &[]));
+        assert!(futures_util::poll!(&mut gone).is_pending(), "one half is out");
+        drop(gone);
+        let mask: Vec<u8> = (0..32).map(|byte| u8::from(byte == 31)).collect();
+        batch.save(&key, &mask).await.expect("the other half is idle");
+        drop(held);
+    });
+}
+
 #[test]
 fn steps_at_once_are_the_same_steps_and_wait_for_nobody() {
     let table = table("rauha", 2);
