@@ -218,6 +218,25 @@ def test_a_model_behind_normalized_observations_is_shown_such(monkeypatch: pytes
     envs.close()
 
 
+def test_a_model_is_kept_with_what_normalizes_its_observations(tmp_path: Path) -> None:
+    envs = VecNormalize(make(num_envs=8))
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    callback = boardwire.sb3.EvaluationCallback(deals=8, best=tmp_path / "best.zip")
+    model.learn(256, callback=callback)
+    spec = envs.get_attr("game_spec")[0]
+    bare = make(num_envs=1)
+    normalize = VecNormalize.load(str(tmp_path / "best_vecnormalize.pkl"), bare)
+    again = MaskablePPO.load(tmp_path / "best")
+    view = bare.vector.reset(seed=1)[0]
+    np.testing.assert_array_equal(normalize.normalize_obs(view), envs.normalize_obs(view))
+    found = boardwire.evaluate(
+        boardwire.sb3.policy(again, spec, normalize=normalize), "faraway", opponents="random", deals=8
+    )
+    np.testing.assert_array_equal(found.rewards, callback.evaluations[-1][1]["random"].rewards)
+    envs.close()
+    bare.close()
+
+
 def test_a_model_plays_against_another_and_only_what_it_knows() -> None:
     envs = make()
     model = MaskablePPO("MlpPolicy", envs, **SMALL)
@@ -266,6 +285,32 @@ def test_training_is_measured_over_the_same_deals(tmp_path: Path, capsys: pytest
     assert callback.best_mean_reward == max(found["random"].mean for _, found in callback.evaluations)
     assert MaskablePPO.load(tmp_path / "best.zip").num_timesteps in (256, 512)
     assert f"512 timesteps, wins against random: {again}" in capsys.readouterr().out
+    envs.close()
+
+
+def test_bots_may_have_long_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bots = ["greedy", "policy:faraway:argmax", *(f"policy:{'a' * 60}-{end}" for end in "xy")]
+    met = []
+
+    def redirected(*args: Any, opponents: str, **kwargs: Any) -> boardwire.Evaluation:
+        met.append(opponents)
+        return boardwire.evaluate(*args, opponents="random", **kwargs)
+
+    monkeypatch.setattr(boardwire.sb3, "evaluate", redirected)
+    envs = make(num_envs=8)
+    model = MaskablePPO("MlpPolicy", envs, **SMALL)
+    model.set_logger(configure(str(tmp_path), ["json", "stdout", "log"]))
+    model.learn(256, callback=boardwire.sb3.EvaluationCallback(bots, deals=2))
+    model.logger.close()
+    assert met == bots
+    figures = json.loads((tmp_path / "progress.json").read_text().splitlines()[-1])
+    ends = ("", "_low", "_high")
+    assert {f"eval/win_rate_{bot}{end}" for bot in bots for end in ends} <= set(figures)
+    for table in (capsys.readouterr().out, (tmp_path / "log.txt").read_text()):
+        shown = {line.split()[1] for line in table.splitlines() if "win_rate_" in line}
+        assert shown == {*(f"win_rate_greedy{end}" for end in ends), "win_rate_policy:faraway:argmax"}
     envs.close()
 
 

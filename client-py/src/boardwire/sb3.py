@@ -17,13 +17,16 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback, EventCallback
+from stable_baselines3.common.logger import HumanOutputFormat
 from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
+from stable_baselines3.common.vec_env import VecNormalize
 
 from ._account import Server
 from ._evaluation import Evaluation, evaluate
@@ -182,22 +185,34 @@ class VecEnv(BaseVecEnv):
         self.vector.close()
 
 
-def policy(model: Any, spec: GameSpec, *, deterministic: bool = True) -> Policy:
+def policy(
+    model: Any, spec: GameSpec, *, deterministic: bool = True, normalize: VecNormalize | None = None
+) -> Policy:
     """What a model chooses, for `evaluate`, `versus`, or as an opponent of other environments.
 
     The model sees what it has learned from: features or fields, with the mask or without. One that learned
-    behind `VecNormalize` sees normalised observations.
+    behind `VecNormalize` sees normalised observations. A model's file does not have their statistics, nor
+    tell that there are any: load them beside it.
+
+    ```python
+    model = MaskablePPO.load("best.zip")
+    normalize = VecNormalize.load("best_vecnormalize.pkl", envs)
+    chosen = boardwire.sb3.policy(model, envs.game_spec, normalize=normalize)
+    ```
 
     Args:
         model: A `MaskablePPO`, or whatever has its `predict`.
         spec: The table of the game.
         deterministic: Whether it takes the likeliest action instead of drawing one.
+        normalize: What normalises its observations; that of the model's environments when left out, if they
+            are behind one. It is not updated here.
 
     Raises:
         ValueError: The model has learned from observations of something else.
     """
     lens = _lens(model, spec)
-    normalize = model.get_vec_normalize_env()
+    if normalize is None:
+        normalize = model.get_vec_normalize_env()
 
     def choose(asked: Decisions) -> NDArray[np.int64]:
         seen = lens.observation(asked.view, asked.mask)
@@ -226,9 +241,11 @@ def _lens(model: Any, spec: GameSpec) -> Lens:
 class EvaluationCallback(EventCallback):
     """Measures the model by `boardwire.evaluate`: every deal from every seat, and always the same deals.
 
-    It logs `eval/win_rate_BOT`, and as `eval/win_rate_BOT_low` and `_high` between which the rate lies. SB3's
-    callbacks for `EvalCallback`, such as `StopTrainingOnRewardThreshold`, may stand behind it: what they know
-    as the mean reward is the win rate against the last bot.
+    It logs `eval/win_rate_BOT`, and as `eval/win_rate_BOT_low` and `_high` between which the rate lies. The
+    tables on stdout and in text files leave out what they would cut, from 34 characters after `eval/` on:
+    SB3 refuses two keys that are the same then. SB3's callbacks for `EvalCallback`, such as
+    `StopTrainingOnRewardThreshold`, may stand behind it: what they know as the mean reward is the win rate
+    against the last bot.
 
     Attributes:
         evaluations: What was measured so far: after how many timesteps, and the evaluation by bot.
@@ -256,7 +273,8 @@ class EvaluationCallback(EventCallback):
             deals: How many deals; each is as many matches as there are seats.
             seed: The seed from which the deals follow.
             deterministic: Whether the model takes its likeliest actions.
-            best: A file to save the model to whenever it did better than before against the last bot.
+            best: A file to save the model to whenever it did better than before against the last bot. For
+                `best.zip` the statistics of a model behind `VecNormalize` are in `best_vecnormalize.pkl`.
             callback: What is called after each measurement.
             callback_on_new_best: What is called after each that was the best.
             verbose: 1 to print what was measured.
@@ -323,16 +341,28 @@ class EvaluationCallback(EventCallback):
         if (rate := found[self.against[-1]].mean) > self.best_mean_reward:
             self.best_mean_reward = rate
             if self._best is not None:
-                self.model.save(self._best)
+                self._save(self._best)
             if self._on_new_best is not None:
                 goes_on = bool(self._on_new_best.on_step())
         return goes_on and bool(self._on_event())
 
+    def _save(self, best: str | os.PathLike[str]) -> None:
+        self.model.save(best)
+        if (normalize := self.model.get_vec_normalize_env()) is not None:
+            file = Path(best)
+            normalize.save(str(file.with_name(f"{file.name.removesuffix('.zip')}_vecnormalize.pkl")))
+
     def _log(self, found: dict[str, Evaluation]) -> None:
+        tables = [each for each in self.logger.output_formats if isinstance(each, HumanOutputFormat)]
+        # They indent what follows the slash by three.
+        room = min((table.max_length for table in tables), default=0) - 3
         for bot, evaluation in found.items():
             low, high = evaluation.interval
-            for name, figure in (("", evaluation.mean), ("_low", low), ("_high", high)):
-                self.logger.record(f"eval/win_rate_{bot}{name}", figure)
+            for end, figure in (("", evaluation.mean), ("_low", low), ("_high", high)):
+                name = f"win_rate_{bot}{end}"
+                self.logger.record(
+                    f"eval/{name}", figure, exclude=("stdout", "log") if len(name) > room else None
+                )
             if self.verbose:
                 print(f"{self.model.num_timesteps:,} timesteps, wins against {bot}: {evaluation}")
         self.logger.record("time/total_timesteps", self.model.num_timesteps, exclude="tensorboard")
