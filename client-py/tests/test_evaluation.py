@@ -11,7 +11,7 @@ from tables import GAMES, first_legal, last_legal
 
 import boardwire
 from boardwire import errors
-from boardwire._evaluation import bootstrap, controlled
+from boardwire._evaluation import bootstrap, bounds_of, controlled
 
 __all__ = ["client", "grpcio", "local", "served"]
 
@@ -25,7 +25,8 @@ def test_a_policy_against_itself_gets_its_fair_share(client: boardwire.Client, g
     # Of every deal each seat is played once by the policy, and all seats play alike.
     np.testing.assert_allclose(found.rewards.sum(axis=1), 1, atol=1e-6)
     assert found.mean == pytest.approx(found.fair)
-    assert found.interval == pytest.approx((found.fair, found.fair))
+    # All deals went alike, but four are few.
+    assert found.interval == pytest.approx((found.fair / 2, (found.fair + 1) / 2))
     assert str(found).endswith(f"{found.rewards.size} matches")
 
 
@@ -58,6 +59,49 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
         low, high = bootstrap((random.random((80, 2)) < 0.6).mean(axis=1))
         held += low <= 0.6 <= high
     assert 180 <= held <= 199
+
+
+@pytest.mark.parametrize("deals", [60, 200])
+@pytest.mark.parametrize("together", [True, False], ids=["deals", "matches"])
+@pytest.mark.parametrize("rate", [0.998, 0.99, 0.97, 0.9, 0.003])
+def test_intervals_near_none_and_all_hold_the_truth(
+    monkeypatch: pytest.MonkeyPatch, rate: float, together: bool, deals: int
+) -> None:
+    monkeypatch.setattr("boardwire._evaluation._SAMPLES", 400)
+    random, held = np.random.default_rng(3), 0
+    for _ in range(100):
+        # Both matches of a deal are won or lost together, or each by itself.
+        won = random.random((deals, 1 if together else 2)) < rate
+        low, high = bootstrap(won.mean(axis=1), bounds_of("win"))
+        assert 0 <= low < high <= 1
+        held += low <= rate <= high
+    assert held >= 90
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5, 0.85])
+def test_intervals_far_from_none_and_all_are_those_of_the_bootstrap(rate: float) -> None:
+    random = np.random.default_rng(4)
+    for _ in range(10):
+        means = (random.random((200, 2)) < rate).mean(axis=1)
+        assert bootstrap(means, bounds_of("win")) == bootstrap(means)
+
+
+def test_deals_that_all_went_alike_leave_others_possible() -> None:
+    won, never = np.ones(60), np.zeros(60)
+    assert bootstrap(won, bounds_of("win")) == pytest.approx((60 / 64, 1))
+    assert bootstrap(never, bounds_of("win")) == pytest.approx((0, 4 / 64))
+    assert bootstrap(won, bounds_of("rank")) == pytest.approx((56 / 64, 1))
+    # A control that has won all knows no more.
+    mean, interval = controlled(won, np.ones(90), 0.5, bounds_of("win"))
+    assert mean == 1
+    assert interval == pytest.approx((60 / 64, 1))
+    assert bootstrap(7 * won, bounds_of("margin")) == (7, 7)
+
+
+def test_a_single_deal_makes_nothing_certain(client: boardwire.Client) -> None:
+    for reward, bounds in (("win", (0, 1)), ("rank", (-1, 1)), ("score", (-np.inf, np.inf))):
+        given: Any = {"opponents": "random", "deals": 1, "reward": reward, "client": client}
+        assert boardwire.evaluate(first_legal, "faraway", **given).interval == pytest.approx(bounds)
 
 
 def test_a_control_takes_its_own_luck_out(client: boardwire.Client) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._evaluation import Evaluation, bootstrap, evaluate
+from ._evaluation import Evaluation, bootstrap, bounds_of, evaluate
 from ._rollouts import Policy
 from ._sync import Client, connect
 from ._types import Reward
@@ -32,14 +32,17 @@ class Versus:
 
         Returns:
             The mean difference, and between which it lies in 95 of 100 such fields, by the bootstrap over
-            deals.
+            deals. Its ends are at least where the mean would be with four deals more, all lost by the one
+            and won by the other: policies that have never differed are not said to be equal. Otherwise it is
+            as `Evaluation.interval`, with a single deal, too, and with margins and scores.
 
         Raises:
             KeyError: One of them has not met that player.
         """
-        better, worse = (self.evaluations[name, against].rewards for name in (first, second))
-        by_deal = (better - worse).mean(axis=1, dtype=np.float64)
-        return float(by_deal.mean()), bootstrap(by_deal)
+        better, worse = (self.evaluations[name, against] for name in (first, second))
+        by_deal = (better.rewards - worse.rewards).mean(axis=1, dtype=np.float64)
+        least, most = bounds_of(better.deals["reward"])
+        return float(by_deal.mean()), bootstrap(by_deal, (least - most, most - least))
 
     def __str__(self) -> str:
         """A table: a row a policy, a column for each it has met."""
