@@ -60,6 +60,37 @@ def test_a_reset_of_others_takes_no_reward_along(client: boardwire.Client) -> No
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_a_reset_of_others_tells_no_end_again(
+    client: boardwire.Client, autoreset: boardwire.Autoreset
+) -> None:
+    n = 3
+    with client.open_batch("rauha", environments=n, seed=4, autoreset=autoreset) as batch:
+        reader = boardwire.SelfPlay(batch)
+        turn = reader.reset()
+        while not turn.over.any() or turn.over.all():
+            turn = reader.step(turn.mask.argmax(axis=1))
+        ended, before = turn.over, turn
+        others = ~ended & (np.arange(n) == np.flatnonzero(~ended)[0])
+        for _ in range(2):
+            turn = reader.reset(mask=others)
+            assert not turn.over.any()
+            assert not turn.reward[ended].any()
+            assert (turn.decided[ended] == -1).all()
+            np.testing.assert_array_equal(turn.decided[others], np.full((1, 2), -1))
+            # Those that neither ended nor were reset keep all.
+            rest = ~ended & ~others
+            for name in ("seat", "view", "mask", "reward", "decided"):
+                np.testing.assert_array_equal(getattr(turn, name)[rest], getattr(before, name)[rest], name)
+        decided = turn.decided
+        turn = reader.step(turn.mask.argmax(axis=1))
+        assert not turn.over[ended | others].any()
+        # The next episode has begun, and with the same step its first decision has been made.
+        made = turn.number - 1 if autoreset == "same_step" else -1
+        assert (turn.decided[ended].max(axis=1) == made).all()
+        assert (turn.decided[~ended] >= decided[~ended]).all()
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_parts_are_read_as_the_whole_is(client: boardwire.Client, autoreset: boardwire.Autoreset) -> None:
     n = 7
     given: Any = {"seats": 3, "environments": n, "seed": 11, "autoreset": autoreset}

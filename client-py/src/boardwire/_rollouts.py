@@ -103,7 +103,9 @@ class Rollouts:
 
     The batch is stepped in two halves: while one is decided here, the other is being stepped by the server.
     Seats that learn share one policy; others may be given to opponents that do not learn, by environment and
-    seat. Seats that bots play in the server do not show.
+    seat. Seats that bots play in the server do not show. An episode that was cut at its greatest length
+    (`GameSpec.max_plies`, practically never reached) is over like any other, worth what was rewarded: no
+    value stands for what would have followed.
 
     ```python
     rollouts = boardwire.Rollouts(batch, steps=128)

@@ -25,7 +25,7 @@ class Turn:
         reward: `float32[n, seats]`, each seat's reward since its last decision.
         decided: `int64[n, seats]`, the number of the turn in which each seat made its last decision in this
             episode: where its reward belongs; -1 when it has made none.
-        over: `bool[n]`, whether an episode has ended in this step.
+        over: `bool[n]`, whether an episode has ended in this step; each end is told once.
         step: All else that the batch has answered.
     """
 
@@ -74,6 +74,9 @@ class SelfPlay:
     def reset(self, *, mask: NDArray[np.bool_] | None = None, seed: int | None = None) -> Turn:
         """Begins episodes, as `Batch.reset` does: all that it reads, or those of a mask.
 
+        Rows that are left alone go on as they were, with what their seats have earned. Where one has ended,
+        that has been told, and is not told again: the turn has no reward of it, and `over` is False.
+
         Args:
             mask: `bool[n]`, which of the rows that it reads.
             seed: A new seed for these environments.
@@ -88,11 +91,12 @@ class SelfPlay:
         everywhere = np.zeros(self.batch.environments, np.bool_)
         everywhere[self._part.rows] = chosen
         step = self.batch.reset(mask=everywhere, seed=seed)
-        # In rows that are left alone, what has ended is told no more once the next episode is under way.
         begun = chosen if self._last is None else chosen | self._last.over
         self._reward[begun] = 0
         self._decided[begun] = -1
-        return self._turn(step.part(self._part.rows))
+        shown = step.part(self._part.rows)
+        # Where ended episodes wait for the next step, the batch shows them once more.
+        return self._turn(shown, shown.over & chosen)
 
     def step(self, actions: ArrayLike) -> Turn:
         """Makes the decision of every seat whose turn it is: `send`, then `recv`.
@@ -125,9 +129,9 @@ class SelfPlay:
         self._decided[acted] = self._number
         self._number += 1
         self._reward += step.reward
-        return self._turn(step)
+        return self._turn(step, step.over)
 
-    def _turn(self, step: BatchStep) -> Turn:
+    def _turn(self, step: BatchStep, over: NDArray[np.bool_]) -> Turn:
         self._last = step
         return Turn(
             number=self._number,
@@ -136,6 +140,6 @@ class SelfPlay:
             mask=step.mask,
             reward=self._reward.copy(),
             decided=self._decided.copy(),
-            over=step.over,
+            over=over,
             step=step,
         )
