@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=20)
     parser.add_argument("--players", type=int, default=2)
     parser.add_argument("--simulations", type=int, default=100, help="of each decision")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="the same makes the same matches")
     given = parser.parse_args()
     boardwire.open_spiel.register()
     game = pyspiel.load_game(f"boardwire_{given.game}", {"players": given.players, "rng_seed": given.seed})

@@ -233,6 +233,36 @@ def test_worlds_are_judged_by_playouts_and_matches_are_not() -> None:
         world.serialize()
 
 
+def searched(seed: int) -> list[Any]:
+    """What a search finds at the first decisions of two matches, and what it was shown."""
+    from open_spiel.python.algorithms.ismcts import ISMCTSBot, ISMCTSFinalPolicyType
+
+    game = load("faraway", seed=seed)
+    search = ISMCTSBot(
+        game,
+        boardwire.open_spiel.RolloutEvaluator(policy="random"),
+        uct_c=1.0,
+        max_simulations=40,
+        random_state=np.random.RandomState(3),
+        final_policy_type=ISMCTSFinalPolicyType.NORMALIZED_VISITED_COUNT,
+    )
+    found: list[Any] = []
+    for _ in range(2):
+        state = dealt(game)
+        for _ in range(3):
+            found.append((shown(state), search.get_policy(state)))
+            state.apply_action(state.legal_actions()[0])
+    return found
+
+
+def test_searches_follow_from_the_seed_and_leave_the_deals_as_they_are() -> None:
+    first = searched(5)
+    assert searched(5) == first
+    assert searched(6) != first
+    game = load("faraway", seed=5)
+    assert [shown(dealt(game)) for _ in range(2)] == [first[0][0], first[3][0]]
+
+
 def test_algorithms_of_openspiel_play() -> None:
     from open_spiel.python import rl_environment
     from open_spiel.python.algorithms.ismcts import ISMCTSBot

@@ -87,13 +87,16 @@ class Dealt(Position):
         """Is played again elsewhere."""
         return _replayed, (self.table.key, self.seed, self.actions)
 
-    def resampled(self) -> World:
+    def resampled(self, seed: int) -> World:
         """A world that the seat can believe in which decides here.
+
+        Args:
+            seed: The seed of the worlds that are drawn, where none is left of those drawn before.
 
         Raises:
             ValueError: The episode is over.
         """
-        return self.table.resample(self)
+        return self.table.resample(self, seed)
 
 
 @dataclass(eq=False)
@@ -117,12 +120,13 @@ class World(Position):
             self.place = -1
         return _world(step, 0, self.of, place)
 
-    def rollout(self, playouts: int, policy: RolloutPolicy) -> NDArray[np.float32]:
+    def rollout(self, playouts: int, policy: RolloutPolicy, seed: int) -> NDArray[np.float32]:
         """What the seats earn on average in playouts in the server: `float32[seats]`."""
         if self.seat == NOBODY:
             return self.reward
-        ends: NDArray[np.float32] = self.of.search.rollout([self.place], playouts=playouts, policy=policy)[0]
-        return ends
+        ends = self.of.search.rollout([self.place], playouts=playouts, policy=policy, seed=seed)
+        earned: NDArray[np.float32] = ends[0]
+        return earned
 
     def __reduce__(self) -> tuple[object, ...]:
         """Lies in the server and ends with its search.
@@ -177,11 +181,11 @@ class Table:
 
         return self._played(stepped)
 
-    def resample(self, position: Dealt) -> World:
-        """A world that the seat can believe in which decides at a position."""
+    def resample(self, position: Dealt, seed: int) -> World:
+        """A world that the seat can believe in which decides at a position; the seed is that of new ones."""
         if position.seat == NOBODY:
             raise ValueError("the episode is over: nobody has anything to imagine")
-        return self._played(lambda: self._world(position))
+        return self._played(lambda: self._world(position, seed))
 
     def _played(self, play: Callable[[], _T]) -> _T:
         """Plays where positions are, and once more in new environments when those there were are gone."""
@@ -198,7 +202,7 @@ class Table:
     def _begin_anew(self) -> None:
         self._environments, self._searches, self._owner = [], [], os.getpid()
 
-    def _world(self, position: Dealt) -> World:
+    def _world(self, position: Dealt, seed: int) -> World:
         for worlds in self._searches:
             if worlds.of is position and worlds.drawn:
                 return worlds.drawn.pop()
@@ -206,7 +210,8 @@ class Table:
             # Whoever has worlds of it still is told that the search is gone.
             with contextlib.suppress(BoardwireError):
                 self._searches.pop(0).search.close()
-        worlds = _Worlds(self._at(position).batch.search(_WORLDS, places=_PLACES), position)
+        search = self._at(position).batch.search(_WORLDS, places=_PLACES, seed=seed)
+        worlds = _Worlds(search, position)
         self._searches.append(worlds)
         return worlds.drawn.pop()
 

@@ -14,6 +14,9 @@ Turns are sequential: of the seats that owe a decision the lowest comes first, a
 its choice. All chance is one node, the deal, whose single outcome draws the seed from which all luck
 follows. So whoever searches a state of the match itself searches what is true, hidden cards and luck to come
 included. `state.resample_from_infostate`, as `ISMCTSBot` uses it, gives worlds drawn from what a seat knows.
+
+With an `rng_seed` the same calls in the same order see the same deals, worlds and playouts; the deals are the
+same whatever is searched between them. What a bot draws by itself follows from its own seed.
 """
 
 from __future__ import annotations
@@ -42,9 +45,9 @@ _OWN = ("players", "rng_seed", "address")
 def register(address: str | None = None) -> tuple[str, ...]:
     """Makes the games of a server known to OpenSpiel.
 
-    Parameters of a game are `players`; `rng_seed`, from which the deals follow, or -1 for fresh luck;
-    `address`, the server, where it is not the private one that the environments of this process share; and
-    the game's options.
+    Parameters of a game are `players`; `rng_seed`, from which deals and searches follow, or -1 for fresh
+    luck; `address`, the server, where it is not the private one that the environments of this process share;
+    and the game's options.
 
     Args:
         address: The server whose games they are; the private one when left out.
@@ -115,7 +118,8 @@ class BoardwireGame(pyspiel.Game):
         self.key: Key = (self._game, given["players"], options, given["address"])
         self.spec = table(self.key).spec
         seed = given["rng_seed"]
-        self._random = np.random.default_rng(None if seed < 0 else seed)
+        self._deals = np.random.default_rng(None if seed < 0 else seed)
+        (self._searches,) = self._deals.spawn(1)
         info = pyspiel.GameInfo(
             num_distinct_actions=len(self.spec.actions),
             max_chance_outcomes=1,
@@ -137,7 +141,11 @@ class BoardwireGame(pyspiel.Game):
 
     def draw_seed(self) -> int:
         """The seed of the next deal."""
-        return int(self._random.integers(1 << 64, dtype=np.uint64))
+        return int(self._deals.integers(1 << 64, dtype=np.uint64))
+
+    def draw_search_seed(self) -> int:
+        """The seed of the next worlds or playouts."""
+        return int(self._searches.integers(1 << 64, dtype=np.uint64))
 
     def make_py_observer(
         self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Any = None
@@ -208,7 +216,8 @@ class BoardwireState(pyspiel.State):
 
         Args:
             player: The seat that decides.
-            sampler: Ignored; the server draws.
+            sampler: Ignored: `ISMCTSBot` makes one for each call, without a seed. Worlds follow from the
+                `rng_seed` of the game.
 
         Raises:
             ValueError: Another seat decides, or this is such a state itself.
@@ -216,7 +225,7 @@ class BoardwireState(pyspiel.State):
         if not isinstance(self._at, Dealt) or self._at.seat != player:
             raise ValueError(f"worlds are drawn for the seat that decides in a match, not for {player}")
         state: BoardwireState = self.clone()
-        state._at = self._at.resampled()
+        state._at = self._at.resampled(self.get_game().draw_search_seed())
         # What others have seen in a world that was made up nobody knows.
         state._recalls = tuple(held if seat == player else "" for seat, held in enumerate(self._recalls))
         return state
@@ -249,7 +258,7 @@ class BoardwireState(pyspiel.State):
             raise ValueError(
                 "resample_from_infostate first: playing on from the match itself tells what is true"
             )
-        return self._at.rollout(playouts, policy)
+        return self._at.rollout(playouts, policy, self.get_game().draw_search_seed())
 
     def __str__(self) -> str:
         """The seed and the actions; whoever has them can compute every hidden card."""
