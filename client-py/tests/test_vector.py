@@ -338,6 +338,34 @@ def test_illegal_actions_are_replaced_or_refused() -> None:
     envs.close()
 
 
+# Both warn once of what they replace.
+@pytest.mark.filterwarnings("ignore::boardwire.envs.IllegalActionWarning")
+def test_what_was_replaced_at_the_end_is_told_where_gymnasium_tells_it() -> None:
+    kwargs: dict[str, Any] = {"opponents": "random", "disable_env_checker": True}
+    singles = gymnasium.vector.SyncVectorEnv(
+        [lambda: gymnasium.make(IDS["faraway"], **kwargs)] * 3, autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    envs = make(autoreset_mode=AutoresetMode.SAME_STEP)
+    envs.reset(seed=7)
+    singles.reset(seed=7)
+    over = np.zeros(3, np.bool_)
+    while not over.any():
+        # The first two choose what is not legal all the time.
+        actions = np.where([True, True, False], (envs.action_masks() == 0).argmax(axis=1), lowest(envs))
+        _, _, terminated, truncated, infos = envs.step(actions)
+        _, _, *ends, found = singles.step(actions)
+        over = terminated | truncated
+        np.testing.assert_array_equal([terminated, truncated], ends)
+        for name in ("substituted", "_substituted"):
+            np.testing.assert_array_equal(infos[name], found[name])
+    for name in ("substituted", "_substituted"):
+        np.testing.assert_array_equal(infos["final_info"][name], found["final_info"][name])
+    assert infos["final_info"]["substituted"].any()
+    np.testing.assert_array_equal(infos["substituted"], [True, True, False] & ~over)
+    envs.close()
+    singles.close()
+
+
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_gymnasiums_wrappers_stack_on_it(mode: AutoresetMode) -> None:
     envs: Any = make(observation="features", autoreset_mode=mode)

@@ -42,8 +42,10 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
     The legal actions are in `infos["action_mask"]` and `action_masks()`, `int8[num_envs, actions]`; all 0
     where an episode is over. `infos` also has `ply` and `substituted`, and `scores` and `ranks`
-    (`int32[num_envs, seats]`) of the episodes that ended; with `AutoresetMode.SAME_STEP` those are in
-    `infos["final_info"]`, beside the last observations in `infos["final_obs"]`.
+    (`int32[num_envs, seats]`) of the episodes that ended. With `AutoresetMode.SAME_STEP` those are in
+    `infos["final_info"]`, with the `substituted` of the last actions, beside the last observations in
+    `infos["final_obs"]`; all else is then of the episodes that have begun. The `ply` at which an episode
+    ended is not told there, nor its last mask, which is all 0.
 
     `reset(seed=7)` seeds environment i with 7 + i; a list or array has a seed for each, or None. An
     environment begins with the episode that a single one with its seed begins with, and the seeds fix all
@@ -291,6 +293,8 @@ class BoardwireVectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         results |= {f"_{name}": ended.copy() for name in results}
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return infos | results
+        results |= {"substituted": infos["substituted"] & ended, "_substituted": ended.copy()}
+        infos["substituted"] &= ~ended
         assert step.final_view is not None
         final = self._lens.observation(
             step.final_view[:, 0], np.zeros((len(step.ended), step.action_count), np.int8)
