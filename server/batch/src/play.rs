@@ -189,6 +189,9 @@ impl<G: Estimate> Play for Episode<G> {
     }
 
     fn play_out(&self, rollout: Rollout, seed: u64) -> Option<Outcome> {
+        if self.is_truncated() {
+            return None;
+        }
         rollout.play_out(&**self.game(), self.state(), seed)
     }
 

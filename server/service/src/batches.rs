@@ -204,10 +204,9 @@ impl Batches {
     /// Lets the lease of a batch end with this connection, which may have ended already.
     fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), ServiceError> {
         let mut inner = self.lock();
-        let Some(peer) = peer else { return Ok(()) };
-        let connected = inner.connected.contains(&peer);
+        let connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
         let lease = inner.leases.get_mut(id).ok_or_else(|| K::unknown(id.to_owned()))?;
-        lease.terms.peer = Some(peer);
+        lease.terms.peer = peer.or(lease.terms.peer);
         drop(inner);
         if !connected {
             self.drop_leases(|known, _| known == id);
@@ -341,13 +340,14 @@ impl Batches {
         let gone: Vec<_> = ids.iter().filter_map(|id| inner.leases.remove_entry(id)).collect();
         for (_, lease) in &gone {
             inner.vacate(lease.terms.origin, lease.held.places());
-        }
-        drop(inner);
-        for (_, Lease { held, terms, .. }) in gone {
-            held.end(stopped);
-            if let Some(request) = terms.request {
+            // As long as nobody can look for what it has made: a repetition makes it anew.
+            if let Some(request) = lease.terms.request {
                 self.requests.forget(request);
             }
+        }
+        drop(inner);
+        for (_, Lease { held, .. }) in gone {
+            held.end(stopped);
             // Giving back the memory of many environments takes a while.
             self.janitor.spawn(Once::new(move || drop(held)));
         }

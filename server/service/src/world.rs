@@ -24,6 +24,16 @@ struct Agent {
     resets: u64,
     /// The seed from which the next sequence begins, if one was given.
     seed: Option<u64>,
+    /// How many have been given.
+    seeds: u64,
+}
+
+impl Agent {
+    /// Lets the next sequence begin from a seed, if there is one; else from the one that was given last.
+    fn give(&mut self, seed: Option<u64>) {
+        self.seed = seed.or(self.seed);
+        self.seeds += u64::from(seed.is_some());
+    }
 }
 
 /// How a sequence stands.
@@ -58,7 +68,7 @@ impl World {
     pub fn reset(&self, seed: Option<u64>) {
         let mut agent = self.agent();
         agent.resets += 1;
-        agent.seed = seed.or(agent.seed);
+        agent.give(seed);
     }
 }
 
@@ -92,7 +102,7 @@ impl Visit {
     pub fn reset(&mut self, seed: Option<u64>) {
         self.shown = None;
         let mut agent = self.world.agent();
-        agent.seed = seed.or(agent.seed);
+        agent.give(seed);
     }
 
     /// Plays `action` if a sequence runs, or else begins the next, for which no action is needed.
@@ -115,16 +125,16 @@ impl Visit {
     }
 
     async fn begin(&mut self) -> Result<(Step, State), Refused> {
-        let (resets, seed) = {
+        let (resets, seed, seeds) = {
             let agent = self.world.agent();
-            (agent.resets, agent.seed)
+            (agent.resets, agent.seed, agent.seeds)
         };
         let step = self.world.batch.reset(Reset { seed, ..Reset::default() }, None).await?;
         self.resets = resets;
         {
             let mut agent = self.world.agent();
-            // Whoever has ended this sequence meanwhile may have given another seed.
-            if agent.resets == resets {
+            // Another may have been given meanwhile.
+            if agent.seeds == seeds {
                 agent.seed = None;
             }
         }

@@ -81,7 +81,8 @@ class BatchServiceServicer(object):
     def OpenBatch(self, request, context):
         """Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
         when it has been idle for too long. Safe to retry with the same `request_id`.
-        Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+        Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+        caller does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

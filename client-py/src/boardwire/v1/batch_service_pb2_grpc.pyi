@@ -33,7 +33,8 @@ class BatchServiceStub:
     ]
     """Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
     when it has been idle for too long. Safe to retry with the same `request_id`.
-    Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+    Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+    caller does.
     """
 
     ResetBatch: grpc.UnaryUnaryMultiCallable[
@@ -92,7 +93,8 @@ class BatchServiceAsyncStub:
     ]
     """Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
     when it has been idle for too long. Safe to retry with the same `request_id`.
-    Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+    Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+    caller does.
     """
 
     ResetBatch: grpc.aio.UnaryUnaryMultiCallable[
@@ -153,7 +155,8 @@ class BatchServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[boardwire.v1.batch_service_pb2.OpenBatchResponse, collections.abc.Awaitable[boardwire.v1.batch_service_pb2.OpenBatchResponse]]:
         """Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
         when it has been idle for too long. Safe to retry with the same `request_id`.
-        Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+        Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+        caller does.
         """
 
     @abc.abstractmethod

@@ -67,7 +67,8 @@ class SearchServiceServicer(object):
         """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
         lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
         environments do. Not safe to retry: it draws another search.
-        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+        CALLER_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

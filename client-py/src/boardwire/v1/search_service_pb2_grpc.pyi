@@ -34,7 +34,8 @@ class SearchServiceStub:
     """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
     lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
     environments do. Not safe to retry: it draws another search.
-    Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+    Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+    CALLER_FULL.
     """
 
     Advance: grpc.UnaryUnaryMultiCallable[
@@ -71,7 +72,8 @@ class SearchServiceAsyncStub:
     """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
     lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
     environments do. Not safe to retry: it draws another search.
-    Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+    Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+    CALLER_FULL.
     """
 
     Advance: grpc.aio.UnaryUnaryMultiCallable[
@@ -110,7 +112,8 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
         lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
         environments do. Not safe to retry: it draws another search.
-        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+        CALLER_FULL.
         """
 
     @abc.abstractmethod

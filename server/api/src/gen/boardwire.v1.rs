@@ -906,7 +906,8 @@ pub mod batch_service_client {
         }
         /// Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
         /// when it has been idle for too long. Safe to retry with the same `request_id`.
-        /// Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+        /// Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+        /// caller does.
         pub async fn open_batch(
             &mut self,
             request: impl tonic::IntoRequest<super::OpenBatchRequest>,
@@ -1105,7 +1106,8 @@ pub mod batch_service_server {
     pub trait BatchService: std::marker::Send + std::marker::Sync + 'static {
         /// Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
         /// when it has been idle for too long. Safe to retry with the same `request_id`.
-        /// Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+        /// Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+        /// caller does.
         async fn open_batch(
             &self,
             request: tonic::Request<super::OpenBatchRequest>,
@@ -4825,7 +4827,8 @@ pub mod search_service_client {
         /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
         /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
         /// environments do. Not safe to retry: it draws another search.
-        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+        /// CALLER_FULL.
         pub async fn determinize(
             &mut self,
             request: impl tonic::IntoRequest<super::DeterminizeRequest>,
@@ -4946,7 +4949,8 @@ pub mod search_service_server {
         /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
         /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
         /// environments do. Not safe to retry: it draws another search.
-        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+        /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+        /// CALLER_FULL.
         async fn determinize(
             &self,
             request: tonic::Request<super::DeterminizeRequest>,

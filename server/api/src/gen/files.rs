@@ -165,7 +165,8 @@ option ruby_package = "Boardwire::V1";
 service BatchService {
   // Opens a batch. Its lease ends with CloseBatch, with the connection it was opened over unless `keep`, and
   // when it has been idle for too long. Safe to retry with the same `request_id`.
-  // Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may.
+  // Fails with BATCHES_FULL or ENVIRONMENTS_FULL when the server holds as much as it may, and with CALLER_FULL when the
+  // caller does.
   rpc OpenBatch(OpenBatchRequest) returns (OpenBatchResponse);
   // Begins episodes: in all environments or those of a mask. Safe to retry with `sequence`.
   rpc ResetBatch(ResetBatchRequest) returns (ResetBatchResponse);
@@ -1556,7 +1557,8 @@ service SearchService {
   // Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
   // lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
   // environments do. Not safe to retry: it draws another search.
-  // Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL or ENVIRONMENTS_FULL.
+  // Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
+  // CALLER_FULL.
   rpc Determinize(DeterminizeRequest) returns (DeterminizeResponse);
   // Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
   // Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
