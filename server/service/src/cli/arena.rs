@@ -1,5 +1,6 @@
 //! `arena`: how strong bots are against each other, and how sure that is.
 
+mod books;
 mod chart;
 mod deal;
 mod entrant;
@@ -9,10 +10,12 @@ mod recording;
 mod schedule;
 mod standings;
 mod steps;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -25,12 +28,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use self::books::Books;
 use self::chart::Chart;
 use self::deal::{Deal, Played};
 use self::entrant::Entrant;
 use self::host::Host;
-use self::ledger::Ledger;
-use self::recording::Recording;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
 use super::address::sheltered;
@@ -91,14 +93,6 @@ struct Found {
     decisions_per_second: f64,
 }
 
-/// What is kept of deals.
-struct Books {
-    /// Those that need not be played any more.
-    known: BTreeMap<u64, Deal>,
-    ledger: Ledger,
-    recording: Option<Recording>,
-}
-
 impl Arena {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         if !self.insecure {
@@ -111,7 +105,8 @@ impl Arena {
         let (tables, table) = self.table.set_up(schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
         let books = self.books(&schedule, &table)?;
-        let found = self.play(tables, &table, &schedule, &entrants, books)?;
+        let interrupted = interruption()?;
+        let found = self.play(tables, &table, &schedule, &entrants, books, &interrupted)?;
         anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&found.deals);
         // Either is there, whatever happens to the other.
@@ -152,23 +147,10 @@ impl Arena {
         }))
     }
 
-    /// What there is of earlier runs. What is in no recording that is asked for is played again.
+    /// What there is of earlier runs.
     fn books(&self, schedule: &Schedule, table: &Arc<Table>) -> anyhow::Result<Books> {
-        let what = self.what(schedule, table)?;
-        let (ledger, mut known) = Ledger::open(self.out.as_deref(), &what)?;
-        let open = |folder| Recording::open(folder, table, schedule, self.table.seed, &what);
-        let recording = self.record.as_deref().map(open).transpose()?;
-        if let Some(recording) = &recording {
-            let deals = recording.deals();
-            anyhow::ensure!(
-                (0..deals).all(|deal| known.contains_key(&deal)),
-                "{} has {deals} deals already, which are not in the file of --out: give the one with which it was \
-                 written, or name another folder",
-                self.record.as_deref().unwrap_or(Path::new("")).display()
-            );
-            known.retain(|&number, _| number < deals);
-        }
-        Ok(Books { known, ledger, recording })
+        let kept = (self.out.as_deref(), self.record.as_deref());
+        Books::open(kept, table, schedule, self.table.seed, &self.what(schedule, table)?)
     }
 
     /// How many deals at most.
@@ -177,7 +159,8 @@ impl Arena {
         matches.map_or(u64::MAX, |matches| matches.div_ceil(schedule.line_ups.len() as u64))
     }
 
-    /// Plays deals until there are enough, on all cores. What counts are the first ones, in their order.
+    /// Plays deals on all cores until there are enough, or it is interrupted. What counts are the first ones, in their
+    /// order.
     fn play(
         &self,
         tables: Tables,
@@ -185,14 +168,17 @@ impl Arena {
         schedule: &Schedule,
         entrants: &[Entrant],
         mut books: Books,
+        interrupted: &AtomicBool,
     ) -> anyhow::Result<Found> {
         let most = self.most(schedule);
-        let (stop, next, interrupted) = (AtomicBool::new(false), AtomicU64::new(0), interruption()?);
+        let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let done: BTreeSet<u64> = books.known.keys().copied().collect();
-        let (finished, arriving) = mpsc::channel();
+        // Whoever has played waits for whoever records.
+        let (finished, arriving) = mpsc::sync_channel(2 * cores);
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
-        let host = |finished: mpsc::Sender<anyhow::Result<Played>>| {
+        let host = |finished: mpsc::SyncSender<anyhow::Result<Played>>| {
             let (seed, listen, done) = (self.table.seed, &*self.listen, &done);
             let host = Host { table, schedule, entrants, seed, listen, done };
             if let Err(error) = host.play(tables, &finished, halted) {
@@ -200,7 +186,7 @@ impl Arena {
                 let _ = finished.send(Err(error));
             }
         };
-        let work = |bots: &[Bot], finished: mpsc::Sender<anyhow::Result<Played>>| {
+        let work = |bots: &[Bot], finished: mpsc::SyncSender<anyhow::Result<Played>>| {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
                 match Played::by_bots(table, schedule, bots, self.table.seed, number, halted).transpose() {
@@ -214,7 +200,7 @@ impl Arena {
         let (deals, decisions) = std::thread::scope(|scope| {
             match &bots {
                 Some(bots) => {
-                    for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                    for _ in 0..cores {
                         let finished = finished.clone();
                         scope.spawn(|| work(bots, finished));
                     }
@@ -222,10 +208,10 @@ impl Arena {
                 }
                 None => drop(scope.spawn(|| host(finished))),
             }
-            let collected = self.collect(most, schedule, &mut books, &arriving, &progress);
+            let collected = self.collect(most, schedule, &mut books, arriving, interrupted, &progress);
             stop.store(true, Ordering::Relaxed);
-            // What was played is kept, whatever has ended it.
-            let written = books.recording.as_mut().map_or(Ok(()), Recording::write);
+            // What was received is kept, whatever has ended it.
+            let written = books.write();
             collected.and_then(|collected| written.map(|()| collected))
         })?;
         progress.finish_and_clear();
@@ -233,29 +219,31 @@ impl Arena {
         Ok(Found { deals, interrupted: interrupted.load(Ordering::Relaxed), decisions_per_second })
     }
 
-    /// Puts deals in order as they arrive, until there are enough or no more come; gives how many decisions were made.
+    /// Puts deals in order as they arrive, until there are enough, no more come, or no more are taken since it was
+    /// interrupted; gives how many decisions were made.
     fn collect(
         &self,
         most: u64,
         schedule: &Schedule,
-        Books { known, ledger, recording }: &mut Books,
-        arriving: &mpsc::Receiver<anyhow::Result<Played>>,
+        books: &mut Books,
+        arriving: mpsc::Receiver<anyhow::Result<Played>>,
+        interrupted: &AtomicBool,
         progress: &ProgressBar,
     ) -> anyhow::Result<(Vec<Deal>, u64)> {
+        // It ends with this function, however that ends: nobody waits any more to be received.
+        let mut arriving = arriving.into_iter();
         let (mut deals, mut decisions) = (Vec::new(), 0);
         while (deals.len() as u64) < most && !self.is_enough(&deals) {
-            if let Some(deal) = known.remove(&(deals.len() as u64)) {
+            if let Some(deal) = books.known.remove(&(deals.len() as u64)) {
                 deals.push(deal);
                 progress.inc(1);
-            } else if let Ok(played) = arriving.recv() {
+            } else if !interrupted.load(Ordering::Relaxed)
+                && let Some(played) = arriving.next()
+            {
                 let played = played?;
                 let deal = Deal::of(schedule, &played);
                 decisions += deal.decisions;
-                ledger.add(&deal)?;
-                if let Some(recording) = recording {
-                    recording.add(played)?;
-                }
-                known.insert(deal.number, deal);
+                books.add(deal, played)?;
             } else {
                 break;
             }

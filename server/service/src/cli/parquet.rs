@@ -97,7 +97,8 @@ impl Values<'_> {
     }
 }
 
-/// Writes a file of these columns, with what it says of itself and of its arena; it is there when it is whole.
+/// Writes a file of these columns, with what it says of itself and of its arena; it is there when it is whole, also after a
+/// loss of power.
 pub(super) fn write(
     path: &Path,
     (facts, arena): (&str, &str),
@@ -120,8 +121,10 @@ pub(super) fn write(
         column.close()?;
     }
     group.close()?;
-    file.close()?;
-    Ok(std::fs::rename(aside, path)?)
+    file.into_inner()?.sync_all()?;
+    std::fs::rename(aside, path)?;
+    let folder = path.parent().context("it is in a folder")?;
+    Ok(File::open(folder)?.sync_all()?)
 }
 
 /// What a file says of itself.

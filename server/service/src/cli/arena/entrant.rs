@@ -45,7 +45,25 @@ impl Entrant {
     }
 }
 
-/// A command as a shell understands it, with room for more arguments.
+/// A command as a shell understands it, after variables if it sets any, with room for more arguments. It takes the
+/// shell's place: so whoever ends it ends the agent.
 fn shell(command: &str) -> Vec<String> {
-    ["sh", "-c", &format!("exec {command} \"$@\""), "sh"].map(str::to_owned).to_vec()
+    ["sh", "-c", &format!("exec env {command} \"$@\""), "sh"].map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::agent::Agent;
+
+    #[tokio::test]
+    async fn a_command_may_quote_and_set_variables() {
+        let command = shell(r#"WORDS='two words' sh -c 'echo "$WORDS, $*" >&2' sh"#);
+        let agent = Agent::start(&command, "address", "code").expect("there is a shell");
+        let (status, said) = agent.end(Duration::from_secs(10)).await.expect("it ends");
+        assert_eq!(said, "two words, address code");
+        assert!(status.is_some_and(|status| status.success()));
+    }
 }

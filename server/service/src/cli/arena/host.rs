@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::{Table, Tables};
+use futures_util::future::join_all;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -58,7 +59,7 @@ impl Host<'_> {
     pub(super) fn play(
         &self,
         tables: Tables,
-        finished: &mpsc::Sender<anyhow::Result<Played>>,
+        finished: &mpsc::SyncSender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let runtime = runtime()?;
@@ -70,7 +71,7 @@ impl Host<'_> {
     async fn serve(
         &self,
         tables: Tables,
-        finished: &mpsc::Sender<anyhow::Result<Played>>,
+        finished: &mpsc::SyncSender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let listener = TcpListener::bind(self.listen);
@@ -96,17 +97,16 @@ impl Host<'_> {
         for way in &ways {
             way.close(CloseReason::Host);
         }
-        for Seated { process, .. } in seated {
-            if let Some(agent) = process {
-                agent.end(GRACE).await?;
-            }
-        }
+        let ended = end(seated, GRACE).await;
         if self.entrants.iter().any(|entrant| matches!(entrant, Entrant::Agent { command: None, .. })) {
             tokio::time::sleep(LINGER).await;
         }
         drop(stop);
-        serving.await??;
-        played
+        let served = serving.await;
+        // Why play has ended comes first, whatever went wrong after that.
+        played?;
+        served??;
+        ended
     }
 
     /// The first deal that is still to be played.
@@ -158,7 +158,7 @@ impl Host<'_> {
         ways: &[Arc<Arbiter>],
         seated: &mut [Seated<'_>],
         mut ends: UnboundedReceiver<Ended>,
-        finished: &mpsc::Sender<anyhow::Result<Played>>,
+        finished: &mpsc::SyncSender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
         let mut often = tokio::time::interval(OFTEN);
@@ -219,5 +219,29 @@ impl Host<'_> {
             anyhow::bail!("{name} has ended with {status} before its matches were over; {said}");
         }
         Ok(())
+    }
+}
+
+/// Waits until agents end, for all at once; those are killed that take longer than `limit`.
+async fn end(seated: Vec<Seated<'_>>, limit: Duration) -> anyhow::Result<()> {
+    let agents = seated.into_iter().filter_map(|seated| seated.process);
+    let ended = join_all(agents.map(|agent| agent.end(limit))).await;
+    ended.into_iter().try_for_each(|ended| ended.map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn agents_that_do_not_end_are_waited_for_all_at_once() {
+        let (limit, command) = (Duration::from_millis(500), ["sleep", "600"].map(str::to_owned));
+        let start = |_| Agent::start(&command, "1", "1").expect("there is such a command");
+        let seated = (0..10).map(start).map(|agent| Seated { name: "agent:deaf", process: Some(agent) });
+        let begun = Instant::now();
+        end(seated.collect(), limit).await.expect("they are killed");
+        assert!(begun.elapsed() < 10 * limit, "{:?}", begun.elapsed());
     }
 }

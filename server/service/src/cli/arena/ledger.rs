@@ -1,7 +1,7 @@
 //! The deals that have been played, in a file that a later run goes on with.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 
@@ -18,11 +18,19 @@ impl Ledger {
     /// Opens the file, if there is to be one; gives the deals that it holds.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or is of something else. A last line that was cut off is dropped.
+    /// When the file cannot be read or written, is of something else, or another arena writes to it. A last line that was
+    /// cut off is dropped.
     pub(super) fn open(path: Option<&Path>, what: &Value) -> anyhow::Result<(Self, BTreeMap<u64, Deal>)> {
         let Some(path) = path else { return Ok((Self(None), BTreeMap::new())) };
         let told = || path.display().to_string();
         let mut file = File::options().read(true).append(true).create(true).open(path).with_context(told)?;
+        // Where a file system knows no locks, nobody is kept apart.
+        let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        anyhow::ensure!(
+            !is_taken,
+            "another arena writes to {}: wait for its end, or name another file",
+            told()
+        );
         let (mut deals, mut whole, mut lines) = (BTreeMap::new(), 0, 0_u64);
         let mut reader = BufReader::new(&file);
         let mut line = String::new();
@@ -65,6 +73,11 @@ impl Ledger {
         }
         Ok(())
     }
+
+    /// Makes what was added safe from a loss of power.
+    pub(super) fn sync(&self) -> anyhow::Result<()> {
+        self.0.as_ref().map_or(Ok(()), File::sync_data).context("the file of deals")
+    }
 }
 
 #[cfg(test)]
@@ -87,13 +100,27 @@ mod tests {
         for number in [1, 0, 5] {
             ledger.add(&deal(number)).expect("room");
         }
+        drop(ledger);
         let mut cut = File::options().append(true).open(&path).expect("the file");
         cut.write_all(b"{\"number\": 9, \"deci").expect("room");
         let (mut ledger, found) = Ledger::open(Some(&path), &what).expect("the same file");
         assert_eq!(found.into_values().collect::<Vec<_>>(), [0, 1, 5].map(deal));
         ledger.add(&deal(2)).expect("room");
+        drop(ledger);
         let (_, found) = Ledger::open(Some(&path), &what).expect("the same file");
         assert_eq!(found.len(), 4);
+    }
+
+    #[test]
+    fn two_arenas_do_not_write_to_one_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("deals.jsonl");
+        let what = json!({"seed": 1});
+        let (first, _) = Ledger::open(Some(&path), &what).expect("a new file");
+        let refused = Ledger::open(Some(&path), &what).expect_err("it is taken").to_string();
+        assert!(refused.starts_with("another arena writes to "), "{refused}");
+        drop(first);
+        Ledger::open(Some(&path), &what).expect("it is free");
     }
 
     #[test]

@@ -92,10 +92,10 @@ impl Recording {
         self.next
     }
 
-    /// Adds a deal, and writes a file if there is enough for one.
-    pub(super) fn add(&mut self, played: Played) -> anyhow::Result<()> {
+    /// Adds a deal; whether there is enough for a file.
+    pub(super) fn add(&mut self, played: Played) -> bool {
         self.waiting.insert(played.number, played);
-        if self.waiting.len() * self.schedule.line_ups.len() >= EPISODES { self.write() } else { Ok(()) }
+        self.waiting.contains_key(&self.next) && self.waiting.len() * self.schedule.line_ups.len() >= EPISODES
     }
 
     /// Writes what waits, as far as no deal is missing before it.
@@ -193,7 +193,7 @@ mod tests {
         let mut recording = open("one").expect("a new folder");
         let bots = [Bot::Random];
         let played = Played::by_bots(&table, &schedule, &bots, 0, 0, || false).expect("bots play");
-        recording.add(played.expect("nothing halts them")).expect("room");
+        assert!(!recording.add(played.expect("nothing halts them")), "one deal is not enough for a file");
         recording.write().expect("room");
         assert_eq!(open("one").expect("the same").deals(), 1);
         let refused = open("two").err().expect("another network").to_string();
