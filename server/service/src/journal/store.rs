@@ -4,13 +4,13 @@
 //! when the last was written, `about` how many matches there are. A line that is missing, changed or torn is found by that.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fail::fail_point;
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, ErrorCode, Row, Transaction, params};
 
 use super::{Damage, Entry, JournalError, Keeping, Kept, Sync, chained};
 
@@ -53,7 +53,11 @@ impl Store {
         let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
         made.map_err(|error| failed(error.to_string()))?;
         Self::set_up(path, keeping).map_err(|error| match error {
-            Problem::Sqlite(error) => failed(error.to_string()),
+            Problem::Damage(damage) => failed(format!(
+                "it is damaged ({damage}): put a backup in its place; or write what can still be read to a new file, \
+                 `sqlite3 '{}' '.recover --ignore-freelist' | sqlite3 NEW`, and start with that and --journal-give-up",
+                path.display()
+            )),
             Problem::Other(problem) => failed(problem),
         })
     }
@@ -79,6 +83,7 @@ impl Store {
         }
         transaction.commit()?;
         // It is known to be ours by now: the mode stays in the file.
+        close_to_others(path);
         connection.pragma_update(None, "journal_mode", "WAL")?;
         let synchronous = match keeping.sync {
             Sync::Always => "FULL",
@@ -87,7 +92,8 @@ impl Store {
         connection.pragma_update(None, "synchronous", synchronous)?;
         let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if sound != "ok" {
-            return Err(Problem::Other(format!("it is damaged: {sound}")));
+            // It begins with a heading.
+            return Err(Problem::Damage(sound.lines().last().unwrap_or(&sound).to_owned()));
         }
         Ok(Self { connection, keeping })
     }
@@ -118,8 +124,11 @@ impl Store {
             }
         }
         let count = |sql| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let known = count("SELECT matches FROM about")?;
-        if known != found {
+        let known: Option<i64> =
+            self.connection.query_row("SELECT max(matches) FROM about", [], |row| row.get(0))?;
+        if known != Some(found) {
+            let known =
+                known.map_or_else(|| "it is not known how many".to_owned(), |known| known.to_string());
             let problem = format!("{known} matches were kept, {found} are there");
             damaged.push(Damage { id: String::new(), problem });
         }
@@ -138,7 +147,8 @@ impl Store {
             let lost = "UPDATE matches SET state = 'lost', changed = ? WHERE id = ?";
             transaction.execute(lost, params![now(), id])?;
         }
-        transaction.execute("UPDATE about SET matches = (SELECT count(*) FROM matches)", [])?;
+        transaction.execute("DELETE FROM about", [])?;
+        transaction.execute("INSERT INTO about SELECT count(*) FROM matches", [])?;
         transaction.execute("DELETE FROM events WHERE match NOT IN (SELECT id FROM matches)", [])?;
         transaction.commit()
     }
@@ -221,6 +231,28 @@ fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<(
     Ok(())
 }
 
+/// Lets nobody but its owner read the file and its log: copies that were put in their place may let others.
+fn close_to_others(path: &Path) {
+    // SQLite has its log beside the file that a link leads to.
+    let Ok(path) = path.canonicalize() else { return };
+    let mut log = path.clone().into_os_string();
+    log.push("-wal");
+    for path in [path, log.into()] {
+        let mode = path.metadata().map_or(0, |about| about.permissions().mode() & 0o777);
+        if mode & 0o077 == 0 {
+            continue;
+        }
+        let closed = std::fs::set_permissions(&path, Permissions::from_mode(mode & 0o700));
+        let (path, mode) = (path.display(), format!("{mode:o}"));
+        match closed {
+            Ok(()) => tracing::warn!(%path, mode, "others could open the journal: now its owner alone can"),
+            Err(error) => {
+                tracing::warn!(%path, mode, %error, "others can open the journal, which tells every hidden card");
+            }
+        }
+    }
+}
+
 /// Now, in seconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -256,13 +288,15 @@ fn check(lines: &[(i64, String)], events: i64, head: &[u8]) -> Result<(), String
 }
 
 enum Problem {
-    Sqlite(rusqlite::Error),
+    /// The file is a journal, and cannot be read as it is.
+    Damage(String),
     Other(String),
 }
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
+        let is_damage = error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt);
+        if is_damage { Self::Damage(error.to_string()) } else { Self::Other(error.to_string()) }
     }
 }
 

@@ -104,6 +104,7 @@ async fn whatever_was_altered_is_found() {
         ("INSERT INTO events VALUES ('a', 3, 'three')", "a", "there are 4 lines, 1 too many"),
         ("DELETE FROM events WHERE match = 'a'", "a", "of 3 lines 0 are there"),
         ("INSERT INTO events VALUES ('d', 0, 'created')", "", "1 lines are of no match"),
+        ("DELETE FROM about", "", "it is not known how many matches were kept, 3 are there"),
         (
             "DELETE FROM events WHERE match = 'a'; DELETE FROM matches WHERE id = 'a'",
             "",
@@ -164,6 +165,56 @@ async fn a_file_that_is_torn_or_no_journal_is_refused() {
     let file = three_matches().await;
     let _held = file.open().expect("it opens");
     assert!(refused(&file).ends_with("database is locked"), "{}", refused(&file));
+}
+
+/// A page that was overwritten: the flag does not help, and what does is said.
+#[tokio::test]
+async fn a_file_with_a_damaged_page_says_how_to_go_on() {
+    const PAGE: usize = 4096;
+    let file = three_matches().await;
+    let mut bytes = std::fs::read(file.path()).expect("it is there");
+    let last = bytes.len() - PAGE;
+    bytes[last..].fill(0xa5);
+    std::fs::write(file.path(), bytes).expect("it is damaged");
+    let refused = file.open().expect_err("it is damaged").to_string();
+    let path = file.path();
+    for said in [
+        "it is damaged (",
+        "returns error code 11): put a backup in its place",
+        &format!("`sqlite3 '{}' '.recover --ignore-freelist' | sqlite3 NEW`", path.display()),
+        "--journal-give-up",
+    ] {
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+/// A copy that was put in its place, with a mode that a copy has.
+#[tokio::test]
+async fn others_cannot_read_a_file_that_is_open() {
+    let file = three_matches().await;
+    let (path, log) = (file.path(), file.0.path().join("journal-wal"));
+    let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let let_others = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    let_others(&path, 0o644);
+    let held = file.open().expect("it opens");
+    assert_eq!((mode(&path), mode(&log)), (0o600, 0o600));
+    let copies = File::new();
+    for (from, to) in [(&path, "journal"), (&log, "journal-wal")] {
+        let to = copies.0.path().join(to);
+        std::fs::copy(from, &to).expect("it is copied");
+        let_others(&to, 0o664);
+    }
+    drop(held);
+    let _held = copies.open().expect("it opens");
+    assert_eq!((mode(&copies.path()), mode(&copies.0.path().join("journal-wal"))), (0o600, 0o600));
+    // What is another program's stays as it is.
+    let other = File::new();
+    other.alter("CREATE TABLE mine (x)");
+    let_others(&other.path(), 0o644);
+    other.open().expect_err("it is no journal");
+    assert_eq!(mode(&other.path()), 0o644);
 }
 
 /// A disk that fails: whoever waits is told, nobody gets further, and all is written when there is room again.
