@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -189,6 +189,39 @@ test("a match is followed on when its server has been started again, and frames 
     await shows(`match ${match.matchId}, live`);
   } finally {
     await stop();
+  }
+});
+
+test("a match is followed on when a backup of its journal has been put back, with fewer frames", limit, async () => {
+  const [journal, backup] = [join(folder, "restored"), join(folder, "backup")];
+  const start = async (...flags: string[]) => startServer(["--journal", journal, ...flags]);
+  let server = await start("--watch-page", "127.0.0.1:0");
+  const place = ["--watch-page", new URL(server.page!).host];
+  let client = new Client(server.address);
+  const again = async (meanwhile: () => void) => {
+    client.close();
+    await server.stop();
+    meanwhile();
+    server = await start(...place);
+    client = new Client(server.address);
+  };
+  try {
+    const match = await createMatch(client, "faraway", ["remote", "remote"], 7);
+    const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
+    await again(() => cpSync(journal, backup));
+    const { page } = await open(server.page!);
+    const shows = (caption: string) => page.getByText(caption, { exact: true }).waitFor();
+    await decide(client, match, tokens[0]!);
+    await decide(client, match, tokens[1]!);
+    await shows("2 of 2: seat 1 (remote) has decided");
+    await again(() => cpSync(backup, journal));
+    await shows("3 of 3: the deal");
+    await decide(client, match, tokens[1]!);
+    await shows("4 of 4: seat 1 (remote) has decided");
+    await shows(`match ${match.matchId}, live`);
+  } finally {
+    client.close();
+    await server.stop();
   }
 });
 

@@ -61,6 +61,7 @@ fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
         replay.spec_digest,
         table.digest
     );
+    anyhow::ensure!(!replay.frames.is_empty(), "it has no frames: there is no position to be shown");
     let about = format!("episode {} of match {}", replay.episode, replay.match_id);
     match replay.seed_opening.as_ref().and_then(|opening| <[u8; 32]>::try_from(&opening.key[..]).ok()) {
         Some(key) => played(replay, &table, about, key.into()),
@@ -155,6 +156,24 @@ mod tests {
                 let refused = page(&replay, &tables).expect_err("there is no such seat").to_string();
                 assert_eq!(refused, format!("there is no seat {seat}"));
             }
+        }
+    }
+
+    #[test]
+    fn a_replay_without_frames_makes_no_page() {
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
+        for seed_opening in [None, Some(opening)] {
+            let replay = v1::Replay {
+                game: "faraway".to_owned(),
+                players: vec!["remote".to_owned(); 2],
+                spec_digest: table.digest.to_string(),
+                seed_opening,
+                ..Default::default()
+            };
+            let refused = page(&replay, &tables).expect_err("there is nothing to show").to_string();
+            assert_eq!(refused, "it has no frames: there is no position to be shown");
         }
     }
 }

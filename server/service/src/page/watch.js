@@ -69,8 +69,8 @@ class Refused extends Error {
   }
 }
 
-/** The statuses of refusals: of what is not there or not kept, and those that pass, of a server that is busy or away. */
-const [NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [5, 8, 14];
+/** The statuses of refusals: of what cannot be or is not kept, and those that pass, of a server that is busy or away. */
+const [INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE] = [3, 5, 8, 14];
 
 function check(status, words) {
   if (status !== null && status !== "0") throw new Refused(status, words);
@@ -148,8 +148,8 @@ async function follow({ id, game, players }, signal) {
     } catch (error) {
       if (signal.aborted) return;
       told(error.message);
-      // The frames that come next may not be kept any more: then the present one does.
-      if (error.status === NOT_FOUND && after !== null) after = null;
+      // The frames that come next may not be kept any more, or a backup may have fewer: then the present one does.
+      if (after !== null && [INVALID_ARGUMENT, NOT_FOUND].includes(error.status)) after = null;
       else if (error instanceof Refused && ![RESOURCE_EXHAUSTED, UNAVAILABLE].includes(error.status)) return;
       await pause(2);
     }
