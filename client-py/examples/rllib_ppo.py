@@ -8,7 +8,8 @@ module fares against bots, over duplicate deals.
     python rllib_ppo.py faraway --iterations 80 --resume
     python rllib_ppo.py faraway --cluster auto --runners 32 --address host1:50051 host2:50051
 
-Ctrl-C ends early, and keeps what was done: the folder `runs/rllib-GAME` has a checkpoint, to go on from.
+Ctrl-C ends early, and keeps what was done: the folder `runs/rllib-GAME` has a checkpoint, to go on from. What
+fails leaves the checkpoint that was there.
 
 To try: `--seats 3`; a bot at some seat, by `"opponents": {1: "greedy"}` in `env_config`; a module for each
 seat, by `policy_mapping_fn`; IMPALA instead of PPO; killing a server or an env runner while it trains.
@@ -81,9 +82,8 @@ def train(given: argparse.Namespace, folder: Path) -> int:
                 bar.update()
     except KeyboardInterrupt:
         print("ended early")
-    finally:
-        algorithm.save_to_path(folder)
-        algorithm.stop()
+    algorithm.save_to_path(folder)
+    algorithm.stop()
     return decisions
 
 
@@ -97,10 +97,16 @@ def main() -> None:
     parser.add_argument("--runners", type=int, default=2, help="env runners, a core each")
     parser.add_argument("--address", nargs="+", help="servers to share; private ones when left out")
     parser.add_argument("--cluster", help="a cluster of Ray, such as auto; this machine when left out")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--out", type=Path, help="the folder; runs/rllib-GAME when left out")
+    parser.add_argument("--resume", action="store_true", help="go on with what is in the folder")
     parser.add_argument("--deals", type=int, default=200, help="to measure with, each from every seat")
     given = parser.parse_args()
-    folder = Path("runs", f"rllib-{given.game}").absolute()
+    folder = (given.out or Path("runs", f"rllib-{given.game}")).absolute()
+    has_one = (folder / "rllib_checkpoint.json").exists()
+    if has_one and not given.resume:
+        raise SystemExit(f"{folder} is there: --resume goes on with it, --out takes another folder")
+    if given.resume and not has_one:
+        raise SystemExit(f"there is no checkpoint in {folder} to go on with")
     logging.getLogger("ray").setLevel(logging.ERROR)
     if given.cluster:
         ray.init(given.cluster, logging_level=logging.ERROR, log_to_driver=False)

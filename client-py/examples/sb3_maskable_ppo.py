@@ -10,8 +10,9 @@ rate with an interval.
 The model is kept as `runs/sb3/GAME.zip`; Ctrl-C ends the training early, keeps it and measures it.
 
 To try: `--opponent greedy`; `VecNormalize` around the environments; `observation="ids"` with a
-`MultiInputPolicy` and a features extractor of your own; as an opponent a snapshot of the model itself,
-`opponents=boardwire.sb3.policy(model, spec, deterministic=False)`.
+`MultiInputPolicy` and a features extractor of your own; as an opponent the model itself, which learns on,
+`opponents=boardwire.sb3.policy(model, spec, deterministic=False)`, or a snapshot: the same of what
+`MaskablePPO.load` has read from a file.
 """
 
 from __future__ import annotations

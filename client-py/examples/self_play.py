@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,18 @@ def sample(chances: Floats, random: np.random.Generator) -> NDArray[np.uint8]:
     return np.asarray((ends > random.random((len(ends), 1)) * ends[:, -1:]).argmax(axis=1), dtype=np.uint8)
 
 
-def learn(client: boardwire.Client, environments: int, updates: int, rate: float, seed: int) -> Floats:
-    """Plays all seats of a batch against each other; gives the weights of the policy."""
+def learn(
+    client: boardwire.Client,
+    environments: int,
+    updates: int,
+    rate: float,
+    seed: int,
+    progress: Callable[[int], object] | None = None,
+) -> Floats:
+    """Plays all seats of a batch against each other; gives the weights of the policy.
+
+    `progress` is called with the number of decisions that an update has learned from.
+    """
     random = np.random.default_rng(seed)
     with client.open_batch("faraway", environments=environments, seed=seed, skip_forced=True) as batch:
         spec = batch.spec
@@ -62,6 +73,8 @@ def learn(client: boardwire.Client, environments: int, updates: int, rate: float
             surprise[np.arange(decisions), played.action] += 1
             weights += rate * features.T @ (surprise * played.advantage[:, None]) / decisions
             judgement += VALUE_RATE * features.T @ (played.returns - features @ judgement) / decisions
+            if progress is not None:
+                progress(decisions)
     return weights
 
 
@@ -76,9 +89,12 @@ def main() -> None:
     with boardwire.connect(arguments.address) as client:
         spec = client.game("faraway")
         untaught = np.zeros((len(spec.layout.names), len(spec.actions)), np.float32)
+        made: list[int] = []
         began = time.perf_counter()
-        weights = learn(client, arguments.environments, arguments.updates, arguments.rate, seed=7)
-        decisions = arguments.environments * STEPS * arguments.updates / (time.perf_counter() - began)
+        weights = learn(
+            client, arguments.environments, arguments.updates, arguments.rate, seed=7, progress=made.append
+        )
+        took = time.perf_counter() - began
         for told, known in (("before learning", untaught), ("after", weights)):
             random = np.random.default_rng(1)
 
@@ -89,7 +105,7 @@ def main() -> None:
 
             found = boardwire.evaluate(play, "faraway", opponents="random", deals=256, client=client)
             print(f"against random: {found.mean:.1%} of matches won {told}")
-        print(f"{decisions:,.0f} decisions a second while learning")
+        print(f"{sum(made) / took:,.0f} decisions a second while learning")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 what has ended, and `ActionMask` puts the legal actions into the specs. So one message steps all matches, and
 the rest is TorchRL as it is used everywhere.
 
-    python torchrl_ppo.py                        # two minutes, after which it wins 85 % against random
+    python torchrl_ppo.py                        # two minutes, after which it wins 87 % against random
     python torchrl_ppo.py golden_compass --timesteps 500000
 
 The networks are kept as `runs/torchrl/GAME.pt`; Ctrl-C ends the training early, keeps them and measures them.

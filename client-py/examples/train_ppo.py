@@ -9,12 +9,14 @@ other seats, so that it goes on winning against those as well. What it decided i
 data: an action that led to more than was expected becomes likelier, but not by much at a time (masked PPO).
 
     python train_ppo.py faraway --minutes 10
-    python train_ppo.py faraway --minutes 20 --resume        # the same, for ten minutes more
+    python train_ppo.py faraway --minutes 20 --resume        # ten minutes more
     boardwire arena faraway --seats policy:mine:argmax,greedy --policy mine=runs/faraway/policy.onnx
 
 The folder `runs/GAME` has the network as `policy.onnx`, its curve as `curve.png`, all figures as `log.jsonl`
 and for TensorBoard, and `checkpoint.pt`, which is written whenever the agent is measured. Ctrl-C ends the
-training early and keeps what was done.
+training early and keeps what was done. `--resume` goes on from there, with rates as in a training of so many
+minutes in all; where self-play has begun, the warm-up stays over. Not kept are the matches under way and the
+decisions that the warm-up had in memory.
 
 To try: more seats; `--warm-up 0`, which leaves PPO alone, and `--warm-up 1`; `--bots greedy mc:10`; a network
 of your own in the place of `boardwire.torch.Network`, which takes views as they are sent.
@@ -22,19 +24,21 @@ of your own in the place of `boardwire.torch.Network`, which takes views as they
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import copy
 import itertools
 import json
 import os
 import time
+from argparse import ArgumentParser, Namespace
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from torch.nn.functional import huber_loss
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
@@ -42,6 +46,8 @@ from tqdm import tqdm
 import boardwire
 from boardwire.torch import Network, export, log_probabilities, sample
 
+#: What is told of an update.
+Told = dict[str, float]
 #: What a lead in points is divided by, so that what is expected is about as large as 1.
 POINTS = 30.0
 #: The lead in points that makes an action 2.7 times as likely, as far as its worth is known.
@@ -60,6 +66,8 @@ class Trainee:
         self.network = network
         self.optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
         self.seconds, self.samples, self.updates = 0.0, 0, 0
+        self.warm: float | None = None  # The seconds of the warm-up, once it is over.
+        self.league: tuple[Any, ...] = ()
         self.curve: list[dict[str, Any]] = []
 
     def decide(self, asked: boardwire.Decisions) -> tuple[Any, Any, Any]:
@@ -67,14 +75,9 @@ class Trainee:
         action, log_prob, value = sample(self.network, asked)
         return action.numpy(), log_prob.numpy(), value.numpy() * POINTS
 
-    def best(self, asked: boardwire.Decisions) -> Any:
-        """Takes the likeliest actions."""
-        return sample(self.network, asked, best=True)[0].numpy()
-
-    def snapshot(self) -> boardwire.Policy:
-        """A frozen copy that draws its actions."""
-        frozen = copy.deepcopy(self.network)
-        return lambda asked: sample(frozen, asked)[0].numpy()
+    def snapshot(self) -> Any:
+        """A frozen copy that draws its actions, for the league."""
+        return partial(play, copy.deepcopy(self.network))
 
     def descend(self, loss: Any, rate: float) -> None:
         """Takes a step that lessens the loss."""
@@ -87,8 +90,13 @@ class Trainee:
 
     def save(self, file: Path) -> None:
         """Writes a checkpoint; the old one stays until the new one is whole."""
-        kept = {name: value for name, value in vars(self).items() if name not in ("network", "optimizer")}
-        states = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        states = {
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "league": [member.args[0].state_dict() for member in self.league],
+            "random": torch.get_rng_state(),
+        }
+        kept = {name: value for name, value in vars(self).items() if name not in states}
         aside = file.with_suffix(".new")
         torch.save({"made_for": self.made_for(), "kept": kept, **states}, aside)
         aside.replace(file)
@@ -99,27 +107,35 @@ class Trainee:
         return {"game": spec.game.id, "seats": spec.seats, "spec": spec.digest, **self.network.facts}
 
     def load(self, file: Path) -> None:
-        """Takes over a checkpoint of the same table and sizes."""
+        """Takes over a checkpoint of the same table and sizes, and the state of PyTorch's randomness."""
         state = torch.load(file, weights_only=True)
         if state["made_for"] != self.made_for():
             raise SystemExit(f"{file} is of {state['made_for']}, not of {self.made_for()}")
+        if "league" not in state:
+            raise SystemExit(f"{file} is of an older version, which did not keep how far it was: train anew")
         vars(self).update(state["kept"])
+        for member in state["league"]:
+            self.network.load_state_dict(member)
+            self.league += (self.snapshot(),)
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["random"])
+
+
+def play(network: Network, asked: boardwire.Decisions, *, best: bool = False) -> Any:
+    """Draws actions, or takes the likeliest ones."""
+    return sample(network, asked, best=best)[0].numpy()
 
 
 def left(trainee: Trainee, begin: float, end: float) -> float:
-    """How much is left of a stretch of time, 1 to 0.05: rates fall with it."""
+    """How much is left of a stage, 1 to 0.05: rates fall with it."""
     return max((end - trainee.seconds) / (end - begin), 0.05)
 
 
-def warm_up(
-    trainee: Trainee, client: boardwire.Client, given: argparse.Namespace, end: float
-) -> Generator[dict[str, float]]:
+def warm_up(trainee: Trainee, client: boardwire.Client, given: Namespace, end: float) -> Generator[Told]:
     """Learns what actions are worth in playouts, update by update until it is closed; tells how that goes."""
-    begin, network = trainee.seconds, trainee.network
-    memory = Memory(network.spec)
-    with open_batch(client, trainee, given) as batch:
+    network, memory = trainee.network, Memory(trainee.network.spec)
+    with open_batch(client, trainee, given, [["learner"] * network.spec.seats]) as batch:
         shown = batch.reset()
         while True:
             for _ in range(given.steps // 2):
@@ -140,7 +156,7 @@ def warm_up(
                 # More luck follows early decisions than late ones: no single result may weigh much.
                 wrong = 2 * huber_loss(preferred * mask, right * mask, reduction="sum") / mask.sum()
                 value_loss = (value - expected.squeeze(1) / POINTS).square().mean()
-                trainee.descend(wrong + 0.3 * value_loss, given.warm_up_rate * left(trainee, begin, end))
+                trainee.descend(wrong + 0.3 * value_loss, given.warm_up_rate * left(trainee, 0, end))
                 told.append(torch.stack([wrong, value_loss]).detach())
             yield average(("worth_loss", "value_loss"), told)
 
@@ -178,26 +194,27 @@ def explore(network: Network, shown: boardwire.BatchStep) -> Any:
     return torch.where(torch.rand(n) < 0.1, stray, drawn).numpy()
 
 
-def self_play(
-    trainee: Trainee, client: boardwire.Client, given: argparse.Namespace, end: float
-) -> Generator[dict[str, float]]:
+def self_play(trainee: Trainee, client: boardwire.Client, given: Namespace, end: float) -> Generator[Told]:
     """Learns from rollouts, update by update until it is closed; tells how that goes."""
-    begin, league = trainee.seconds, boardwire.League(given.league, seed=given.seed)
-    with open_batch(client, trainee, given, line_ups=line_ups(given, trainee.network.spec.seats)) as batch:
+    if trainee.warm is None:
+        trainee.warm = trainee.seconds
+    league = boardwire.League(given.league, seed=given.seed + trainee.updates)
+    for member in trainee.league:
+        league.add(member)
+    with open_batch(client, trainee, given, line_ups(given, trainee.network.spec.seats)) as batch:
         rollouts = boardwire.Rollouts(batch, given.steps, lam=given.trace)
         while True:
+            rollouts.play_against(league.members, league.players(batch, given.league_share))
             played = rollouts.collect(trainee.decide)
-            told = learn(trainee, played, given, given.rate * left(trainee, begin, end))
+            told = learn(trainee, played, given, given.rate * left(trainee, trainee.warm, end))
             trainee.samples += len(played.action)
             if trainee.updates % SNAPSHOT == 0:
                 league.add(trainee.snapshot())
-            rollouts.play_against(league.members, league.players(batch, given.league_share))
+                trainee.league = league.members
             yield told
 
 
-def learn(
-    trainee: Trainee, played: boardwire.Rollout, given: argparse.Namespace, rate: float
-) -> dict[str, float]:
+def learn(trainee: Trainee, played: boardwire.Rollout, given: Namespace, rate: float) -> Told:
     """Improves the network by what was played, and tells how that went."""
     view, mask, action = map(torch.from_numpy, (played.view, played.mask, played.action))
     before, advantage = torch.from_numpy(played.log_prob), torch.from_numpy(played.advantage)
@@ -219,31 +236,29 @@ def learn(
     return average(("policy_loss", "value_loss", "entropy", "kl"), told)
 
 
-def average(names: tuple[str, ...], told: list[Any]) -> dict[str, float]:
+def average(names: tuple[str, ...], told: list[Any]) -> Told:
     """The means of some figures."""
     return dict(zip(names, torch.stack(told).mean(0).tolist(), strict=True))
 
 
 def open_batch(
-    client: boardwire.Client, trainee: Trainee, given: argparse.Namespace, **more: Any
+    client: boardwire.Client, trainee: Trainee, given: Namespace, line_ups: list[list[str]]
 ) -> boardwire.Batch:
-    """Environments with margins as rewards, where the network has all seats unless line-ups say otherwise."""
+    """Environments with margins as rewards."""
     spec = trainee.network.spec
-    if not more:
-        more = {"seats": spec.seats}
     return client.open_batch(
         spec.game.id,
         environments=given.environments,
+        line_ups=line_ups,
         options=spec.options,
         reward="margin",
         autoreset="same_step",
         skip_forced=True,
         seed=given.seed + trainee.updates,
-        **more,
     )
 
 
-def line_ups(given: argparse.Namespace, seats: int) -> list[list[str]]:
+def line_ups(given: Namespace, seats: int) -> list[list[str]]:
     """Who plays in each match: the learner at one seat and a bot at all others, or the learner alone."""
     own = [(seat, bot) for bot in given.bots for seat in range(seats)]
     against = [["learner" if seat == at else bot for seat in range(seats)] for at, bot in own]
@@ -252,16 +267,16 @@ def line_ups(given: argparse.Namespace, seats: int) -> list[list[str]]:
     return [*itertools.islice(itertools.cycle(against), met), *alone]
 
 
-def train(trainee: Trainee, client: boardwire.Client, given: argparse.Namespace, folder: Path) -> None:
+def train(trainee: Trainee, client: boardwire.Client, given: Namespace, folder: Path) -> None:
     """Trains until the time is over, and measures the agent now and then."""
-    whole = 60 * given.minutes
-    measured = trainee.seconds
+    whole, measured = 60 * given.minutes, trainee.seconds
+    warm = whole * given.warm_up if trainee.warm is None else trainee.warm
     with (
         SummaryWriter(str(folder)) as board,
         (folder / "log.jsonl").open("a") as log,
         tqdm(total=round(whole), initial=round(trainee.seconds), unit="s", desc="training") as bar,
     ):
-        for stage, end in ((warm_up, whole * given.warm_up), (self_play, whole)):
+        for stage, end in ((warm_up, warm), (self_play, whole)):
             with contextlib.closing(stage(trainee, client, given, end)) as updates:
                 while trainee.seconds < end:
                     began = time.perf_counter()
@@ -271,9 +286,10 @@ def train(trainee: Trainee, client: boardwire.Client, given: argparse.Namespace,
                     is_done = trainee.seconds >= whole
                     if is_done or trainee.seconds - measured >= given.measure:
                         measured = trainee.seconds
-                        wins = report(trainee, client, given, folder, given.deals * (4 if is_done else 1))
-                        told |= {f"wins_{name}": share for name, share in wins.items()}
+                        report(trainee, client, given, folder, given.deals * (4 if is_done else 1))
+                        told |= {f"wins_{bot}": share for bot, share in trainee.curve[-1]["wins"].items()}
                     told |= {"seconds": trainee.seconds, "samples": trainee.samples}
+                    told["rate"] = trainee.optimizer.param_groups[0]["lr"]
                     log.write(json.dumps(told) + "\n")
                     for name, figure in told.items():
                         board.add_scalar(name, figure, trainee.samples)
@@ -283,49 +299,31 @@ def train(trainee: Trainee, client: boardwire.Client, given: argparse.Namespace,
                     bar.set_postfix({"decisions": f"{trainee.samples:,}", **shown})
 
 
-def report(
-    trainee: Trainee, client: boardwire.Client, given: argparse.Namespace, folder: Path, deals: int
-) -> dict[str, float]:
-    """Keeps the agent, measures it, and draws its curve; tells the matches won against each bot."""
+def report(trainee: Trainee, client: boardwire.Client, given: Namespace, folder: Path, deals: int) -> None:
+    """Keeps the agent, measures it, and draws its curve."""
     trainee.save(folder / "checkpoint.pt")
     trainee.curve.append(measure(trainee, client, given, deals))
     trainee.save(folder / "checkpoint.pt")
-    draw(trainee, folder / "curve.png", 60 * given.minutes * given.warm_up)
-    wins: dict[str, float] = trainee.curve[-1]["wins"]
-    return wins
+    draw(trainee, folder / "curve.png")
 
 
-def measure(
-    trainee: Trainee, client: boardwire.Client, given: argparse.Namespace, deals: int
-) -> dict[str, Any]:
+def measure(trainee: Trainee, client: boardwire.Client, given: Namespace, deals: int) -> dict[str, Any]:
     """Lets the likeliest actions play against bots, always over the same deals."""
     spec = trainee.network.spec
+    best = partial(play, trainee.network, best=True)
+    of: Any = {"deals": deals, "seats": spec.seats, "options": spec.options, "seed": given.seed + 1}
     wins, intervals = {}, {}
     for bot in given.against:
-        found = boardwire.evaluate(
-            trainee.best,
-            spec.game.id,
-            opponents=bot,
-            deals=deals,
-            seats=spec.seats,
-            options=spec.options,
-            seed=given.seed + 1,
-            client=client,
-        )
+        found = boardwire.evaluate(best, spec.game.id, opponents=bot, client=client, **of)
         wins[bot], intervals[bot] = found.mean, found.interval
     reached = {"seconds": trainee.seconds, "samples": trainee.samples}
     return {**reached, "matches": deals * spec.seats, "wins": wins, "intervals": intervals}
 
 
-def draw(trainee: Trainee, file: Path, warm: float) -> None:
+def draw(trainee: Trainee, file: Path) -> None:
     """Draws the curve: matches won against each bot, by minutes of training."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    spec = trainee.network.spec
-    figure, axes = pyplot.subplots(figsize=(7, 4))
+    spec, figure = trainee.network.spec, Figure(figsize=(7, 4))
+    axes = figure.subplots()
     for bot in trainee.curve[-1]["wins"]:
         # Who resumes may measure against others than before.
         points = [at for at in trainee.curve if bot in at["wins"]]
@@ -334,17 +332,17 @@ def draw(trainee: Trainee, file: Path, warm: float) -> None:
         line = axes.plot(minutes, [at["wins"][bot] for at in points], label=f"against {bot}")
         axes.fill_between(minutes, low, high, alpha=0.2, color=line[0].get_color())
     axes.axhline(1 / spec.seats, color="grey", linestyle=":", label="a fair share")
-    axes.axvline(warm / 60, color="grey", linewidth=0.5)
+    if trainee.warm is not None:
+        axes.axvline(trainee.warm / 60, color="grey", linewidth=0.5)
     axes.set(xlabel="minutes of training", ylabel="matches won", ylim=(0, 1))
     axes.set_title(f"{spec.game.name}, {spec.seats} seats: {trainee.samples / 1e6:.1f} million decisions")
     axes.legend(loc="lower right")
     figure.savefig(file, dpi=120, bbox_inches="tight")
-    pyplot.close(figure)
 
 
-def arguments() -> argparse.Namespace:
+def arguments() -> Namespace:
     """What was asked for."""
-    parser = argparse.ArgumentParser(description="Trains an agent from playouts and by self-play.")
+    parser = ArgumentParser(description="Trains an agent from playouts and by self-play.")
     add = parser.add_argument
     add("game", nargs="?", default="faraway")
     add("--seats", type=int, help="how many seats; the fewest when left out")

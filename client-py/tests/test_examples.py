@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.util
 import json
 import os
@@ -10,8 +12,12 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,7 +40,7 @@ EXPECTED = {
     "self_play.py --updates 2": ["won before learning", "won after", "decisions a second"],
     "two_processes.py": ["seat 0: scores", "seat 1: scores"],
     "train_ppo.py golden_compass --minutes 0.1 --deals 4 --environments 32": [
-        "decisions in 0.1 minutes",
+        " decisions in ",
         "against greedy: ",
         "policy.onnx plays as policy:NAME",
     ],
@@ -136,6 +142,13 @@ def run(command: str, folder: Path) -> str:
     return ran.stdout
 
 
+def load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An example as a module."""
+    need(f"{name}.py")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return importlib.import_module(name)
+
+
 @pytest.mark.parametrize("command", EXPECTED)
 def test_an_example_runs(command: str, tmp_path: Path) -> None:
     told = run(command, tmp_path)
@@ -143,16 +156,64 @@ def test_an_example_runs(command: str, tmp_path: Path) -> None:
         assert words in told
 
 
-def test_training_goes_on_where_it_ended(tmp_path: Path) -> None:
-    command = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1 --minutes"
-    run(f"{command} 0.05", tmp_path)
+@pytest.mark.parametrize(
+    ("first", "then", "loss", "rate"),
+    # Where self-play has begun no warm-up comes again.
+    [("--warm-up 0", "", "policy_loss", 1e-3), ("--warm-up 1", "--warm-up 1", "worth_loss", 4e-3)],
+)
+def test_training_goes_on_where_it_ended(
+    first: str, then: str, loss: str, rate: float, tmp_path: Path
+) -> None:
+    command = "train_ppo.py faraway --deals 2 --environments 16 --steps 8 --measure 1"
+    run(f"{command} --minutes 0.05 {first}", tmp_path)
     begun = (tmp_path / "runs/faraway/log.jsonl").read_text()
-    told = run(f"{command} 0.1 --resume", tmp_path)
+    told = run(f"{command} --minutes 0.2 {then} --resume", tmp_path)
     log = (tmp_path / "runs/faraway/log.jsonl").read_text()
     assert log.startswith(begun)
-    samples = [json.loads(line)["samples"] for line in log.splitlines()]
+    updates = [json.loads(line) for line in log.splitlines()]
+    assert all(loss in update for update in updates)
+    samples = [update["samples"] for update in updates]
     assert samples == sorted(set(samples))
     assert f"{samples[-1]:,} decisions" in told
+    for last, update in pairwise(updates[len(begun.splitlines()) - 1 :]):
+        assert update["rate"] == pytest.approx(rate * max(1 - last["seconds"] / 12, 0.05))
+
+
+def test_a_checkpoint_of_training_has_all_that_goes_on(
+    client: boardwire.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = load("train_ppo", monkeypatch)
+    torch, file = example.torch, tmp_path / "checkpoint.pt"
+
+    def trainee() -> Any:
+        return example.Trainee(example.Network(client.game("faraway")))
+
+    kept, again = trainee(), trainee()
+    kept.league = (trainee().snapshot(), trainee().snapshot())
+    kept.warm = 480.5
+    kept.save(file)
+    drawn = torch.rand(4)
+    again.load(file)
+    assert torch.equal(torch.rand(4), drawn)
+    assert again.warm == 480.5
+    networks = [[each.network, *(member.args[0] for member in each.league)] for each in (kept, again)]
+    for one, other in zip(*networks, strict=True):
+        for name, values in one.state_dict().items():
+            assert torch.equal(other.state_dict()[name], values)
+    state = torch.load(file, weights_only=True)
+    del state["league"]
+    torch.save(state, file)
+    with pytest.raises(SystemExit, match="is of an older version"):
+        again.load(file)
+
+
+def test_self_play_counts_what_was_decided(client: boardwire.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = load("self_play", monkeypatch)
+    made: list[int] = []
+    example.learn(client, environments=8, updates=2, rate=40.0, seed=7, progress=made.append)
+    assert len(made) == 2
+    # In some of the steps an episode begins.
+    assert all(0 < decisions < 8 * example.STEPS for decisions in made)
 
 
 def test_training_ends_early_and_keeps_what_was_done(tmp_path: Path) -> None:
@@ -207,7 +268,23 @@ def test_rllib_ends_early_and_goes_on(tmp_path: Path) -> None:
     told = end_early(command, tmp_path, lambda shown: " 2/1000" in shown)
     assert "ended early" in told
     assert "wins against greedy" in told
+    with pytest.raises(AssertionError, match="is there: --resume goes on with it"):
+        run(small, tmp_path)
+    with pytest.raises(AssertionError, match=r"there is no checkpoint in .*/elsewhere to go on with"):
+        run(f"{small} --resume --out elsewhere", tmp_path)
     assert "decisions learned from" in run(f"{small} --resume --iterations 4", tmp_path)
+
+
+@pytest.mark.parametrize(("failure", "saved"), [(RuntimeError, 0), (KeyboardInterrupt, 1)])
+def test_rllib_leaves_the_checkpoint_as_it_was_when_training_fails(
+    failure: type[BaseException], saved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = load("rllib_ppo", monkeypatch)
+    algorithm = Mock(iteration=0, train=Mock(side_effect=failure))
+    monkeypatch.setattr(example, "config", lambda _: Mock(build_algo=lambda: algorithm))
+    with contextlib.suppress(RuntimeError):
+        example.train(Namespace(resume=False, iterations=1), tmp_path)
+    assert algorithm.save_to_path.call_count == saved
 
 
 @pytest.mark.parametrize(

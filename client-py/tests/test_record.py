@@ -306,6 +306,10 @@ def test_every_seat_has_a_minari_dataset(
                 for name, values in spec.decode(run.observation).items():
                     np.testing.assert_array_equal(seen[name].reshape(values.shape), values)
         if seat == 0:
+            seeds = [told["seed"] for told in dataset.storage.get_episode_metadata(range(5))]
+            with client.open_batch("faraway", environments=5, seats=2) as batch:
+                first = batch.reset(seeds=seeds)
+            np.testing.assert_array_equal(first.view, [run.observation[0] for run in runs])
             env = dataset.recover_environment(eval_env=True)
             assert env.spec.id == IDS["faraway"]
             assert env.observation_space == dataset.observation_space

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,9 @@ from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
 from tianshou.algorithm.random import MARLRandomDiscreteMaskedOffPolicyAlgorithm
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv, PettingZooEnv
+from tianshou.utils.net.common import Net
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def make(game: str, seats: int | None = None) -> Any:
@@ -61,5 +67,30 @@ def test_its_collector_plays_with_an_algorithm_for_each_seat() -> None:
     chosen, _ = buffer.sample(0)
     assert set(chosen.obs.agent_id) == {"seat_0", "seat_1"}
     assert chosen.obs.mask[np.arange(len(chosen.act)), chosen.act].all()
+    for each in (env, envs):
+        each.close()
+
+
+def test_what_follows_a_row_of_the_example_is_the_next_decision_of_its_seat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = importlib.import_module("tianshou_dqn")
+    given = Namespace(game="faraway", opponent="random", rate=1e-3)
+    env, envs = example.environment(given), DummyVectorEnv([lambda: example.environment(given)] * 3)
+    envs.seed(1)
+    shape = env.observation_space["obs"].shape
+    learner = example.algorithm(env, Net(state_shape=shape, action_shape=env.action_space.n), given)
+    buffer = VectorReplayBuffer(1000, 3)
+    collector = Collector(learner, envs, buffer)
+    collector.reset()
+    collector.collect(n_episode=6)
+    rows, at = buffer.sample(0)
+    assert rows.obs.mask[np.arange(len(rows)), rows.act].all()
+    assert not rows.rew[~rows.done].any()
+    goes_on = ~rows.done
+    after = buffer[buffer.next(at)]
+    np.testing.assert_array_equal(rows.obs_next.obs[goes_on], after.obs.obs[goes_on])
+    np.testing.assert_array_equal(rows.info.decision[goes_on] + 1, after.info.decision[goes_on])
     for each in (env, envs):
         each.close()

@@ -32,7 +32,11 @@ def datasets(
     client: Client | None,
     about: Mapping[str, Any],
 ) -> tuple[minari.MinariDataset, ...]:
-    """A dataset of each seat; see `Recording.to_minari`."""
+    """A dataset of each seat; see `Recording.to_minari`.
+
+    An episode's seed deals it again in a match or batch. It is none for the `reset` of the environment that
+    is recovered, which draws the seeds of its episodes from the one that it is given.
+    """
     facts = recording.facts
     with connect() if client is None else nullcontext(client) as served:
         spec = recording.spec(served)

@@ -205,7 +205,8 @@ class Recording:
         Minari keeps datasets below the folder that `MINARI_DATASETS_PATH` names, or else in the home. An
         observation is a `Dict` of `observation` and `action_mask`, as environments show it with
         `mask="observation"`. Where a seat has always met the same bots, `recover_environment(eval_env=True)`
-        gives such an environment.
+        gives such an environment. An episode's seed deals it again in a match or a batch; the `reset` of that
+        environment draws others from the seed it is given.
 
         Args:
             name: The name without seat and version; what stands before a `/` is Minari's namespace.
