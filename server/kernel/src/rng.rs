@@ -89,6 +89,8 @@ pub struct RngStream {
     mark: u64,
     /// How many words `rng` has given: more than `words` after a rewind, and then no more than are kept.
     given: u64,
+    /// How many it had given before a rewind that forgot them.
+    furthest: u64,
     /// The first of them since the mark.
     first: [u32; KEPT],
 }
@@ -105,7 +107,7 @@ impl RngStream {
     pub fn keyed(key: Key, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         rng.set_stream(stream);
-        Self { rng, words: 0, mark: 0, given: 0, first: [0; KEPT] }
+        Self { rng, words: 0, mark: 0, given: 0, furthest: 0, first: [0; KEPT] }
     }
 
     /// Opens a stream of which `words` have been used already.
@@ -133,6 +135,10 @@ impl RngStream {
 
     /// Lets rewinds come back to here, after all words that have been given.
     pub(crate) fn mark(&mut self) {
+        if self.furthest > self.given {
+            self.rng.set_word_pos(self.furthest.into());
+            self.given = self.furthest;
+        }
         (self.words, self.mark) = (self.given, self.given);
     }
 
@@ -142,7 +148,7 @@ impl RngStream {
     pub(crate) fn rewind(&mut self) {
         if self.given - self.mark > KEPT as u64 {
             self.rng.set_word_pos(self.mark.into());
-            self.given = self.mark;
+            (self.furthest, self.given) = (self.furthest.max(self.given), self.mark);
         }
         self.words = self.mark;
     }

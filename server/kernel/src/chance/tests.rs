@@ -32,6 +32,16 @@ fn a_stream_goes_back_to_its_mark() {
 }
 
 #[test]
+fn what_was_drawn_before_a_mark_is_not_drawn_again() {
+    let (mut chance, mut other) = (Chance::seeded(5, 1), Chance::seeded(5, 1));
+    let mut drawn: Vec<u32> = (0..9).map(|_| chance.below(0, 1 << 31)).collect();
+    chance.rewind();
+    chance.mark();
+    drawn.push(chance.below(0, 1 << 31));
+    assert_eq!(drawn, (0..10).map(|_| other.below(0, 1 << 31)).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_new_seed_begins_anew() {
     let mut chance = Chance::seeded(5, 3);
     (0..3).for_each(|stream| _ = chance.below(stream, 68));

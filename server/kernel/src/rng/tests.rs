@@ -61,8 +61,7 @@ fn a_marked_stream_comes_back_to_the_mark_which_lies_after_all_words_given() {
             let given: Vec<u32> = (0..far).map(|_| rng.word()).collect();
             assert_eq!(given, all[mark..mark + far], "{far} words from {mark} on");
         }
-        // After a long way a rewind forgets the words, and only those given since count.
-        mark += if far > kept { back } else { far };
+        mark += far.max(back);
         rng.mark();
         assert_eq!(rng.words(), mark as u64);
     }
