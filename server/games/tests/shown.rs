@@ -4,6 +4,7 @@
 //! games. A playthrough shows how one game reads; this notices a byte that differs anywhere else.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,6 +52,47 @@ fn of_a_game<G: Game>(game: &Arc<G>, seed: u64) -> Digest {
     let end = testkit::random_game(game, seed, &mut look);
     look(&end);
     Digest::of_bytes(&shown)
+}
+
+/// What random games leave empty, by game and field; a test of the game shows it.
+const SELDOM: &[(&str, &str)] = &[("faraway", "owed")];
+
+/// The fields that hold nothing but zeros in all random games, for every seat.
+struct Empty;
+
+impl Visitor for Empty {
+    type Output = BTreeSet<&'static str>;
+
+    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+        let (mut fields, mut written) = (BTreeSet::new(), BTreeSet::new());
+        for game in testkit::every_table::<G>() {
+            let layout = &game.info().layout;
+            fields.extend(layout.fields.iter().map(|field| field.name));
+            let mut view = vec![0; layout.bytes()];
+            for seed in 1..=GAMES {
+                testkit::random_game(&game, seed, |episode| {
+                    for seat in Seat::all(game.info().seats) {
+                        game.view(episode.state(), seat.into(), &mut view);
+                        let fields = layout.with_offsets();
+                        let shown = fields
+                            .filter(|(at, field)| view[*at..][..field.bytes()].iter().any(|&byte| byte > 0));
+                        written.extend(shown.map(|(_, field)| field.name));
+                    }
+                });
+            }
+        }
+        &fields - &written
+    }
+}
+
+#[test]
+fn every_field_shows_something() {
+    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    for id in Registry::IDS {
+        let empty = registry.visit(id, Empty).expect("the registry knows its own ids");
+        let seldom = SELDOM.iter().filter(|(game, _)| game == id).map(|&(_, field)| field).collect();
+        assert_eq!(empty, seldom, "{id}");
+    }
 }
 
 #[test]

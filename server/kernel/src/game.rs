@@ -71,7 +71,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance);
 
     /// Writes what `viewer` may know into exactly as many bytes as its layout has: [`GameInfo::layout`] for a
-    /// seat, [`GameInfo::public_layout`] for the public.
+    /// seat, [`GameInfo::public_layout`] for the public. Nothing is left of what they were before.
     fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]);
 
     /// Writes the same for people and language models, over several lines.

@@ -41,13 +41,13 @@ laws! {
     Outcome = "an outcome comes when nobody owes a choice",
     /// Both methods say the same of every action, for seats that the table does not have as well.
     LegalAgrees = "is_legal says the same as legal",
-    /// A view is as long as its layout, every byte is written, and the values are as their field says.
+    /// A view is as long as its layout, nothing is left of what the memory held, and the values are as their field says.
     Views = "a view fills its layout and keeps to what it says",
     /// Nothing but the arguments decides what a game answers.
     Pure = "equal questions get equal answers",
     /// Neither the seat for which hidden things are drawn anew nor the public can tell.
     ResampleKeeps = "resample keeps what its seat is shown",
-    /// Hidden things are drawn anew.
+    /// For every seat hidden things are drawn anew.
     ResampleVaries = "resample varies what its seat cannot know",
     /// What is drawn anew for estimates looks the same to its seat.
     SketchKeeps = "a sketch keeps what its seat is shown",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::testkit::Shown;
 use crate::{
     ActionSet, Audit, Chance, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, Outcome, Rejection, RngStream,
-    Seat, Viewer, apply, ensure,
+    Seat, SeatSet, Viewer, apply, ensure,
 };
 
 /// The most bytes of a state.
@@ -102,7 +102,7 @@ pub(super) fn views_keep_to_their_layout<G: Game>(episode: &Episode<G>) -> Audit
         game.view(episode.state(), viewer, &mut view);
         game.view(episode.state(), viewer, &mut again);
         if let Some(at) = view.iter().zip(&again).position(|bytes| bytes == (&0x00, &0xff)) {
-            return Err(format!("byte {at} of the view of {viewer} is not written"));
+            return Err(format!("byte {at} of the view of {viewer} is left as it was"));
         }
         layout.check(&view).map_err(|broken| format!("the view of {viewer}: {broken}"))?;
     }
@@ -138,13 +138,15 @@ pub(super) fn equal_questions_get_equal_answers<G: Estimate>(episode: &Episode<G
 pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
     episode: &Episode<G>,
     rng: &mut RngStream,
-    has_varied: &mut bool,
+    varied: &mut SeatSet,
 ) -> Audit {
     let game = &**episode.game();
     for seat in seats(episode) {
         let mut world = *episode.state();
         game.resample(&mut world, seat, rng);
-        *has_varied |= world != *episode.state();
+        if world != *episode.state() {
+            varied.insert(seat);
+        }
         looks_the_same(episode, &world, seat)?;
     }
     Ok(())

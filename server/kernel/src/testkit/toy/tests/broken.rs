@@ -289,7 +289,10 @@ impl Game for Broken {
     }
 
     fn resample(&self, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
-        if self.is(Flaw::NeverResamples) || (self.is(Flaw::KeepsTheTruth) && rng.below(50) == 0) {
+        let is_last = viewer.number() + 1 == self.info.seats;
+        if self.is(Flaw::NeverResamplesForOne) && is_last
+            || self.is(Flaw::KeepsTheTruth) && rng.below(50) == 0
+        {
             return;
         }
         if self.is(Flaw::DrawsFromElsewhere) {

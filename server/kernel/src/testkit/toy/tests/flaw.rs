@@ -21,7 +21,7 @@ pub(super) enum Flaw {
     IsUsuallyTooMuch,
     /// The layout has a field that the view does not write.
     HasAFieldTooMany,
-    /// The last byte of a view is not written.
+    /// The last byte of a view is left as it was.
     LeavesAByteUnwritten,
     /// The size of the deck is greater than its maximum.
     ExceedsAMaximum,
@@ -75,8 +75,8 @@ pub(super) enum Flaw {
     ForgetsACard,
     /// A position that forgets at the end loses a card played.
     ForgetsTheEnd,
-    /// `resample` leaves everything as it is.
-    NeverResamples,
+    /// `resample` leaves everything as it is for the last seat.
+    NeverResamplesForOne,
     /// The state remembers who chose last.
     RemembersTheOrder,
     /// The text shows whether a hidden choice is an odd card.

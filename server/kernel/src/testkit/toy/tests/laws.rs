@@ -40,7 +40,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::LeaksInTheText, Law::ResampleKeeps),
     (Flaw::LeaksToThePublic, Law::ResampleKeeps),
     (Flaw::ResamplesItsOwnHand, Law::ResampleKeeps),
-    (Flaw::NeverResamples, Law::ResampleVaries),
+    (Flaw::NeverResamplesForOne, Law::ResampleVaries),
     (Flaw::SketchesItsOwnHand, Law::SketchKeeps),
     (Flaw::SketchesFromElsewhere, Law::Pure),
     (Flaw::SketchesOnlyOnce, Law::SketchFollows),
