@@ -197,8 +197,11 @@ impl Faraway {
         }
         for (place, (&seat, late)) in order.iter().zip(late).enumerate() {
             deck.draw(late)?;
-            if state.placed[seat][at].is_some() {
+            let has_placed = state.placed[seat][at].is_some();
+            if has_placed || round == state.round && is_placing(state, seat) {
                 has_all(seat, state.dealt[seat][at], deck)?;
+            } else {
+                ensure(late.is_empty(), || format!("{seat} was dealt {late:?} before its turn"))?;
             }
             deck.blocks[6 * at + place + 1] = state.returned(round, seat);
         }
@@ -212,26 +215,36 @@ impl Faraway {
             let (dealt, placed) = (state.dealt[seat][at], state.placed[seat][at]);
             let finds = round <= state.explored() && state.finds(round, seat);
             ensure(finds || dealt.is_empty(), || format!("{seat} was dealt {dealt:?} in round {round}"))?;
-            let owed = if round == state.round { state.owed[seat] } else { 0 };
             let is_due = round == state.round
                 && state.phase.has_turns()
                 && state.order[usize::from(state.turn)..usize::from(self.seats)].contains(&seat);
             let due = if finds { self.due(state, seat, round) } else { 0 };
             let got = u8::try_from(dealt.len()).unwrap_or(u8::MAX);
-            let fits = due <= MOST_DEALT && got <= due && owed <= due - got && (owed == 0 || is_due);
-            ensure(fits, || format!("{seat} was dealt {got} of {due} in round {round} and is owed {owed}"))?;
+            ensure(due <= MOST_DEALT && got <= due, || {
+                format!("{seat} was dealt {got} of {due} in round {round}")
+            })?;
+            if round == state.round {
+                let owed = if is_due && !is_placing(state, seat) { due - got } else { 0 };
+                ensure(state.owed[seat] == owed, || {
+                    format!("{seat} was dealt {got} of {due} and is owed {}", state.owed[seat])
+                })?;
+            }
+            // FA-4.7, FA-R2: nobody who finds goes without.
             let right = match placed {
                 Some(id) => dealt.contains(id) && !is_due,
-                None => dealt.is_empty() || is_due,
+                None => !finds || is_due,
             };
             ensure(right, || format!("{seat} placed {placed:?} of {dealt:?} in round {round}"))?;
         }
-        let idle = state.phase == Phase::Place && state.active() == Some(seat);
-        ensure(!idle || !state.found(seat).is_empty(), || format!("{seat} has nothing to place"))?;
-        ensure(state.phase.has_turns() && state.round > 1 || state.owed[seat] == 0, || {
-            format!("{seat} is owed out of turn")
-        })
+        let has_some = !is_placing(state, seat) || !state.found(seat).is_empty();
+        ensure(has_some, || format!("{seat} has nothing to place"))?;
+        ensure(state.round > 1 || state.owed[seat] == 0, || format!("{seat} is owed something in round 1"))
     }
+}
+
+/// Whether a seat is to place a sanctuary, so that it has been dealt all it is owed.
+fn is_placing(state: &State, seat: Seat) -> bool {
+    state.phase == Phase::Place && state.active() == Some(seat)
 }
 
 /// The sanctuary deck: blocks from which cards are drawn, one after the other.

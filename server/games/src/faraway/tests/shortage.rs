@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use boardwire_kernel::{Chance, Episode, Estimate, Game, RngStream, Seat, apply};
 
-use super::{climbing_game, explore, scripted, seat, table};
+use super::{climbing_game, explore, field, scripted, seat, table};
 use crate::faraway::turn::block_at;
 use crate::faraway::{Faraway, Phase, Sanctuaries, State};
 
@@ -110,6 +110,8 @@ fn r2_a_seat_is_told_what_it_is_owed() {
         let mut text = String::new();
         game.text(state, seat.into(), &mut text).expect("memory");
         assert!(text.contains(&format!("\nsanctuaries owed to you: {}\n", state.owed[seat])), "{text}");
+        let by_seat: Vec<u8> = seat.round(6).map(|seat| state.owed[seat]).collect();
+        assert_eq!(field(game, state, seat.number(), "owed"), by_seat);
         told += 1;
     });
     assert!(told > 20, "{told} positions");
@@ -126,6 +128,57 @@ fn r2_a_seat_that_is_owed_sanctuaries_is_estimated_to_place_one() {
         without += u32::from(has_none);
     });
     assert!(without > 10, "{without} positions in which it has found none yet");
+}
+
+#[test]
+fn r2_the_audit_refuses_a_debt_that_is_forgotten_or_paid_at_another_time() {
+    // FA-R2, FA-4.7, FA-7.3
+    let game = table(6, "basic");
+    let mut tried = [0; 3];
+    for seed in 0..60 {
+        climbing_game(&game, seed, |episode| {
+            let state = episode.state();
+            for seat in Seat::all(6) {
+                let broken = [forgotten(state, seat), taken_back(state, seat), paid_early(state, seat)];
+                for (tried, broken) in tried.iter_mut().zip(broken) {
+                    let Some(broken) = broken else { continue };
+                    assert!(game.audit(&broken).is_err(), "{seat} in {state:?}");
+                    *tried += 1;
+                }
+            }
+        });
+    }
+    assert!(tried.iter().all(|&tried| tried > 10), "{tried:?} positions");
+}
+
+/// A position in which a seat is no longer owed what it has yet to find.
+fn forgotten(state: &State, seat: Seat) -> Option<State> {
+    let mut broken = *state;
+    (std::mem::take(&mut broken.owed[seat]) > 0).then_some(broken)
+}
+
+/// A position in which the seat that is to place lacks one of the cards it was dealt last.
+fn taken_back(state: &State, seat: Seat) -> Option<State> {
+    let is_placing = state.phase == Phase::Place && state.active() == Some(seat);
+    let (round, place) = block_at(state.front_block.max(1));
+    let block = state.returned(round, state.order_of(round, 6)[usize::from(place)]);
+    let last = state.found(seat).intersection(block).lowest()?;
+    let mut broken = *state;
+    broken.dealt[seat][usize::from(state.round - 2)].remove(last);
+    broken.front.insert(last);
+    broken.sanctuary_deck += 1;
+    (is_placing && round == state.round).then_some(broken)
+}
+
+/// A position in which a seat has got one of the cards that it is owed before its turn.
+fn paid_early(state: &State, seat: Seat) -> Option<State> {
+    let mut broken = *state;
+    broken.owed[seat] = state.owed[seat].checked_sub(1)?;
+    let first = state.front.lowest()?;
+    broken.front.remove(first);
+    broken.dealt[seat][usize::from(state.round - 2)].insert(first);
+    broken.sanctuary_deck -= 1;
+    Some(broken)
 }
 
 /// Who comes later in the order is only dealt once those before have all they are due.
