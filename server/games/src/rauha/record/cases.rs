@@ -102,14 +102,7 @@ impl Case {
         if let Some(hand) = row.hand {
             position.state.kept[seat] = Some(lines::card(&format!("{place}.hand"), hand)?);
         }
-        if let Some(fresh) = &row.fresh {
-            let place = format!("{place}.fresh");
-            let welcomed = lines::entities(&place, fresh, &catalogue.value)?;
-            if !welcomed.difference(position.board().entities).is_empty() {
-                return wrong(&place, "an Entity that is not held");
-            }
-            position.state.welcomed = welcomed;
-        }
+        position.state.welcomed = row.welcomed(&place, position.board(), &catalogue.value)?;
         Ok(position)
     }
 

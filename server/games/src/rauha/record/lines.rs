@@ -158,9 +158,25 @@ impl PlayerRow {
         }
         Ok(board)
     }
+
+    /// The Entities welcomed in this turn, which the board has.
+    pub(super) fn welcomed(
+        &self,
+        place: &str,
+        board: &Board,
+        catalogue: &Catalogue,
+    ) -> Result<EntitySet, LineError> {
+        let place = format!("{place}.fresh");
+        let welcomed = entities(&place, self.fresh.as_deref().unwrap_or_default(), catalogue)?;
+        if welcomed.difference(board.entities).is_empty() {
+            Ok(welcomed)
+        } else {
+            wrong(&place, "an Entity that is not held")
+        }
+    }
 }
 
-/// The boards of all rows: no card and no Entity twice, one side for all.
+/// The boards of all rows: no card and no Entity twice, one side for all, what was welcomed is held.
 pub(super) fn boards(
     place: &str,
     rows: &[PlayerRow],
@@ -189,6 +205,7 @@ pub(super) fn boards(
             return wrong(&format!("{place}.entities"), "an Entity has two holders");
         }
         held = held.union(board.entities);
+        row.welcomed(&place, &board, catalogue)?;
         if let Some(hand) = row.hand {
             let place = format!("{place}.hand");
             if !seen.insert(card(&place, hand)?) {

@@ -164,7 +164,9 @@ fn bad_values() -> Vec<(&'static str, Value, &'static str)> {
         ("/state/players/0/spores/0", json!(2), "spores[0]: 2 is not from 0 to 1"),
         ("/state/players/0/entities", json!(["odin"]), "there is no Entity `odin`"),
         ("/state/players/0/entities", json!(["maa", "maa"]), "stands there twice"),
-        ("/state/players/1/fresh", json!(["maa"]), "fresh: an Entity that is not held"),
+        ("/state/players/0/fresh", json!(["maa"]), "players[0].fresh: an Entity that is not held"),
+        ("/state/players/0/fresh", json!(["odin"]), "players[0].fresh[0]: there is no Entity `odin`"),
+        ("/state/players/1/fresh", json!(["maa"]), "players[1].fresh: an Entity that is not held"),
         ("/state/players/0/luck", json!(1), "unknown field `luck`"),
     ]
 }
