@@ -59,13 +59,12 @@ impl Options {
     /// Checks the values given and fills in the defaults.
     ///
     /// # Errors
-    /// An option the game does not have, or a value it cannot take.
+    /// An option the game does not have, a value it cannot take, or more than one.
     pub fn resolve<'a>(
         game_type: &GameType,
         given: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, SetupError> {
-        let mut values: Vec<_> =
-            game_type.options.iter().map(|spec| (spec.name, spec.default.to_owned())).collect();
+        let mut values = vec![None; game_type.options.len()];
         for (name, value) in given {
             let Some(at) = game_type.options.iter().position(|spec| spec.name == name) else {
                 let known: Vec<_> = game_type.options.iter().map(|spec| spec.name).collect();
@@ -73,13 +72,18 @@ impl Options {
                 return Err(SetupError::UnknownOption { game: game_type.id, name: name.to_owned(), known });
             };
             let spec = &game_type.options[at];
-            values[at].1 = spec.canonical(value).ok_or_else(|| SetupError::OptionValue {
-                name: spec.name,
-                value: value.to_owned(),
-                expected: spec.kind.to_string(),
-            })?;
+            let wrong =
+                |value: String, expected| SetupError::OptionValue { name: spec.name, value, expected };
+            let canonical =
+                spec.canonical(value).ok_or_else(|| wrong(value.to_owned(), spec.kind.to_string()))?;
+            if let Some(before) = values[at].replace(canonical) {
+                return Err(wrong(format!("{before}, {value}"), "one value".to_owned()));
+            }
         }
-        Ok(Self(values))
+        let filled = |(spec, value): (&OptionSpec, Option<String>)| {
+            (spec.name, value.unwrap_or_else(|| spec.default.to_owned()))
+        };
+        Ok(Self(game_type.options.iter().zip(values).map(filled).collect()))
     }
 
     /// Names and values, in the game type's order.
@@ -160,5 +164,8 @@ mod tests {
             |name, value| Options::resolve(&TYPE, [(name, value)]).expect_err("it is refused").to_string();
         assert!(refused("colour", "red").contains("words, number, flag"), "{}", refused("colour", "red"));
         assert!(refused("number", "1001").contains("a whole number from -1 to 1000"));
+        let twice = Options::resolve(&TYPE, [("words", "one"), ("flag", "true"), ("words", "one")]);
+        let twice = twice.expect_err("it is refused").to_string();
+        assert_eq!(twice, "option `words` is one value, not `one, one`");
     }
 }
