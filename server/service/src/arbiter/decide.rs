@@ -205,8 +205,8 @@ impl Standing {
     fn late(&self, settings: &Settings) -> Option<What> {
         let late: SeatSet = self.pending().iter().filter(|seat| self.places[seat.index()].lapsed).collect();
         let policy = |seat| settings.clock(seat).map(|clock| &clock.on_timeout);
-        let loses = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
-        let losers: SeatSet = late.iter().filter(loses).collect();
+        let is_lost = |seat: &Seat| policy(*seat) == Some(&OnTimeout::Forfeit);
+        let losers: SeatSet = late.iter().filter(is_lost).collect();
         if let Some(first) = losers.lowest() {
             // One alone loses an episode: where the time of several has run out at once, each as likely.
             let drawn = self.substitute_rng(first).below(losers.len());

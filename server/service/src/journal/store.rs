@@ -239,7 +239,8 @@ fn close_to_others(path: &Path) {
     log.push("-wal");
     for path in [path, log.into()] {
         let mode = path.metadata().map_or(0, |about| about.permissions().mode() & 0o777);
-        if mode & 0o077 == 0 {
+        let others = mode & 0o077;
+        if others == 0 {
             continue;
         }
         let closed = std::fs::set_permissions(&path, Permissions::from_mode(mode & 0o700));

@@ -198,22 +198,6 @@ async fn a_replay_that_was_altered_is_refused() {
         bytes[0] ^= 1;
         bytes.into()
     };
-    // The first choice of the game, which both seats have.
-    let caused = |player: Player, cause: v1::ActionCause| {
-        let seat = u32::from(player != REMOTE);
-        let first = good.frames.iter().position(|frame| frame.seat == Some(seat)).expect("it has chosen");
-        frame(first, &|frame| {
-            played(frame).set_cause(cause);
-            played(frame).given = Some(played(frame).action);
-        })
-    };
-    let mut resigned = good.frames.last().expect("a frame").clone();
-    (resigned.seat, resigned.played) = (None, None);
-    resigned.outcome = Some(v1::Outcome {
-        ranks: vec![1, 2],
-        forfeits: vec![v1::Forfeit::Unspecified.into(), v1::Forfeit::Resigned.into()],
-        ..v1::Outcome::default()
-    });
     for (told, expected) in [
         (why(&|replay| replay.game = "chess".into()), "chess"),
         (why(&|replay| replay.players.clear()), "cannot be checked"),
@@ -243,13 +227,50 @@ async fn a_replay_that_was_altered_is_refused() {
         (frame(2, &|frame| played(frame).action = 255), "ply 2: "),
         (frame(2, &|frame| played(frame).action = 256), "ply 2: there is no such action"),
         (frame(2, &|frame| played(frame).cause = 99), "how its action came about"),
+        (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
+        (frame(0, &|frame| frame.sequence = u64::MAX), "frame 1 has no number left"),
+    ] {
+        assert!(told.contains(expected), "{told}, not {expected}");
+    }
+    let last = good.frames.len() - 1;
+    let scores = frame(last, &|frame| frame.outcome.as_mut().expect("it is over").scores[0] += 1);
+    assert!(scores.contains(&format!("frame {last}: outcome")), "{scores}");
+}
+
+/// Nor does what cannot be computed pass: how actions came about, who gave the seed, and who gave up.
+#[tokio::test]
+async fn a_replay_that_tells_another_story_is_refused() {
+    let arbiter = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
+    play_out(&arbiter).await;
+    let good = sent(&arbiter, Seat::new(0).into());
+    let why = |change: &dyn Fn(&mut v1::Replay)| {
+        let mut changed = good.clone();
+        change(&mut changed);
+        verify(&changed, &tables()).expect_err("it was altered").to_string()
+    };
+    // The first choice of the game, which both seats have.
+    let caused = |player: Player, cause: v1::ActionCause| {
+        let seat = u32::from(player != REMOTE);
+        let first = good.frames.iter().position(|frame| frame.seat == Some(seat)).expect("it has chosen");
+        why(&|replay| {
+            let played = played(&mut replay.frames[first]);
+            played.set_cause(cause);
+            played.given = Some(played.action);
+        })
+    };
+    let mut resigned = good.frames.last().expect("a frame").clone();
+    (resigned.seat, resigned.played) = (None, None);
+    resigned.outcome = Some(v1::Outcome {
+        ranks: vec![1, 2],
+        forfeits: vec![v1::Forfeit::Unspecified.into(), v1::Forfeit::Resigned.into()],
+        ..v1::Outcome::default()
+    });
+    for (told, expected) in [
         (caused(REMOTE, v1::ActionCause::Bot), "a bot is said to have chosen for an agent"),
         (caused(REMOTE, v1::ActionCause::Substituted), "replaced was legal"),
         (caused(REMOTE, v1::ActionCause::Forced), "forced was a choice"),
         (caused(RANDOM, v1::ActionCause::Agent), "an agent is said to have chosen for a bot"),
         (why(&|replay| replay.frames.push(resigned.clone())), "forfeits an episode that is over"),
-        (frame(2, &|frame| frame.sequence = 7), "frame 2: sequence"),
-        (frame(0, &|frame| frame.sequence = u64::MAX), "frame 1 has no number left"),
     ] {
         assert!(told.contains(expected), "{told}, not {expected}");
     }
@@ -261,9 +282,6 @@ async fn a_replay_that_was_altered_is_refused() {
     opening(&mut concealing).seed = None;
     concealing.set_seed_source(v1::SeedSource::Drawn);
     assert_eq!(verify(&concealing, &tables()), Err(Mismatch::Concealed(7)));
-    let last = good.frames.len() - 1;
-    let scores = frame(last, &|frame| frame.outcome.as_mut().expect("it is over").scores[0] += 1);
-    assert!(scores.contains(&format!("frame {last}: outcome")), "{scores}");
 }
 
 fn opening(replay: &mut v1::Replay) -> &mut v1::SeedOpening {
