@@ -5,11 +5,12 @@
 //! that is to change in the meantime is copied first.
 
 mod step;
+mod world;
 
 use std::sync::{Arc, OnceLock};
 
 use boardwire_bots::Rollout;
-use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat, WORLD_STREAM};
+use boardwire_kernel::{BySeat, GameInfo, MAX_SEATS, RngStream, Seat};
 use bytes::Bytes;
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -21,6 +22,7 @@ use crate::pool::{Once, Owner, Pool};
 use crate::refused::Refused;
 use crate::reward::RewardKind;
 use crate::tables::Table;
+use world::World;
 
 /// The most playouts of one call.
 pub const MOST_PLAYOUTS: usize = 1 << 16;
@@ -97,13 +99,6 @@ pub struct Search {
 /// The worlds by their places.
 type Worlds = Vec<Option<World>>;
 
-/// A world, and for which seat it was drawn. Its clones share the episode until one of them plays.
-#[derive(Clone)]
-struct World {
-    play: Arc<dyn Play>,
-    viewer: Seat,
-}
-
 /// Worlds that a rollout holds, in its rows' order.
 struct Shared {
     plays: Vec<Arc<dyn Play>>,
@@ -122,36 +117,6 @@ pub struct Moves {
     pub actions: Bytes,
     /// The places of the copies that are played instead; empty if none are.
     pub into: Vec<u32>,
-}
-
-impl World {
-    /// The episode, to be played on: a copy of it if it is shared.
-    fn own(&mut self) -> &mut dyn Play {
-        if Arc::get_mut(&mut self.play).is_none() {
-            self.play = self.play.copy();
-        }
-        Arc::get_mut(&mut self.play).expect("nobody shares a new copy")
-    }
-
-    /// The seat whose decision is shown: the one that the world was drawn for, if it owes one.
-    fn decides(&self) -> Option<Seat> {
-        let pending = self.play.pending();
-        if pending.contains(self.viewer) { Some(self.viewer) } else { pending.lowest() }
-    }
-
-    /// Plays decisions with a single legal action.
-    fn skip_forced(&mut self) {
-        let forced =
-            |play: &dyn Play| play.pending().iter().find_map(|seat| Some((seat, play.forced(seat)?)));
-        while let Some((seat, action)) = forced(&*self.play) {
-            self.own().apply(seat, action.into()).expect("the only legal action");
-        }
-    }
-}
-
-/// The seed of the world with this number: none of an episode of a batch with the same seed, whose luck it would have.
-fn world_seed(seed: u64, number: usize) -> u64 {
-    RngStream::new(seed, WORLD_STREAM + number as u64).seed()
 }
 
 /// The seed of the playout with this number.
@@ -175,8 +140,7 @@ impl Search {
         let drawn = insights.len() * opening.worlds;
         let Opening { worlds, places, seed, skip_forced, .. } = opening;
         let each = owner.each(threads, drawn, move |number| {
-            let insight = &insights[number / worlds];
-            let mut world = World { play: insight.imagine(world_seed(seed, number)), viewer: insight.seat() };
+            let mut world = World::drawn(&*insights[number / worlds], seed, number);
             if skip_forced {
                 world.skip_forced();
             }

@@ -2,7 +2,7 @@
 
 use boardwire_kernel::{ActionSet, GameInfo, Seat};
 
-use super::World;
+use super::world::World;
 use crate::batch::{MESSAGE_HEAD, NOBODY, flag};
 use crate::reward::RewardKind;
 use crate::tables::Table;

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use boardwire_games::Registry;
 use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
 
+use super::world::world_seed;
 use super::*;
 use crate::tables::Tables;
 
