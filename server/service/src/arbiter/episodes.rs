@@ -1,16 +1,18 @@
 //! How the episodes of a match begin and how they end early.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use boardwire_batch::Refused;
 
 use super::event::What;
-use super::{Arbiter, Forfeit, Forfeited, Inner, Role};
+use super::{Arbiter, Forfeit, Forfeited, Inner, Role, Series};
 use crate::error::{ServiceError, list};
 
 impl Arbiter {
     /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else when every
-    /// remote seat has asked for it. A seat's episode of a series is over before it begins the next.
+    /// remote seat has asked for it. A seat's episode of a series is over before it begins the next, which waits until others
+    /// are as far.
     ///
     /// # Errors
     /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
@@ -21,6 +23,14 @@ impl Arbiter {
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), ServiceError> {
+        if let (Role::Seat(_), Some(Series { skip, until, .. })) = (role, &self.settings.series) {
+            let may_come = |inner: &mut Inner| {
+                let present = inner.standing.present.episode;
+                let is_left = leave.is_some_and(|episode| episode < present);
+                Ok((is_left || skip + present + 1 < until.load(Ordering::Relaxed)).then_some(()))
+            };
+            self.until(role, may_come).await?;
+        }
         let asked = {
             let mut inner = self.lock();
             self.refuse_closed(&inner)?;
@@ -46,6 +56,11 @@ impl Arbiter {
             self.carry_on(round);
         }
         self.until(role, |inner| Ok((inner.standing.present.episode > present).then_some(()))).await
+    }
+
+    /// Lets calls that wait look once more whether they may go on, since something has changed that is none of the match.
+    pub fn look_again(&self) {
+        self.changed.notify_waiters();
     }
 
     /// Counts the vote of `role` for the next episode; whether it may begin now.

@@ -1,6 +1,8 @@
 //! What a match is created with.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use boardwire_batch::reward::RewardKind;
@@ -49,6 +51,9 @@ pub struct Series {
     pub number: usize,
     /// How many of the first episodes that follow from the seed are left out.
     pub skip: u32,
+    /// Seats begin episodes below this number, counted from the first that follows from the seed; for others they wait. Who
+    /// raises it lets them [`look_again`](super::Arbiter::look_again).
+    pub until: Arc<AtomicU32>,
     /// Takes the end of every episode, some more than once.
     pub ends: UnboundedSender<Ended>,
 }

@@ -11,6 +11,7 @@ mod secrecy;
 mod watching;
 
 use std::sync::LazyLock;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use boardwire_batch::pool::Pool;
@@ -272,7 +273,7 @@ async fn agents_that_share_a_match_begin_the_next_episode_together() {
 #[tokio::test]
 async fn an_agent_alone_leaves_no_episode_of_a_series() {
     let (ends, mut ended) = tokio::sync::mpsc::unbounded_channel();
-    let series = Some(Series { number: 0, skip: 0, ends });
+    let series = Some(Series { number: 0, skip: 0, until: Arc::new(AtomicU32::new(u32::MAX)), ends });
     let arbiter = faraway(Settings { series, ..settings(&[REMOTE, RANDOM]) });
     let role = Role::Seat(Seat::new(0));
     let early = arbiter.reset(role, None, None).await;
@@ -282,6 +283,25 @@ async fn an_agent_alone_leaves_no_episode_of_a_series() {
         arbiter.reset(role, None, Some(episode)).await.expect("it is over");
         assert_eq!(ended.recv().await.expect("it counts").episode, episode);
     }
+}
+
+#[tokio::test]
+async fn an_agent_waits_where_it_is_far_ahead_in_its_series() {
+    let (ends, _ended) = tokio::sync::mpsc::unbounded_channel();
+    let until = Arc::new(AtomicU32::new(102));
+    let series = Some(Series { number: 0, skip: 100, until: Arc::clone(&until), ends });
+    let arbiter = faraway(Settings { series, ..settings(&[REMOTE, RANDOM]) });
+    let role = Role::Seat(Seat::new(0));
+    play_out(&arbiter).await;
+    arbiter.reset(role, None, Some(0)).await.expect("episode 101 may begin");
+    play_out(&arbiter).await;
+    let mut ahead = Box::pin(arbiter.reset(role, None, Some(1)));
+    assert!(futures_util::poll!(&mut ahead).is_pending(), "others are not as far");
+    arbiter.reset(role, None, Some(0)).await.expect("it has left that one");
+    until.store(103, Ordering::Relaxed);
+    arbiter.look_again();
+    ahead.await.expect("now they are");
+    assert_eq!(arbiter.summary().episode, 2);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Deals with agents at the table: a server of our own, and a match for each way round, whose episodes are the deals.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::{Table, Tables};
 use futures_util::future::join_all;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::deal::{End, Played};
 use super::entrant::Entrant;
@@ -28,7 +29,7 @@ const OFTEN: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(10);
 /// How long there is somebody to tell the agents that others have started that their matches are closed.
 const LINGER: Duration = Duration::from_secs(2);
-/// Bots alone play at most so many deals ahead of the agents.
+/// One way round is at most so many deals ahead of another.
 const AHEAD: u32 = 32;
 
 /// What is played, and by whom.
@@ -87,13 +88,16 @@ impl Host<'_> {
                 let _ = stopped.await;
             }));
         let (told, ends) = unbounded_channel();
+        let first = self.first();
+        let until = Arc::new(AtomicU32::new(first.saturating_add(AHEAD)));
+        let series = Series { number: 0, skip: first, until: Arc::clone(&until), ends: told };
         let (mut ways, mut seated) = (vec![], vec![]);
         for way in 0..self.schedule.line_ups.len() {
-            let arbiter = self.open(&matches, way, told.clone()).await?;
+            let arbiter = self.open(&matches, Series { number: way, ..series.clone() }).await?;
             seated.extend(self.seat(&arbiter, way, &address)?);
             ways.push(arbiter);
         }
-        let played = self.count(&ways, &mut seated, ends, finished, halted).await;
+        let played = self.count(&ways, &mut seated, ends, &until, finished, halted).await;
         for way in &ways {
             way.close(CloseReason::Host);
         }
@@ -115,22 +119,14 @@ impl Host<'_> {
     }
 
     /// Opens the match of one way round.
-    async fn open(
-        &self,
-        matches: &Matches,
-        way: usize,
-        ends: UnboundedSender<Ended>,
-    ) -> anyhow::Result<Arc<Arbiter>> {
+    async fn open(&self, matches: &Matches, series: Series) -> anyhow::Result<Arc<Arbiter>> {
         let player = |&entrant: &usize| match &self.entrants[entrant] {
             Entrant::Bot(bot) => Player::Bot(bot.clone()),
             Entrant::Agent { .. } => Player::Remote,
         };
-        let settings = Settings {
-            seed: Some(self.seed),
-            private: true,
-            series: Some(Series { number: way, skip: self.first(), ends }),
-            ..Settings::of(self.schedule.line_ups[way].iter().map(player).collect())
-        };
+        let players = self.schedule.line_ups[series.number].iter().map(player).collect();
+        let settings =
+            Settings { seed: Some(self.seed), private: true, series: Some(series), ..Settings::of(players) };
         Ok(matches.create(None, Origin::Unknown, Arc::clone(self.table), settings).await?)
     }
 
@@ -158,6 +154,7 @@ impl Host<'_> {
         ways: &[Arc<Arbiter>],
         seated: &mut [Seated<'_>],
         mut ends: UnboundedReceiver<Ended>,
+        until: &AtomicU32,
         finished: &mpsc::SyncSender<anyhow::Result<Played>>,
         halted: impl Fn() -> bool,
     ) -> anyhow::Result<()> {
@@ -196,11 +193,13 @@ impl Host<'_> {
                     let _ = finished.send(Ok(Played { number, ends: ends.into_values().collect() }));
                 }
             }
-            // Agents ask for the next episode; where bots are alone, nobody does.
+            // Agents ask for the next episode, and wait where they are far ahead; where bots are alone, nobody asks.
+            until.store(whole.saturating_add(AHEAD), Ordering::Relaxed);
+            ways.iter().for_each(|way| way.look_again());
             if ways[way].settings().remote().is_empty() {
                 resting.insert(way);
             }
-            for way in resting.extract_if(.., |way| counted[*way] < whole + AHEAD) {
+            for way in resting.extract_if(.., |way| counted[*way] < whole.saturating_add(AHEAD)) {
                 ways[way].reset(Role::Host, None, None).await?;
             }
         }
