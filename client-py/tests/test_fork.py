@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.context import BaseContext
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -197,7 +198,7 @@ def test_a_child_that_ends_in_the_ordinary_way_leaves_the_server_alone() -> None
 
 def test_a_fork_waits_until_grpcio_rests_where_it_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("boardwire._ways.time.sleep", waits.append)
+    monkeypatch.setattr(_ways, "time", SimpleNamespace(sleep=waits.append))
     monkeypatch.setattr(_ways, "grpcio", _ways._Grpcio())
     monkeypatch.setattr(_channel, "grpcio", _ways.grpcio)
     assert in_child(lambda: None) == b"None"

@@ -161,7 +161,8 @@ class Limits:
         matches_per_caller: The most of them that one caller may have created.
         waiting_calls: The most calls that one seat may have waiting.
         match_idle_timeout: How long a match stays that nobody uses.
-        batches: The most batches that may be open at once; one caller may have three quarters of them.
+        batches: The most batches, searches and worlds that may be open at once; one caller may have three
+            quarters of them.
         environments: The most environments that all of them may have.
         environments_per_caller: The most environments that those of one caller may have.
         batch_idle_timeout: How long a batch stays that nobody uses.

@@ -156,6 +156,7 @@ class _Awaiting:
         return os.getpid(), asyncio.get_running_loop()
 
     def open(self, target: str, options: Options, pems: Pems | None) -> Any:
+        grpcio.is_opened()
         if pems is None:
             return grpc.aio.insecure_channel(_uri(target), options=options)
         return grpc.aio.secure_channel(_uri(target), _credentials(pems), options=options)

@@ -26,7 +26,7 @@ use held::{Held, Kind};
 /// How much a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The most batches that may be open at once; callers of one origin may have three quarters of them.
+    /// The most batches, searches and worlds that may be open at once; callers of one origin may have three quarters of them.
     pub batches: usize,
     /// The most environments that all of them may have.
     pub environments: usize,
@@ -205,7 +205,9 @@ impl Batches {
     fn hand_over<K: Kind>(&self, id: &str, peer: Option<Peer>) -> Result<(), ServiceError> {
         let mut inner = self.lock();
         let connected = peer.is_none_or(|peer| inner.connected.contains(&peer));
-        let lease = inner.leases.get_mut(id).ok_or_else(|| K::unknown(id.to_owned()))?;
+        let stopped = inner.stopped;
+        let gone = || if stopped { Refused::ShuttingDown } else { K::unknown(id.to_owned()) };
+        let lease = inner.leases.get_mut(id).ok_or_else(gone)?;
         lease.terms.peer = peer.or(lease.terms.peer);
         drop(inner);
         if !connected {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{
-    CloseBatchRequest, CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest,
-    Match, OpenBatchRequest, PlayRequest, SeedSource,
+    CreateMatchRequest, GetMatchRequest, JoinMatchRequest, LineUp, ListMatchesRequest, Match,
+    OpenBatchRequest, PlayRequest, SeedSource,
 };
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
@@ -16,7 +16,7 @@ use boardwire_server::batches::{self, Batches};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
 use tokio::net::TcpListener;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt as _;
 
@@ -212,6 +212,9 @@ async fn one_caller_does_not_fill_the_server() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn one_caller_leaves_batches_to_others() {
+    use boardwire_api::v1::CloseBatchRequest;
+    use tonic::transport::Endpoint;
+
     let leased = batches::Limits { batches: 4, ..batches::Limits::default() };
     let server = Server::start(matches::Limits::default(), leased).await;
     let mut trainer = server.trainer().await;

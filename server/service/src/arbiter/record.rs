@@ -162,10 +162,12 @@ impl Record {
     /// Leaves out what has happened after `time`; whether there was anything. The deal stays.
     fn cut(&mut self, time: SystemTime) -> bool {
         let frames = self.frames();
+        // All that follows the first of it, though a clock may have been set back since.
+        if let Some(kept) = self.moves.iter().position(|played| played.at > time) {
+            self.moves.truncate(kept);
+            self.forfeited = None;
+        }
         self.forfeited = self.forfeited.filter(|_| self.acted <= time);
-        // All of them from the first one on, though a clock may have been set back since.
-        let kept = self.moves.iter().position(|played| played.at > time).unwrap_or(self.moves.len());
-        self.moves.truncate(kept);
         frames != self.frames()
     }
 
@@ -366,7 +368,9 @@ impl Arbiter {
             let is_cut = is_delayed && record.cut(now - delay);
             // A seed that was given tells of the episodes after this one, too.
             let tells_later = record.opened.source != SeedSource::Drawn;
-            let is_held_back = is_delayed && tells_later && standing.present.acted + delay > now;
+            let mut present = standing.present.clone();
+            let is_held_back =
+                is_delayed && tells_later && (present.acted + delay > now || present.cut(now - delay));
             let revealed = revealed.filter(|_| !is_cut && !is_held_back);
             (record, over && !is_cut, revealed, standing.fair_deal())
         };

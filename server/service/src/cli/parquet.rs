@@ -1,6 +1,7 @@
 //! Parquet files of recordings, column by column.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -124,7 +125,11 @@ pub(super) fn write(
     file.into_inner()?.sync_all()?;
     std::fs::rename(aside, path)?;
     let folder = path.parent().context("it is in a folder")?;
-    Ok(File::open(folder)?.sync_all()?)
+    match File::open(folder)?.sync_all() {
+        // Not every file system can.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => Ok(synced?),
+    }
 }
 
 /// What a file says of itself.

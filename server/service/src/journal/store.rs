@@ -82,8 +82,9 @@ impl Store {
             _ => return Err(Problem::Other("it is a database, but no journal".to_owned())),
         }
         transaction.commit()?;
-        // It is known to be ours by now: the mode stays in the file.
+        // It is known to be ours by now.
         close_to_others(path);
+        // This mode stays in the file.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         let synchronous = match keeping.sync {
             Sync::Always => "FULL",
@@ -289,7 +290,7 @@ fn check(lines: &[(i64, String)], events: i64, head: &[u8]) -> Result<(), String
 }
 
 enum Problem {
-    /// The file is a journal, and cannot be read as it is.
+    /// The file cannot be read as it is.
     Damage(String),
     Other(String),
 }

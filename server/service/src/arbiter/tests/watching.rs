@@ -136,6 +136,14 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
     }
     let replay = arbiter.replay(Viewer::Public, None, true).expect("it is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "the deal and five decisions");
+    {
+        let present = &mut arbiter.lock().standing.present;
+        present.moves.truncate(8);
+        present.acted = present.moves[7].at;
+        present.forfeited = Some(Forfeited { seat: Seat::new(0), why: Forfeit::Host });
+    }
+    let replay = arbiter.replay(Viewer::Public, None, true).expect("it is kept");
+    assert_eq!((replay.frames.len(), replay.over), (6, false), "nor is the end shown");
 }
 
 /// A server that stops waits for nobody to whom positions are still to be shown.

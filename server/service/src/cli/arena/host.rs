@@ -195,7 +195,9 @@ impl Host<'_> {
             }
             // Agents ask for the next episode, and wait where they are far ahead; where bots are alone, nobody asks.
             until.store(whole.saturating_add(AHEAD), Ordering::Relaxed);
-            ways.iter().for_each(|way| way.look_again());
+            for way in ways {
+                way.look_again();
+            }
             if ways[way].settings().remote().is_empty() {
                 resting.insert(way);
             }

@@ -80,6 +80,15 @@ impl Ledger {
     }
 }
 
+impl Drop for Ledger {
+    /// A child that is being started may have the file open a moment longer, and with it the lock.
+    fn drop(&mut self) {
+        if let Self(Some(file)) = self {
+            let _ = file.unlock();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
