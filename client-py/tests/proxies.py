@@ -28,12 +28,20 @@ class Proxy:
         self._passes = threading.Event()
         self._passes.set()
         self._left: dict[str, int | None] = {"requests": None, "answers": None}
+        self._ends: set[socket.socket] = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut_after(self, *, requests: int | None = None, answers: int | None = None) -> None:
         """Lets so many more bytes of either through, and then cuts the connection that they came on."""
         with self._lock:
             self._left = {"requests": requests, "answers": answers}
+
+    def cut(self) -> None:
+        """Cuts every connection, now."""
+        with self._lock:
+            for end in self._ends:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -50,6 +58,8 @@ class Proxy:
                 client, _ = self._listener.accept()
                 self._count(1)
                 server = socket.create_connection(self._server)
+                with self._lock:
+                    self._ends |= {client, server}
                 for kind, source, sink in (("requests", client, server), ("answers", server, client)):
                     threading.Thread(target=self._pass, args=(kind, source, sink), daemon=True).start()
 
@@ -72,6 +82,8 @@ class Proxy:
                     break
         if kind == "requests":
             self._count(-1)
+        with self._lock:
+            self._ends -= {source, sink}
         for end in (source, sink):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

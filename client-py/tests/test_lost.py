@@ -223,7 +223,7 @@ def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient
         if patient:
             # Both attempts of the client are cut.
             with pytest.raises(boardwire.errors.ConnectionLost):
-                lose_answers(proxy, lambda: client.join(code))
+                lose_answers(proxy, lambda: 0 in match.info().joined, lambda: client.join(code))
         else:
             with proxy.held(), pytest.raises(boardwire.errors.CallTimeout):
                 client.join(code)
@@ -234,20 +234,21 @@ def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient
             client.join(code)
 
 
-def lose_answers(proxy: Proxy, call: Callable[[], object]) -> None:
-    """Calls, while every answer is cut."""
-    done = threading.Event()
+def lose_answers(proxy: Proxy, is_done: Callable[[], bool], call: Callable[[], object]) -> None:
+    """Calls; every connection is cut once the server has done what it was asked for, before it tells."""
+    ended = threading.Event()
 
     def cut() -> None:
-        while not done.is_set():
-            proxy.cut_after(answers=0)
+        while not ended.is_set():
+            if is_done():
+                proxy.cut()
             time.sleep(0.001)
-        proxy.cut_after()
 
     cutting = threading.Thread(target=cut)
-    cutting.start()
-    try:
-        call()
-    finally:
-        done.set()
-        cutting.join()
+    with proxy.held():
+        cutting.start()
+        try:
+            call()
+        finally:
+            ended.set()
+            cutting.join()
