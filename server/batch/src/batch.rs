@@ -393,11 +393,7 @@ impl Batch {
 
 /// From the first of some environments to the last.
 fn span(chosen: &[usize]) -> Range<usize> {
-    match chosen {
-        [first, .., last] => *first..last + 1,
-        [only] => *only..only + 1,
-        [] => 0..0,
-    }
+    chosen.first().zip(chosen.last()).map_or(0..0, |(first, last)| *first..last + 1)
 }
 
 #[cfg(test)]
