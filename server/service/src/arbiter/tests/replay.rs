@@ -186,11 +186,7 @@ async fn a_replay_that_was_altered_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
     play_out(&arbiter).await;
     let good = sent(&arbiter, Seat::new(0).into());
-    let why = |change: &dyn Fn(&mut v1::Replay)| {
-        let mut changed = good.clone();
-        change(&mut changed);
-        verify(&changed, &tables()).expect_err("it was altered").to_string()
-    };
+    let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     let frame =
         |index: usize, change: &dyn Fn(&mut v1::Frame)| why(&|replay| change(&mut replay.frames[index]));
     let flipped = |bytes: &bytes::Bytes| {
@@ -243,11 +239,7 @@ async fn a_replay_that_tells_another_story_is_refused() {
     let arbiter = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
     play_out(&arbiter).await;
     let good = sent(&arbiter, Seat::new(0).into());
-    let why = |change: &dyn Fn(&mut v1::Replay)| {
-        let mut changed = good.clone();
-        change(&mut changed);
-        verify(&changed, &tables()).expect_err("it was altered").to_string()
-    };
+    let why = |change: &dyn Fn(&mut v1::Replay)| refused(&good, change);
     // The first choice of the game, which both seats have.
     let caused = |player: Player, cause: v1::ActionCause| {
         let seat = u32::from(player != REMOTE);
@@ -282,6 +274,13 @@ async fn a_replay_that_tells_another_story_is_refused() {
     opening(&mut concealing).seed = None;
     concealing.set_seed_source(v1::SeedSource::Drawn);
     assert_eq!(verify(&concealing, &tables()), Err(Mismatch::Concealed(7)));
+}
+
+/// What is said of a replay that was altered so.
+fn refused(good: &v1::Replay, alter: &dyn Fn(&mut v1::Replay)) -> String {
+    let mut altered = good.clone();
+    alter(&mut altered);
+    verify(&altered, &tables()).expect_err("it was altered").to_string()
 }
 
 fn opening(replay: &mut v1::Replay) -> &mut v1::SeedOpening {
