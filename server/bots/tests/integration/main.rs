@@ -1,0 +1,4 @@
+//! Tests of the bots through their public interface.
+
+mod choices;
+mod strength;
