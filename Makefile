@@ -14,16 +14,17 @@ DOCS_VENV := .venv-docs
 WHEELS_VENV := .venv-wheels
 PYTHON := $(VENV)/bin/python
 BINARY := target/release/boardwire
-RUST_SOURCES := $(shell find server -name '*.rs' -o -name '*.toml' -o -name '*.json' -o -name '*.ttf' -o -path '*/page/*') Cargo.toml Cargo.lock
+# What `make test` runs. Suites that need PyTorch or another large package are in `make ci` alone.
+SUITES := build test-rust test-python test-agents test-node test-pages soak abuse-quick
 
-.PHONY: demo test test-rust test-python test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
+.PHONY: demo test ci binary test-rust test-python test-grpcio test-agents test-node test-pages test-train test-rllib train opponents build docs lint fmt proto release-proto golden pictures wheels test-wheels crates mutants bench soak kills abuse abuse-quick serve clean check-tools
 
 ## demo: builds, installs, starts the server and plays matches of every game between Python agents
 demo: build
 	$(PYTHON) client-py/examples/demo.py
 
 ## build: leaves target/release/boardwire, and .venv with the client and its test extras
-build: $(BINARY) $(VENV)/.installed
+build: binary $(VENV)/.installed
 
 # Rust links with the C compiler, which some crates need besides.
 check-tools:
@@ -32,28 +33,37 @@ check-tools:
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: Python 3.10 or newer is needed, this is $$(python3 --version)" >&2; exit 1; }
 	@command -v cc >/dev/null || tools/apt.sh gcc libc6-dev
 
-$(BINARY): $(RUST_SOURCES) | check-tools
-	cargo build --release --locked -p boardwire-server
-	@touch $@
+# Cargo knows what has changed. Everything is built in one call: a crate is compiled once for each set of features.
+binary: | check-tools
+	cargo build --release --locked --workspace
 
 # An environment that could not be finished has a Python, too, and would be taken for whole.
 $(VENV)/bin/python: | check-tools
 	@python3 -m venv $(VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(VENV); } || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.installed: client-py/pyproject.toml server/local/pyproject.toml $(BINARY) | $(VENV)/bin/python
+$(VENV)/.installed: client-py/pyproject.toml server/local/pyproject.toml Cargo.toml tools/install.sh | binary $(VENV)/bin/python
 	tools/install.sh $(VENV) test
 	@touch $@
 
-## test: everything but the heavy trainer suites
-test: test-rust test-python test-agents test-node test-pages soak abuse-quick
+## test: all suites but those of large packages, each also after one that failed, and a table of them
+test:
+	@python3 tools/suites.py $(SUITES)
+
+## ci: what a change must pass in 90 minutes; the last line names the suites for which there was no time
+ci:
+	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-grpcio=300 test-train=1200 test-rllib=900 test-wheels=1200
 
 test-rust: | check-tools
-	cargo test --workspace --locked --quiet
+	cargo test --release --locked --workspace --no-fail-fast --quiet
+	# Fail points belong to a process, and never to a build that is kept.
+	cargo test --release --locked --workspace --features boardwire-server/failpoints --test failing --quiet
 
 test-python: build
-	cd client-py && ../$(PYTHON) -m pytest -q
-	# What the wire is to keep to by itself, once more over grpcio's, as it is without the extension.
-	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
+	cd client-py && ../$(PYTHON) -m pytest -q -rs
+
+## test-grpcio: the tests of connections once more over grpcio, which the client uses without the extension
+test-grpcio: build
+	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q -rs tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
 
 ## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
 test-agents: build
@@ -100,7 +110,7 @@ TRAIN_faraway = --warm-up 1
 ## opponents: trains a network for each game, and rates it beside bots; GAME=faraway for one, ARGS="--minutes 5"
 opponents: $(patsubst %,opponents/%/ladder.png,$(or $(GAME),faraway rauha golden_compass))
 
-opponents/%/ladder.png: opponents/%/policy.onnx $(BINARY)
+opponents/%/ladder.png: opponents/%/policy.onnx | binary
 	$(BINARY) arena $* --field random,greedy,mc:10,mc:40,policy:$*:argmax --at 2 --matches 2000 --seed 1 \
 		--policy $*=opponents/$*/policy.onnx --out opponents/$*/arena.jsonl --png $@
 
@@ -146,16 +156,15 @@ crates: | check-tools
 	cargo package --workspace --exclude boardwire-local --exclude boardwire-agent --locked
 
 ## pictures: draws the pictures of the docs anew, from matches of bots
-pictures: $(BINARY)
+pictures: binary
 	python3 tools/pictures.py $(BINARY) docs
 
 ## lint: formats, lints, types, the protocol, and the one-way dependencies
 lint: build
 	python3 tools/version.py
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --all-features --locked --quiet -- -D warnings
-	cargo test --locked --quiet -p boardwire-server --test dependencies
-	cargo test --locked --quiet -p boardwire-games --test clauses
+	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
+	cargo test --release --locked --workspace --quiet --test integration dependencies:: clauses::
 	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs tools/*.py
@@ -170,7 +179,7 @@ fmt: build
 
 ## proto: generates the committed code of all languages anew
 proto: | check-tools
-	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-api --test bootstrap
+	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test bootstrap
 	python3 client-py/generate.py
 
 ## release-proto: takes the protocol as it stands for the one that later changes must not break; at a release only
@@ -179,10 +188,9 @@ release-proto: build
 
 ## golden: writes the golden files anew: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
 golden: | check-tools
-	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-games --test golden --test shown --test decisions
-	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-bots --test choices
-	BOARDWIRE_BLESS=1 cargo test --locked --quiet -p boardwire-server --lib vectors
-	$(MAKE) --no-print-directory $(BINARY)
+	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test integration golden:: shown:: decisions:: choices::
+	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --lib vectors::
+	$(MAKE) --no-print-directory binary
 	python3 client-py/list_games.py $(BINARY)
 
 ## mutants: changes the rules of one game place by place and lists the changes that no test notices; GAME=faraway, ARGS="--shard 0/4" for some
@@ -190,14 +198,17 @@ mutants: | check-tools
 	tools/mutants.sh $(GAME) $(ARGS)
 
 # The peers have an environment of their own; one that cannot be installed is left out, and its rows say so.
-$(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml $(BINARY) | check-tools
+$(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml tools/install.sh | check-tools
 	@python3 -m venv $(BENCH_VENV) 2>/dev/null || { tools/apt.sh python3-venv && python3 -m venv $(BENCH_VENV); }
 	$(BENCH_VENV)/bin/python bench/install.py
-	tools/install.sh $(BENCH_VENV) gym,pettingzoo
+	tools/install.sh $(BENCH_VENV) gym,pettingzoo dist
 	@touch $@
 
 ## bench: measures us and our peers; prints a table, writes bench/results.json, docs/benchmarks.md with its chart, and the README's table
 bench: $(BENCH_VENV)/.installed
+	# As they are published, by themselves: with their own features alone.
+	cargo build --profile dist --locked -p boardwire-server
+	cargo build --profile dist --locked -p boardwire-local
 	$(BENCH_VENV)/bin/python bench/run
 
 ## soak: ten million decisions, after which server and client must hold no more memory; DECISIONS=n for another number
@@ -216,7 +227,7 @@ abuse: build
 abuse-quick: build
 	$(PYTHON) tests/abuse/run.py $(BINARY) $(ATTACKS)
 
-serve: $(BINARY)
+serve: binary
 	$(BINARY) serve $(ARGS)
 
 clean:

@@ -40,7 +40,7 @@ build_node() {
 
 need_rust() { need cargo --; }
 build_rust() {
-    cargo build --release --locked --quiet -p boardwire-agent
+    cargo build --release --locked --quiet --workspace
     launcher rust "$PWD/target/release/agent"
 }
 

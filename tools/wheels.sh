@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/$1/bin:$PATH" CARGO_TARGET_DIR="$PWD/target"
 target=${2:-$(rustc -vV | sed -n 's/^host: //p')}
-options=(--release --locked --target "$target" --out "$PWD/target/wheels")
+options=(--locked --target "$target" --out "$PWD/target/wheels")
 case "$target" in
     *-linux-gnu) options+=(--zig --compatibility manylinux_2_17) ;;
     *-linux-musl) options+=(--zig --compatibility musllinux_1_2) ;;

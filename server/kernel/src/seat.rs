@@ -49,7 +49,7 @@ impl Seat {
     #[must_use]
     #[inline]
     pub fn clockwise(self, steps: u8, seats: u8) -> Self {
-        debug_assert!(self.0 < seats && steps <= seats, "{steps} steps from {self} of {seats}");
+        assert!(self.0 < seats && steps <= seats, "{steps} steps from {self} of {seats}");
         // A subtraction and not a remainder: this is asked several times per ply.
         let number = self.0 + steps;
         Self(if number < seats { number } else { number - seats })

@@ -12,6 +12,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("boardwire-bots", &["boardwire-kernel"]),
     ("boardwire-api", &[]),
     ("boardwire-agent", &["boardwire-api"]),
+    ("boardwire-features", &["boardwire-api", "boardwire-batch", "boardwire-kernel", "boardwire-policy"]),
     ("boardwire-policy", &["boardwire-bots", "boardwire-kernel"]),
     (
         "boardwire-batch",
@@ -163,4 +164,21 @@ fn the_extension_calls_servers_and_is_none() {
     for part in ["tonic/server", "tonic/router", "hyper/server", "boardwire-api/server"] {
         assert!(!extension.contains(part), "the extension needs {part}");
     }
+}
+
+/// Every crate with its features, as `cargo --workspace` compiles it for these kinds of dependencies.
+fn compiled(kinds: &str) -> BTreeSet<String> {
+    let shape = ["--prefix=none", "--no-dedupe", "--format={p}|{f}", "--locked", "--offline"];
+    let tree = cargo(&[&["tree", "--workspace", "--edges", kinds], &shape[..]].concat());
+    tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+}
+
+#[test]
+fn tests_and_builds_share_their_dependencies() {
+    let (built, tested) = (compiled("normal,build"), compiled("normal,build,dev"));
+    let twice: Vec<_> = built.difference(&tested).collect();
+    assert_eq!(
+        twice, [""; 0],
+        "tests add features to these: add what adds them to tests/features/Cargo.toml"
+    );
 }
