@@ -51,7 +51,7 @@ test:
 
 ## ci: what a change must pass in 90 minutes; the last line names the suites for which there was no time
 ci:
-	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-grpcio=300 test-train=1200 test-rllib=900 test-wheels=1200
+	@python3 tools/suites.py --budget 5400 lint $(SUITES) docs test-grpcio=300 test-train=1200/20 test-rllib=900/20 test-wheels=1200
 
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet

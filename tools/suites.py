@@ -1,14 +1,16 @@
 """Runs suites of tests one after the other, also after one that failed, and ends with one table.
 
-`suites.py [--budget SECONDS] SUITE[=SECONDS]...`: a suite is a target of the Makefile. One with a number of
-seconds is left out when fewer of the budget are left. What a suite prints goes to the terminal and to
-target/suites/SUITE.log. The exit code is 1 if a suite failed. The last line names the suites left out.
+`suites.py [--budget SECONDS] SUITE[=SECONDS[/GB]]...`: a suite is a target of the Makefile. One with numbers
+is left out when fewer seconds of the budget or fewer GB of the disk are left. What a suite prints goes to the
+terminal and to target/suites/SUITE.log. The exit code is 1 if a suite failed. The last line names the suites
+left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -104,16 +106,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("suites", nargs="+", metavar="SUITE[=SECONDS]")
+    parser.add_argument("suites", nargs="+", metavar="SUITE[=SECONDS[/GB]]")
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS")
     options = parser.parse_args()
     start = time.monotonic()
     results, left_out = [], []
     for suite in options.suites:
-        name, _, needed = suite.partition("=")
-        left = options.budget - (time.monotonic() - start)
-        if float(needed or 0) > left:
-            left_out.append(f"{name} (needs {needed} s, {left:.0f} s are left)")
+        name, _, needs = suite.partition("=")
+        seconds, _, disk = needs.partition("/")
+        left, free = options.budget - (time.monotonic() - start), shutil.disk_usage(ROOT).free / 1e9
+        if float(seconds or 0) > left:
+            left_out.append(f"{name} (needs {seconds} s, {left:.0f} s are left)")
+        elif float(disk or 0) > free:
+            left_out.append(f"{name} (needs {disk} GB, {free:.0f} GB are free)")
         else:
             results.append(run(name))
     print(f"\n{table(results)}\nleft out: {', '.join(left_out) or 'nothing'}", flush=True)
