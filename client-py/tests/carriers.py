@@ -13,10 +13,12 @@ import boardwire
 from boardwire._twins import run
 from boardwire.envs import _shared
 
-#: What batches are opened with whose bot takes its time.
-THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:60"}, "seed": 3}
+#: What batches are opened with whose bot thinks 1,000 times as long as `SOON` (0.1 s on two cores).
+THINKING: dict[str, Any] = {"environments": 16, "opponents": {1: "mc:1000"}, "seed": 3}
+#: A time-out that passes while a bot thinks, in seconds: nothing can hold a thought in this process.
+SOON = 0.0001
 
-__all__ = ["THINKING", "client", "engine", "grpcio", "local", "served"]
+__all__ = ["SOON", "THINKING", "client", "engine", "grpcio", "local", "served"]
 
 
 @pytest.fixture(scope="session")

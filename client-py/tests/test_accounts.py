@@ -144,7 +144,7 @@ def test_accounts_are_read_again_on_sighup(tmp_path: Path) -> None:
             new = account(file, "ada")
             os.kill(server.pid, signal.SIGHUP)
             with pytest.raises(errors.WrongCallerToken):
-                call_for(client, 20)
+                call_for(client, 60)
         with boardwire.connect(address, token=new) as client:
             assert client.games()
             file.write_text("nonsense")

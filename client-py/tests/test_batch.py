@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from carriers import client, grpcio, local, served
 from outages import break_stream
+from proxies import proxy_of
 from tables import TABLES, lowest
 
 import boardwire
@@ -353,11 +354,15 @@ def test_closing_twice_or_late_is_no_trouble() -> None:
             assert same(kept.reset(seed=1), opening)
 
 
-def test_a_step_that_takes_too_long_is_a_timeout(client: boardwire.Client) -> None:
-    with client.open_batch("faraway", environments=8192, opponents={1: "greedy:1024"}) as batch:
+def test_a_step_that_takes_too_long_is_a_timeout(address: str) -> None:
+    with (
+        proxy_of(address) as proxy,
+        boardwire.connect(proxy.address) as client,
+        client.open_batch("faraway", environments=2) as batch,
+    ):
         actions = lowest(batch.reset().mask)
-        with pytest.raises(boardwire.errors.CallTimeout):
-            batch.step(actions, timeout=0.001)
+        with proxy.held(), pytest.raises(boardwire.errors.CallTimeout):
+            batch.step(actions, timeout=0.01)
 
 
 def test_a_masked_step_leaves_the_others_as_they_are(client: boardwire.Client) -> None:

@@ -7,7 +7,6 @@ import importlib.metadata
 import pickle
 import re
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import boardwire_local
 import numpy as np
 import pytest
-from carriers import THINKING, local, served
+from carriers import SOON, THINKING, local, served
 from tables import TABLES, lowest
 
 import boardwire
@@ -262,11 +261,11 @@ def test_closing_the_client_ends_its_batches() -> None:
 
 
 def test_what_takes_too_long_is_a_timeout_and_may_be_received_later(local: boardwire.Client) -> None:
-    with local.open_batch("faraway", environments=64, opponents={1: "mc:200"}, seed=1) as batch:
+    with local.open_batch("faraway", **THINKING) as batch:
         step = batch.reset()
         batch.send(lowest(step.mask))
         with pytest.raises(CallTimeout):
-            batch.recv(timeout=0.01)
+            batch.recv(timeout=SOON)
         with pytest.raises(RuntimeError, match="receive what has been sent"):
             batch.save()
         assert (batch.recv().ply > 0).all()
@@ -276,19 +275,19 @@ def test_what_takes_too_long_is_a_timeout_and_may_be_received_later(local: board
 def test_an_event_loop_goes_on_while_bots_think() -> None:
     async def play() -> int:
         async with aio.connect("local:") as client:
-            batch = await client.open_batch("faraway", environments=16, opponents={1: "mc:100"}, seed=1)
+            batch = await client.open_batch("faraway", **THINKING)
             async with batch:
                 step = await batch.reset()
                 ticks, stepping = 0, asyncio.ensure_future(batch.step(lowest(step.mask)))
                 while not stepping.done():
-                    await asyncio.sleep(0.001)
+                    await asyncio.sleep(0)
                     ticks += 1
                 assert_same(await stepping, expected)
                 return ticks
 
     with (
         boardwire.connect("local:") as client,
-        client.open_batch("faraway", environments=16, opponents={1: "mc:100"}, seed=1) as batch,
+        client.open_batch("faraway", **THINKING) as batch,
     ):
         expected = batch.step(lowest(batch.reset().mask))
     assert asyncio.run(play()) > 5
@@ -296,12 +295,12 @@ def test_an_event_loop_goes_on_while_bots_think() -> None:
 
 def sent_ahead(client: boardwire.Client) -> list[bytes]:
     """What comes of requests that are sent while bots think about earlier ones."""
-    with client.open_batch("faraway", **THINKING, illegal_actions="first_legal") as batch:
+    given = THINKING | {"opponents": {1: "mc:60"}}
+    with client.open_batch("faraway", **given, illegal_actions="first_legal") as batch:
         batch.reset()
         actions, seen = np.zeros(16, np.uint8), []
         batch.send(actions)
         batch.send(actions + 1)
-        time.sleep(0.3)
         batch.send(actions + 2)
         seen += [batch.recv() for _ in range(3)]
         batch.send(actions)
@@ -322,7 +321,7 @@ def test_a_step_that_takes_too_long_can_be_received(local: boardwire.Client, dty
         actions = lowest(batch.reset().mask).astype(dtype)
         other.reset()
         with pytest.raises(CallTimeout):
-            batch.step(actions, timeout=0.001)
+            batch.step(actions, timeout=SOON)
         assert_same(batch.recv(), other.step(actions))
 
 

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import pytest
-from carriers import THINKING, local, served
+from carriers import SOON, THINKING, local, served
 from processes import by_batch, by_vector_env, in_child
 from tables import lowest
 
@@ -52,35 +52,32 @@ def run(program: str, **more: Any) -> subprocess.Popen[str]:
 
 def test_ctrl_c_is_heard_while_bots_think() -> None:
     program = """
-import boardwire, numpy as np
+import boardwire
 with boardwire.connect("local:") as client:
-    batch = client.open_batch("golden_compass", environments=8, opponents={1: "mc:1000"}, seed=1)
-    step = batch.reset()
-    print("ready", flush=True)
     try:
-        batch.step(step.mask.argmax(axis=1))
+        print("ready", flush=True)
+        client.open_batch("faraway", environments=4096, opponents={1: "mc:10000"}, seed=1)
     except KeyboardInterrupt:
         print("heard", flush=True)
 """
     with run(program) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
+        # The bots would think for minutes.
         time.sleep(0.3)
-        began = time.monotonic()
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == "heard\n"
-        assert time.monotonic() - began < 5
-        assert child.wait(30) == 0
+        assert child.wait(60) == 0
 
 
 def test_a_process_ends_while_its_threads_work() -> None:
     program = """
-import boardwire, numpy as np
+import boardwire
 client = boardwire.connect("local:")
-batch = client.open_batch("golden_compass", environments=64, opponents={1: "mc:1000"}, seed=1)
+batch = client.open_batch("faraway", environments=64, opponents={1: "mc:1000"}, seed=1)
 actions = batch.reset().mask.argmax(axis=1)
 try:
-    batch.step(actions, timeout=0.2)
+    batch.step(actions, timeout=0.001)
 except boardwire.errors.CallTimeout:
     print("under way")
 """
@@ -116,7 +113,7 @@ def test_a_forked_child_goes_on_with_copies_of_batches_and_opens_its_own(
 
 @FORKS
 def test_what_is_under_way_at_a_fork_is_the_parents(local: boardwire.Client) -> None:
-    with local.open_batch("faraway", environments=32, opponents={1: "mc:200"}, seed=2) as batch:
+    with local.open_batch("faraway", environments=16, opponents={1: "mc:1000"}, seed=2) as batch:
         batch.send(lowest(batch.reset().mask))
 
         def child() -> list[str]:
@@ -205,7 +202,7 @@ def test_a_fork_beside_a_search_leaves_a_batch_whole_or_says_that_it_is_torn(loc
 def test_a_fork_after_a_call_that_nobody_waits_for_any_more_hangs_nobody(local: boardwire.Client) -> None:
     with local.open_batch("faraway", **THINKING) as batch:
         with pytest.raises(CallTimeout):
-            batch.step(lowest(batch.reset().mask), timeout=0.001)
+            batch.step(lowest(batch.reset().mask), timeout=SOON)
 
         def child() -> str:
             try:

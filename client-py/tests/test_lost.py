@@ -216,7 +216,7 @@ def test_a_join_that_was_not_answered_finds_its_seat_again(address: str, patient
         boardwire.connect(address) as host,
         create(host) as match,
         proxy_of(address) as proxy,
-        boardwire.connect(proxy.address, timeout=30 if patient else 0.5) as client,
+        boardwire.connect(proxy.address, timeout=30 if patient else 2) as client,
     ):
         code = match.invitations[0].code
         client.games()

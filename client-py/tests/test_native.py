@@ -81,14 +81,16 @@ def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
             client.games,
         ]
         raised: set[type[boardwire.errors.BoardwireError]] = set()
-        for _ in range(20):
-            for call in calls:
+        failed = [False] * len(calls)
+        deadline = time.monotonic() + 60
+        while not all(failed):
+            assert time.monotonic() < deadline
+            for at, call in enumerate(calls):
                 try:
                     call()
                 except boardwire.errors.BoardwireError as error:
                     raised.add(type(error))
-            time.sleep(0.02)
-        assert raised
+                    failed[at] = True
         assert all(issubclass(kind, boardwire.errors.ConnectionLost) for kind in raised), raised
     place.end()
 
@@ -123,7 +125,7 @@ def test_a_closed_connection_ends_though_a_child_holds_its_socket(address: str) 
             os._exit(0)
         try:
             client.close()
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while proxy.connections and time.monotonic() < deadline:
                 time.sleep(0.01)
             assert proxy.connections == 0
@@ -153,7 +155,7 @@ def test_closing_a_client_ends_what_waits(address: str) -> None:
     run_close = threading.Thread(target=client.close)
     run_close.start()
     for thread in (run_close, *threads):
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
     assert [type(error) for error in raised] == [boardwire.errors.ConnectionLost] * 2
 

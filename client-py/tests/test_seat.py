@@ -140,7 +140,7 @@ def test_waiting_has_a_timeout_and_the_seat_goes_on(client: boardwire.Client, ca
     with match, carry(match.join(0)) as seat, carry(match.join(1)) as other:
         seen = seat.observe(wait=True)
         with pytest.raises(boardwire.errors.CallTimeout):
-            seat.act(first(seen), timeout=0.05)
+            seat.act(first(seen), timeout=0.5)
         assert seat.observe().decision == 1
         while 0 not in seat.observe().pending:
             other.act(first(other.observe()), wait=False)

@@ -86,5 +86,5 @@ def killed(target: Target, size: int) -> str:
         with Stubs(next_one.unix) as stubs:
             Seat(stubs).act()
         next_one.stop()
-    until(lambda: not socket.exists(), 1, "the socket was not removed")
+    until(lambda: not socket.exists(), 30, "the socket was not removed")
     return f"clients learnt it after {took:.1f} s"

@@ -14,7 +14,7 @@ from pathlib import Path
 #: How long a server may take to begin.
 START_SECONDS = 30.0
 #: How long it may take from SIGTERM to its end: the drain time-out, and room for a busy machine.
-STOP_SECONDS = 20.0
+STOP_SECONDS = 60.0
 
 
 class Failed(Exception):

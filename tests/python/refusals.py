@@ -41,7 +41,7 @@ def call(
     token: str = "",
 ) -> Any:
     """A call as no well-behaved client makes it."""
-    return run(client._connection.call(method, request, timeout=10, token=token))
+    return run(client._connection.call(method, request, timeout=60, token=token))
 
 
 def over_grpcio(client: boardwire.Client) -> Connection:
@@ -331,7 +331,7 @@ def _(client: boardwire.Client) -> None:
         waiting = connection.stubs.match.Observe.future(request, metadata=bearer(seat.token))
         # Answered on the same connection, so the server has the call before it by now.
         info = pb.GetMatchRequest(match_id=match.id)
-        run(connection.call(lambda on: on.match.GetMatch, info, timeout=10))
+        run(connection.call(lambda on: on.match.GetMatch, info, timeout=60))
         assert server is not None
         assert server._process.stdin is not None
         server._process.stdin.close()

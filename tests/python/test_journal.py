@@ -46,7 +46,7 @@ def next_decision(seats: list[boardwire.Seat]) -> tuple[boardwire.Seat, boardwir
             return seats[0], seen
         for seat in seats:
             if seat.index in seen.pending:
-                return seat, seat.observe(wait=True, timeout=10)
+                return seat, seat.observe(wait=True, timeout=60)
 
 
 def play(seats: list[boardwire.Seat], story: Story, patience: float = 600) -> None:
@@ -62,7 +62,7 @@ def play(seats: list[boardwire.Seat], story: Story, patience: float = 600) -> No
             if seen.over:
                 story[-1] = (repr((seen.scores, seen.ranks, seen.reward)).encode(), -1)
                 return
-            seat.act(action, wait=False, timeout=10)
+            seat.act(action, wait=False, timeout=60)
         except (errors.ConnectionLost, errors.CallTimeout):
             for seat in seats:
                 seat.last = None
@@ -151,14 +151,14 @@ def test_who_joined_without_an_answer_is_given_another_token(tmp_path: Path) -> 
             client._connection.call(
                 lambda on: on.match.CreateMatch,
                 pb.CreateMatchRequest(game="faraway", players=["remote", "random"]),
-                timeout=10,
+                timeout=60,
             )
         )
         request = pb.JoinMatchRequest(code=created.invitations[0].code, request_id=str(uuid.uuid4()))
 
         def join() -> str:
             token: str = run(
-                client._connection.call(lambda on: on.match.JoinMatch, request, timeout=10)
+                client._connection.call(lambda on: on.match.JoinMatch, request, timeout=60)
             ).token
             return token
 
@@ -203,7 +203,7 @@ def test_a_disk_that_is_full_is_said_to_be_and_loses_nothing(tmp_path: Path) -> 
         with pytest.raises(errors.JournalFailed):
             client.create_match("faraway", players=["remote", "random"])
         make_room(server)
-        due, seen = time.monotonic() + 20, None
+        due, seen = time.monotonic() + 60, None
         while seen is None:
             assert time.monotonic() < due
             with contextlib.suppress(errors.JournalFailed):
@@ -224,7 +224,7 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
         journal.execute("UPDATE events SET line = replace(line, 'agent', 'forced') WHERE match = ?", [lost])
     journal.close()
     refused = start(tmp_path)
-    _, said = refused.communicate(timeout=10)
+    _, said = refused.communicate(timeout=60)
     assert refused.returncode == 1
     assert f"match {lost}: a line was changed" in said
     assert "--journal-give-up; 1 others can go on" in said
@@ -241,13 +241,13 @@ def test_two_servers_cannot_share_a_journal(tmp_path: Path) -> None:
     with served(tmp_path):
         (tmp_path / "other").mkdir()
         other = start(tmp_path / "other", journal=tmp_path / "journal")
-        _, said = other.communicate(timeout=30)
+        _, said = other.communicate(timeout=60)
         assert (other.returncode, "database is locked" in said) == (1, True)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     refused = start(tmp_path, journal=Path("/proc/journal"))
-    _, said = refused.communicate(timeout=10)
+    _, said = refused.communicate(timeout=60)
     assert refused.returncode == 1
     assert "journal /proc/journal: " in said
 

@@ -38,7 +38,7 @@ def free_port() -> int:
 
 def scraped(address: str) -> dict[str, float]:
     """What Prometheus would be told: values by name and labels."""
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
         text = answer.read().decode()
     lines = (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
     return {name: float(value) for name, value in lines}
@@ -46,7 +46,7 @@ def scraped(address: str) -> dict[str, float]:
 
 def becomes(address: str, wanted: Callable[[dict[str, float]], bool]) -> dict[str, float]:
     """Waits until what is told is as wanted."""
-    due = time.monotonic() + 20
+    due = time.monotonic() + 60
     while not wanted(told := scraped(address)):
         assert time.monotonic() < due, told
         time.sleep(0.1)

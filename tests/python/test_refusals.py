@@ -135,7 +135,7 @@ def processed(client: boardwire.Client, *requests: dict[str, Any]) -> Any:
         messages = [worlds_pb.EnvironmentRequest(**request) for request in requests]
         return lambda _, **rest: list(process(iter(messages), **rest))
 
-    answer = run(over_grpcio(client).call(sent, None, timeout=10))[-1]
+    answer = run(over_grpcio(client).call(sent, None, timeout=60))[-1]
     if answer.HasField("error"):
         raise _status.refused(answer.error)
     return answer
@@ -169,7 +169,7 @@ def raw(client: boardwire.Client, path: str, *messages: bytes, **kwargs: Any) ->
         method: Any = on.channel.stream_stream(path)
         return lambda request, **rest: list(method(iter(request), **rest, **kwargs))
 
-    run(over_grpcio(client).call(sent, messages, timeout=10))
+    run(over_grpcio(client).call(sent, messages, timeout=60))
 
 
 @provokes("TokenTooLong")

@@ -255,6 +255,6 @@ def test_what_is_no_episode_is_no_page(tmp_path: Path) -> None:
         assert shown.returncode == 1
         assert complaint in shown.stderr
         assert not (tmp_path / "wrong.html").exists()
-    bare = subprocess.run([str(find_binary()), "replay"], capture_output=True, text=True, timeout=20)
+    bare = subprocess.run([str(find_binary()), "replay"], capture_output=True, text=True, timeout=60)
     assert bare.returncode == 2
     assert "--script" in bare.stderr

@@ -40,7 +40,7 @@ def serving(*arguments: str) -> Iterator[tuple[str, str]]:
 def ask(
     page: str, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
 ) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(page, timeout=10)
+    connection = http.client.HTTPConnection(page, timeout=60)
     try:
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
@@ -69,7 +69,7 @@ def test_the_page_and_what_it_calls_are_served_and_nothing_else() -> None:
         assert ask(page, "POST", SERVICE + "ListMatches", framed(b""), plain)[0] == 400
         assert ask(page, "GET", SERVICE + "ListMatches", headers=WEB)[0] == 405
         # Nothing tells a browser that another site may read the answers.
-        connection = http.client.HTTPConnection(page, timeout=10)
+        connection = http.client.HTTPConnection(page, timeout=60)
         connection.request("OPTIONS", SERVICE + "ListMatches", headers={"origin": "https://example.org"})
         headers = connection.getresponse().headers
         assert "access-control-allow-origin" not in headers
@@ -90,7 +90,7 @@ def test_matches_are_watched_as_everybody_may_see_them() -> None:
         frames = client.watch(shown.id)
         view = next(iter(frames)).view
         asked = pb.WatchRequest(match_id=shown.id, after=0, depict=True).SerializeToString()
-        connection = http.client.HTTPConnection(page, timeout=10)
+        connection = http.client.HTTPConnection(page, timeout=60)
         connection.request("POST", SERVICE + "Watch", framed(asked), WEB)
         stream = connection.getresponse()
         (length,) = struct.unpack(">I", stream.read(5)[1:])
@@ -108,7 +108,7 @@ def test_who_does_not_ask_is_let_go() -> None:
     with serving("--handshake-timeout", "1") as (_, page):
         host, port = page.split(":")
         for begun in (b"", b"GET / HTTP/1.1\r\nhost: x\r\n"):
-            with socket.create_connection((host, int(port)), timeout=10) as silent:
+            with socket.create_connection((host, int(port)), timeout=60) as silent:
                 silent.sendall(begun)
                 while silent.recv(4096):
                     pass
@@ -118,6 +118,6 @@ def test_who_does_not_ask_is_let_go() -> None:
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "nowhere"])
 def test_a_page_is_not_shown_to_other_machines_unasked(address: str) -> None:
     command = [str(find_binary()), "serve", "--listen", "127.0.0.1:0", "--watch-page", address]
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert refused.returncode != 0
     assert address.split(":")[0] in refused.stderr

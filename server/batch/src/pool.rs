@@ -7,6 +7,8 @@
 //! message; no thread that reads connections ever waits for the pool.
 
 mod each;
+#[cfg(feature = "testkit")]
+mod hold;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZero;
@@ -14,6 +16,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+#[cfg(feature = "testkit")]
+pub use hold::Hold;
 
 /// How long work goes on before others have their turn.
 const SLICE: Duration = Duration::from_millis(1);

@@ -22,6 +22,9 @@ use fail::FailScenario;
 const POINTS: [&str; 5] =
     ["journal::begin", "journal::line", "journal::match", "journal::commit", "journal::committed"];
 const SEAT: Seat = Seat::FIRST;
+/// How long a condition may take to come true, and how often it is looked at.
+const DEADLINE: Duration = Duration::from_mins(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A server, as far as its matches go.
 struct Server {
@@ -146,12 +149,12 @@ async fn is_made_safe_while_more_comes() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::begin(&folder.path().join("journal"), Sync::Interval);
     fail::cfg("journal::sync", "return").expect("it is a way to fail");
-    let mut refused = false;
-    for _ in 0..200 {
-        refused |= matches!(server.create().await, Err(ServiceError::JournalFailed { .. }));
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert!(refused, "nothing was made safe in four seconds");
+    let refused = async {
+        while !matches!(server.create().await, Err(ServiceError::JournalFailed { .. })) {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, refused).await.expect("something is made safe");
     fail::remove("journal::sync");
     server.journal.close();
 }
@@ -180,9 +183,12 @@ async fn cannot_forget_for_a_while() {
 
 /// Waits until the journal fails, or does so no longer.
 async fn becomes(server: &Server, fails: bool) {
-    while server.matches.journal_fails() != fails {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let reached = async {
+        while server.matches.journal_fails() != fails {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, reached).await.expect("the journal fails, or does so no longer");
 }
 
 /// A server that dies at every third decision: another goes on with what was written.

@@ -12,6 +12,7 @@ mod short;
 mod snapshots;
 
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 
 use boardwire_api::v1::BatchStep;
 use boardwire_games::Registry;
@@ -68,6 +69,23 @@ fn open(table: &Arc<Table>, plan: &Plan, environments: usize, first: u64, thread
 /// Awaits what needs no reactor.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+/// Awaits a call whose work is in a stepped pool, for at most so many slices; none if it takes more and is given up.
+fn within<T>(pool: &Pool, slices: usize, call: impl Future<Output = T>) -> Option<T> {
+    let ended = wait(async {
+        let mut call = std::pin::pin!(call);
+        for left in (0..=slices).rev() {
+            if let Poll::Ready(ended) = futures_util::poll!(call.as_mut()) {
+                return Some(ended);
+            }
+            assert!(left == 0 || pool.advance(), "the call waits for something else");
+        }
+        None
+    });
+    // What was given up is dropped.
+    while pool.advance() {}
+    ended
 }
 
 fn reset(batch: &Arc<Batch>) -> Step {

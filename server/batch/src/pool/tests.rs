@@ -11,21 +11,26 @@ impl<F: FnMut(&Slice) -> Flow + Send + 'static> Work for Calls<F> {
     }
 }
 
-/// A pool of one thread that does nothing before the sender is dropped.
-fn held() -> (Pool, mpsc::Sender<()>) {
+/// A pool of one thread, which is held.
+fn held() -> (Pool, Hold) {
     let pool = Pool::new(1).expect("a thread starts");
-    let (release, held) = mpsc::channel::<()>();
-    let (begun, begins) = mpsc::channel();
-    let owner = pool.owner();
-    owner.spawn(Calls(move |_: &Slice| {
-        begun.send(()).expect("the test waits");
-        let _ = held.recv();
-        Flow::Done
-    }));
-    begins.recv().expect("it begins");
-    // Its work is being done: only what waits would be dropped with it.
-    std::mem::forget(owner);
-    (pool, release)
+    let hold = pool.hold();
+    (pool, hold)
+}
+
+impl Pool {
+    /// A pool without threads: `advance` does its work, a slice at a time.
+    pub(crate) fn stepped() -> Self {
+        let pool = Self { shared: Arc::default(), threads: 1 };
+        pool.shared.lock().started = true;
+        pool
+    }
+
+    /// Does one slice of the work that waits; false if none does.
+    pub(crate) fn advance(&self) -> bool {
+        let next = self.shared.lock().next();
+        next.map(|(account, task)| self.shared.perform(&account, task)).is_some()
+    }
 }
 
 #[tokio::test]
@@ -67,7 +72,7 @@ fn noting(name: &'static str, mut slices: u32, notes: &mpsc::Sender<&'static str
 
 #[test]
 fn owners_take_turns_slice_by_slice() {
-    let (pool, release) = held();
+    let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
     let (one, two) = (pool.owner(), pool.owner());
     // Equal slices, as the account sees them: the clock plays no part.
@@ -81,7 +86,7 @@ fn owners_take_turns_slice_by_slice() {
             if slices == 0 { Flow::Done } else { Flow::More }
         }));
     }
-    drop((notes, release));
+    drop((notes, hold));
     let order: Vec<_> = heard.iter().collect();
     for pair in order.chunks(2) {
         assert_ne!(pair[0], pair[1], "{order:?}");
@@ -90,7 +95,7 @@ fn owners_take_turns_slice_by_slice() {
 
 #[test]
 fn who_has_used_little_goes_before_who_has_used_much() {
-    let (pool, release) = held();
+    let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
     let heavy: Vec<Owner> = (0..50).map(|_| pool.owner()).collect();
     for owner in &heavy {
@@ -99,14 +104,14 @@ fn who_has_used_little_goes_before_who_has_used_much() {
     }
     let light = pool.owner();
     light.spawn(noting("light", 1, &notes));
-    drop((notes, release));
+    drop((notes, hold));
     assert_eq!(heard.recv(), Ok("light"));
     assert_eq!(heard.iter().count(), 150);
 }
 
 #[test]
 fn who_comes_late_has_no_claim_to_what_others_have_used_before() {
-    let (pool, release) = held();
+    let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
     let (early, late) = (pool.owner(), pool.owner());
     early.account.used.store(10_000_000, Ordering::Relaxed);
@@ -114,19 +119,19 @@ fn who_comes_late_has_no_claim_to_what_others_have_used_before() {
     late.spawn(noting("late", 40, &notes));
     early.spawn(noting("early", 40, &notes));
     assert_eq!(late.account.used(), early.account.used(), "both begin at the floor");
-    drop((notes, release));
+    drop((notes, hold));
     assert_eq!(heard.iter().count(), 80);
 }
 
 #[test]
 fn an_owner_that_ends_takes_its_work_along() {
-    let (pool, release) = held();
+    let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
     let (gone, stays) = (pool.owner(), pool.owner());
     gone.spawn(noting("gone", 1, &notes));
     stays.spawn(noting("stays", 1, &notes));
     drop(gone);
-    drop((notes, release));
+    drop((notes, hold));
     assert_eq!(heard.iter().collect::<Vec<_>>(), ["stays"]);
 }
 
@@ -180,13 +185,13 @@ fn a_panic_drops_the_work_and_nothing_else() {
 
 #[test]
 fn a_pool_that_ends_drops_what_waits() {
-    let (pool, release) = held();
+    let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
     let owner = pool.owner();
     owner.spawn(noting("waits", 1, &notes));
     drop(pool);
     owner.spawn(noting("comes too late", 1, &notes));
-    drop((notes, release));
+    drop((notes, hold));
     assert_eq!(heard.iter().count(), 0);
 }
 

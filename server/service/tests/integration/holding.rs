@@ -26,6 +26,7 @@ struct Server {
     address: String,
     matches: Arc<Matches>,
     batches: Arc<Batches>,
+    pool: Arc<Pool>,
 }
 
 impl Server {
@@ -35,10 +36,10 @@ impl Server {
         let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let matches = Arc::new(Matches::new(tables, held, Arc::clone(&pool)));
-        let batches = Arc::new(Batches::new(leased, None, pool));
+        let batches = Arc::new(Batches::new(leased, None, Arc::clone(&pool)));
         let listeners = vec![Listener::Tcp(listener)];
         tokio::spawn(run(listeners, Arc::clone(&matches), Arc::clone(&batches), std::future::pending()));
-        Self { address, matches, batches }
+        Self { address, matches, batches, pool }
     }
 
     async fn plain() -> Self {
@@ -61,7 +62,7 @@ async fn until(holds: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), reached).await.expect("it comes to hold");
+    tokio::time::timeout(Duration::from_mins(1), reached).await.expect("it comes to hold");
 }
 
 fn create(seats: &[&str], request_id: &str) -> CreateMatchRequest {
@@ -162,6 +163,7 @@ async fn a_caller_that_goes_away_before_its_batch_is_ready_leaves_nothing() {
     for over_its_connection in [false, true] {
         let trainer = server.trainer().await;
         let mut caller = trainer.clone();
+        let hold = server.pool.hold();
         let opening = tokio::spawn(async move { caller.open_batch(open(3_000, "greedy:1024", "")).await });
         until(|| server.batches.environments() == 3_000).await;
         if over_its_connection {
@@ -169,6 +171,7 @@ async fn a_caller_that_goes_away_before_its_batch_is_ready_leaves_nothing() {
         }
         opening.abort();
         until(|| server.batches.environments() == 0).await;
+        drop(hold);
         assert!(server.batches.is_empty());
     }
 }

@@ -1,7 +1,5 @@
 //! What a bot would choose in the learner's place.
 
-use std::time::Duration;
-
 use boardwire_bots::Bot;
 use boardwire_kernel::{ADVICE_STREAM, RESAMPLE_STREAM};
 
@@ -275,24 +273,25 @@ fn an_adviser_that_fails_is_told_and_leaves_everything_as_it_was() {
 fn a_caller_that_goes_away_while_the_adviser_thinks_leaves_everything_as_it_was() {
     let table = table("faraway", 2);
     let plain = plan(&["learner", "random"]);
-    let batch = open(&table, &advised(plain.clone(), "mc:320"), 100, 0, 1);
-    let key = SnapshotKey::derive(b"a secret");
-    let save = |batch: &Arc<Batch>| wait(batch.save(&key, &[])).expect("it is saved");
-    let shown = reset(&batch);
-    let before = save(&batch);
-    let other = open(&table, &plain, 100, 50, 1);
-    let elsewhere = save(&other);
-    // It is checked soon; then the adviser thinks about it for a second or more.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    runtime.block_on(async {
-        let load = batch.load(&key, elsewhere, &[]);
-        tokio::time::timeout(Duration::from_millis(50), load).await.expect_err("the adviser thinks");
-    });
-    assert_eq!(save(&batch), before);
-    let actions = Actions::of_all(choices(&shown, 0, 0).into());
-    wait(async {
-        let mut step = Box::pin(batch.step(0, 0, actions.clone(), None));
-        assert!(futures_util::poll!(&mut step).is_pending(), "the pool has it");
-    });
-    assert_eq!(save(&batch), before);
+    let (pool, key) = (Pool::stepped(), SnapshotKey::derive(b"a secret"));
+    let opening = opening(&advised(plain.clone(), "mc:20"), 20, 0);
+    let batch = within(&pool, usize::MAX, Batch::open("b".to_owned(), Arc::clone(&table), opening, &pool));
+    let batch = batch.expect("it ends").expect("it is opened");
+    let save = || within(&pool, usize::MAX, batch.save(&key, &[])).expect("it ends").expect("it is saved");
+    let shown = within(&pool, usize::MAX, batch.reset(Reset::default(), None)).expect("it ends");
+    let actions = Actions::of_all(choices(&shown.expect("it is reset"), 0, 0).into());
+    let before = save();
+    let other = open(&table, &plain, 20, 50, 1);
+    reset(&other);
+    let elsewhere = wait(other.save(&key, &[])).expect("it is saved");
+    let slices = || (0..usize::BITS).map(|power| (1 << power) - 1);
+    let given_up = |slices: &usize| within(&pool, *slices, batch.step(0, 0, actions.clone(), None)).is_none();
+    // At whatever point of the checks and the adviser's thought, until the call is made in time.
+    let times = slices().take_while(given_up).inspect(|_| assert_eq!(save(), before)).count();
+    assert!(times > 2, "the adviser thinks in the pool");
+    let given_up =
+        |slices: &usize| within(&pool, *slices, batch.load(&key, elsewhere.clone(), &[])).is_none();
+    let stepped = save();
+    let times = slices().take_while(given_up).inspect(|_| assert_eq!(save(), stepped)).count();
+    assert!(times > 2, "the adviser thinks in the pool");
 }

@@ -81,18 +81,22 @@ fn a_request_that_is_remembered_does_not_keep_its_message() {
 }
 
 /// The sender goes away while bots think, and asks again.
-#[tokio::test]
-async fn a_step_that_was_given_up_is_made_once() {
+#[test]
+fn a_step_that_was_given_up_is_made_once() {
     let (table, plan) = (table("faraway", 2), plan(&["learner", "greedy:4"]));
-    let mut ends = vec![];
-    for patience in [0, 3, 50] {
-        let batch = Batch::open("b".to_owned(), Arc::clone(&table), opening(&plan, 40, 0), pool(2));
-        let batch = batch.await.expect("it is opened");
-        let shown = batch.reset(Reset::default(), None).await.expect("it is reset");
-        let actions = Actions::of_all(choices(&shown, 0, 0).into());
+    let (pool, mut ends) = (Pool::stepped(), vec![]);
+    for slices in (0..usize::BITS).map(|power| (1 << power) - 1) {
+        let batch = Batch::open("b".to_owned(), Arc::clone(&table), opening(&plan, 40, 0), &pool);
+        let batch = within(&pool, usize::MAX, batch).expect("it ends").expect("it is opened");
+        let shown = within(&pool, usize::MAX, batch.reset(Reset::default(), None)).expect("it ends");
+        let actions = Actions::of_all(choices(&shown.expect("it is reset"), 0, 0).into());
         let step = || batch.step(0, 0, actions.clone(), Some(2));
-        let _ = tokio::time::timeout(std::time::Duration::from_millis(patience), step()).await;
-        ends.push(step().await.expect("made now, or answered again"));
+        let given_up = within(&pool, slices, step()).is_none();
+        let again = within(&pool, usize::MAX, step()).expect("it ends");
+        ends.push(again.expect("made now, or answered again"));
+        if !given_up {
+            break;
+        }
     }
-    assert!(ends.iter().all(|end| *end == ends[0]), "however far the first had come");
+    assert!(ends.len() > 1 && ends.iter().all(|end| *end == ends[0]), "however far the first had come");
 }

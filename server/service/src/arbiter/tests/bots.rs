@@ -4,21 +4,10 @@ use std::task::Poll;
 
 use boardwire_batch::Refused;
 use boardwire_batch::play::{Insight, Play, Round};
-use boardwire_batch::pool::{Flow, Slice, Work};
 use boardwire_bots::{BotFault, Choice, Rollout};
 use boardwire_kernel::{ActionSet, Digest, Outcome, Rejection, ScoreLine, Viewer};
 
 use super::*;
-
-/// Keeps the only thread of a pool until it is dropped.
-struct Held(std::sync::mpsc::Receiver<()>);
-
-impl Work for Held {
-    fn advance(&mut self, _: &Slice) -> Flow {
-        let _ = self.0.recv();
-        Flow::Done
-    }
-}
 
 /// An action that follows from what the seat sees: now and then an illegal one.
 fn policy(seen: &Observation) -> u32 {
@@ -38,7 +27,6 @@ fn policy(seen: &Observation) -> u32 {
 /// Of agents who choose at the same time the later seat goes first if `reversed`; bots are late if `slow`.
 async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> {
     let pool = Pool::new(1).expect("a thread starts");
-    let keeper = pool.owner();
     let players = [REMOTE, Player::Bot(Bot::Greedy { worlds: 2 }), REMOTE, RANDOM];
     let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
     let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.owner(), 3));
@@ -62,10 +50,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
         if reversed {
             due.reverse();
         }
-        let (release, held) = std::sync::mpsc::channel();
-        if slow {
-            keeper.spawn(Held(held));
-        }
+        let hold = slow.then(|| pool.hold());
         let acts = due.into_iter().map(|(seat, seen)| {
             let (arbiter, decision) = (Arc::clone(&arbiter), answer(&seen, policy(&seen)));
             async move {
@@ -73,7 +58,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
             }
         });
         futures_util::future::join_all(acts).await;
-        drop(release);
+        drop(hold);
     }
 }
 
