@@ -164,6 +164,9 @@ lint: build
 	python3 tools/version.py
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
+	# As they are published: without what tests ask for.
+	cargo check --release --locked --quiet -p boardwire-server
+	cargo check --release --locked --quiet -p boardwire-local
 	cargo test --release --locked --workspace --quiet --test integration dependencies:: clauses::
 	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
