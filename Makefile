@@ -55,11 +55,9 @@ ci:
 
 test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
-	# Fail points belong to a process, and never to a build that is kept.
-	cargo test --release --locked --workspace --features boardwire-server/failpoints --test failing --quiet
 
 test-python: build
-	cd client-py && ../$(PYTHON) -m pytest -q -rs
+	cd client-py && ../$(PYTHON) -m pytest -q -rs --numprocesses auto --dist loadfile
 
 ## test-grpcio: the tests of connections once more over grpcio, which the client uses without the extension
 test-grpcio: build
