@@ -8,12 +8,12 @@ cd "$(dirname "$0")/.."
 mode=${1:?one, idle, busy or random}
 shift
 under=() rust=() python=() loops=()
-cargo test --release --locked --workspace --no-run --quiet --message-format=json |
-    python3 -c 'import json, sys
+built=$(cargo test --release --locked --workspace --no-run --quiet --message-format=json)
+mapfile -t programs < <(python3 -c 'import json, sys
 for line in sys.stdin:
     made = json.loads(line)
     if made.get("executable") and made["profile"]["test"]:
-        print(made["executable"], made["manifest_path"].rpartition("/")[0])' >target/tests.txt
+        print(made["executable"], made["manifest_path"].rpartition("/")[0])' <<<"$built")
 stop() { [ ${#loops[@]} -eq 0 ] || kill "${loops[@]}"; }
 trap stop EXIT
 case "$mode" in
@@ -33,9 +33,10 @@ case "$mode" in
     *) echo "shake: the mode is one, idle, busy or random, not $mode" >&2; exit 2 ;;
 esac
 status=0 start=$SECONDS
-while read -r program folder; do
+for each in "${programs[@]}"; do
+    read -r program folder <<<"$each"
     (cd "$folder" && "${under[@]}" "$program" --quiet "${rust[@]}") || { status=1 && echo "shake: $program failed"; }
-done <target/tests.txt
+done
 echo "shake: Rust, $mode: $((SECONDS - start)) s"
 unset RUSTC_BOOTSTRAP
 start=$SECONDS

@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "target" / "suites"
 #: How cargo, pytest, Node and the abuse suite say how many tests passed, failed and were skipped.
 COUNTS = {
-    "passed": r"^test result: .* (\d+) passed;|\b(\d+) passed\b.* in [\d.]+s|^\W pass (\d+)|^abuse: (\d+) of",
-    "failed": r"^test result: .* (\d+) failed;|\b(\d+) failed\b.* in [\d.]+s|^\W fail (\d+)",
-    "skipped": r"^test result: .* (\d+) ignored;|\b(\d+) skipped\b.* in [\d.]+s|^\W skipped (\d+)",
+    "passed": r"^test result: .* (\d+) passed;|\b(\d+) passed\b.* in [\d.]+s|^\S pass (\d+)|^abuse: (\d+) of",
+    "failed": r"^test result: .* (\d+) failed;|\b(\d+) failed\b.* in [\d.]+s|^\S fail (\d+)",
+    "skipped": r"^test result: .* (\d+) ignored;|\b(\d+) skipped\b.* in [\d.]+s|^\S skipped (\d+)",
 }
 #: What the first line of a failure begins with, from the most telling to the least.
 FAILURES = (

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -69,11 +70,11 @@ def test_accounts_are_told_apart_on_one_machine(tokens: dict[str, str], guarded:
         boardwire.connect(guarded, token=tokens["ada"]) as ada,
         boardwire.connect(guarded, token=tokens["bob"]) as bob,
     ):
-        ada.create_match("faraway", players=["remote", "random"])
-        with pytest.raises(errors.CallerFull, match="you hold 1 matches"):
-            ada.create_match("faraway", players=["remote", "random"])
-        for _ in range(2):
-            bob.create_match("faraway", players=["remote", "random"])
+        given: dict[str, Any] = {"game": "faraway", "players": ["remote", "random"]}
+        with ada.create_match(**given), pytest.raises(errors.CallerFull, match="you hold 1 matches"):
+            ada.create_match(**given)
+        with bob.create_match(**given), bob.create_match(**given):
+            pass
 
 
 def test_environments_prove_themselves_too(tokens: dict[str, str], guarded: str) -> None:

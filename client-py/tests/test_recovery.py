@@ -242,11 +242,16 @@ def test_closing_and_forgetting_after_a_crash_say_nothing(place: Place, kind: Ki
 
 
 @each_kind
-def test_another_version_of_the_game_is_not_played_by_old_environments(address: str, kind: Kind) -> None:
-    client = _shared.shared_client(address)
+def test_another_version_of_the_game_is_not_played_by_old_environments(
+    address: str, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, first = _shared.shared_client(address), kind.make(address)
+    kind.reset(first, 1)
+    first.close()
     now = client.game("faraway")
-    # As if the server had been another one when the environment was made.
-    client._specs = dict.fromkeys(client._specs, replace(now, digest="of another version"))
+    # As if the server had been another one when the environment was made; other tests have the same client.
+    old = dict.fromkeys(client._specs, replace(now, digest="of another version"))
+    monkeypatch.setattr(client, "_specs", old)
     env = kind.make(address)
     for _ in range(2):
         with pytest.raises(boardwire.BoardwireError, match="another version than when the environment"):

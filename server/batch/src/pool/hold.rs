@@ -9,15 +9,25 @@ use super::{Once, Pool};
 pub struct Hold(#[expect(dead_code, reason = "dropping it wakes the threads")] Vec<mpsc::Sender<()>>);
 
 impl Pool {
-    /// Waits until no thread has other work, and keeps it so: what is spawned from now on waits until the hold is dropped.
+    /// Waits until the pool has no work, and occupies it: what is spawned from now on waits until the hold is dropped.
     ///
     /// # Panics
-    /// The pool has no threads or has stopped.
+    /// The pool has stopped.
     #[must_use]
     pub fn hold(&self) -> Hold {
+        loop {
+            let hold = self.occupy();
+            // Work that came before may still wait, behind that of the hold.
+            if self.queued() == 0 {
+                return hold;
+            }
+        }
+    }
+
+    fn occupy(&self) -> Hold {
         let owner = self.owner();
         let (occupied, waiting) = mpsc::channel();
-        let occupy = |_| {
+        let keep = |_| {
             let (release, released) = mpsc::channel::<()>();
             let occupied = occupied.clone();
             owner.spawn(Once::new(move || {
@@ -26,7 +36,7 @@ impl Pool {
             }));
             release
         };
-        let releases = (0..self.threads).map(occupy).collect();
+        let releases = (0..self.threads).map(keep).collect();
         for _ in 0..self.threads {
             waiting.recv().expect("the threads run");
         }
