@@ -165,7 +165,7 @@ lint: build
 	# As they are published: without what tests ask for.
 	cargo check --release --locked --quiet -p boardwire-server
 	cargo check --release --locked --quiet -p boardwire-local
-	cargo test --release --locked --workspace --quiet --test integration dependencies:: clauses::
+	cargo test --release --locked --workspace --quiet --test integration -- dependencies:: clauses::
 	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m ruff format --check client-py tests/python tests/abuse bench tools
 	$(PYTHON) -m mypy --config-file client-py/pyproject.toml client-py/src client-py/tests client-py/examples tests/python tests/abuse tools/docs tools/*.py
@@ -189,7 +189,7 @@ release-proto: build
 
 ## golden: writes the golden files anew: playthroughs, vectors, the client's list of games, what else is pinned; GAME=faraway for one game
 golden: | check-tools
-	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test integration golden:: shown:: decisions:: choices::
+	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --test integration -- golden:: shown:: decisions:: choices::
 	BOARDWIRE_BLESS=1 cargo test --release --locked --workspace --quiet --lib vectors::
 	$(MAKE) --no-print-directory binary
 	python3 client-py/list_games.py $(BINARY)
