@@ -151,7 +151,7 @@ test-wheels: wheels
 
 ## crates: packs the crates as they are published, and builds each from its package
 crates: | check-tools
-	cargo package --workspace --exclude boardwire-local --exclude boardwire-agent --locked
+	cargo package --workspace --exclude boardwire-local --exclude boardwire-agent --exclude boardwire-features --locked
 
 ## pictures: draws the pictures of the docs anew, from matches of bots
 pictures: binary

@@ -77,7 +77,7 @@ client = boardwire.connect("local:")
 batch = client.open_batch("faraway", environments=64, opponents={1: "mc:1000"}, seed=1)
 actions = batch.reset().mask.argmax(axis=1)
 try:
-    batch.step(actions, timeout=0.001)
+    batch.step(actions, timeout=0.0004)
 except boardwire.errors.CallTimeout:
     print("under way")
 """
