@@ -27,7 +27,7 @@ COUNTS = {
 }
 #: What the first line of a failure begins with, from the most telling to the least.
 FAILURES = (
-    r"^(FAILED|ERROR) |^✖ (?!failing)|^test .* FAILED$|^---- .* ----$",
+    r"^(FAILED|ERROR):? |^✖ (?!failing)|^test .* FAILED$|^---- .* ----$",
     r"^error(\[|:)|^make: (?!\*\*\*)|: error: |Error: |^Traceback",
     r"^make(\[\d+\])?: \*\*\*",
 )

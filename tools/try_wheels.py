@@ -128,7 +128,7 @@ def try_wheels(folder: Path, python: str, where: Path, pins: list[str]) -> None:
     environment.install(*find, "boardwire[gym,local]")
     environment.run("python", "-m", "pip", "check")
     environment.play()
-    environment.install(*find, "boardwire[pettingzoo,render]", "pytest")
+    environment.install(*find, "boardwire[pettingzoo,render]", "pytest", "pytest-timeout")
     environment.run("python", "-m", "pip", "list")
     tests = [f"tests/test_{name}.py" for name in TESTS.split()]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CLIENT)

@@ -86,11 +86,14 @@ class Probe:
             of, to, right = choosing[chosen], judging[chosen], liked[chosen]
             # Luck of the two halves is apart, so their product has none of it on average.
             spread = np.nansum(of * to)
-            told = np.nansum((of + to) / 2 * right) ** 2 / np.nansum(right**2)
+            size = np.nansum(right**2)
+            told = np.nansum((of + to) / 2 * right) ** 2 / size if size else 0.0
+            # Of actions that are worth the same, or too few to tell, nothing can be known.
+            known = f"{told / spread:.0%}" if spread > 0 else "-"
             name = "all" if kind is None else named(spec, by, kind)
             lines.append(
                 f"{name:24}{chosen.sum():10,}{(~np.isnan(of)).sum(1).mean():9.1f}"
-                f"{told / spread:8.0%}{gained[chosen].mean():8.2f}{best[chosen].mean():9.2f}"
+                f"{known:>8}{gained[chosen].mean():8.2f}{best[chosen].mean():9.2f}"
             )
         return "\n".join(lines)
 
