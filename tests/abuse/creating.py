@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from boardwire.v1 import match_pb2 as pb_match
 from boardwire.v1 import match_service_pb2 as pb
 from calls import OK, PATIENCE, Seat, Stubs, batch_request, bearer, counted, flood, outcome, reason, served
 from target import Target, expect, until
+from wire import framed, opened
 
 
 def close(stubs: Stubs, created: pb.CreateMatchResponse) -> grpc.Future[pb.CloseMatchResponse]:
@@ -135,3 +137,26 @@ def repeated_requests(target: Target, size: int) -> str:
     for each in stubs:
         each.close()
     return f"{3 * size} requests made eight times each"
+
+
+@attack(quick=1_000, full=12_288, slack=128)
+def list_floods(target: Target, size: int) -> str:
+    """Lists of matches that none of ten thousand passes, all asked for at once."""
+    path = "/boardwire.v1.MatchService/ListMatches"
+    matches = min(10_000, 2 * size)
+    with Stubs(target.address) as stubs:
+        asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"])
+        created = flood(stubs.matches.CreateMatch.future, [asked] * matches)
+        expect(created == {OK: matches}, f"matches were created as {counted(created)}")
+        started = time.monotonic()
+        # A label that no match has.
+        page = framed(pb.ListMatchesRequest(page_size=1, labels={"a": "b"}).SerializeToString())
+        wires = opened(target, size, lambda wire: wire.call(path, data=page))
+        ends = Counter[str]()
+        for wire in wires:
+            wire.pump(lambda wire=wire: len(wire.ended) >= min(1_024, size), 120)  # type: ignore[misc]
+        for wire in wires:
+            ends.update(wire.ended.values())
+            wire.close()
+        took = time.monotonic() - started
+    return f"{matches:,} matches, {counted(ends)} in {took:.1f} s"

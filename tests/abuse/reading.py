@@ -115,9 +115,9 @@ def unread_health(target: Target, size: int) -> str:
     return f"{size} unread"
 
 
-@attack(quick=1_000, full=16_384, flags=lambda size: ("--max-calls", size))
+@attack(quick=1_000, full=16_384, flags=lambda size: ("--max-bytes", 4 << 20))
 def unread_calls(target: Target, size: int) -> str:
-    """As many calls as may be under way, by one caller who reads no answer: others are still served."""
+    """More calls than the server has room for, by one caller who reads no answer: others are still served."""
     path = "/boardwire.v1.CatalogService/ListGames"
     wires = opened(target, size, lambda wire: wire.call(path, data=framed(b"")), unread=True)
     with Stubs(target.unix) as stubs:

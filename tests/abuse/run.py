@@ -20,6 +20,7 @@ import batching
 import connections
 import creating
 import ending
+import holding
 import messages
 import mutating
 import reading
@@ -30,7 +31,7 @@ from innocent import Seen, Watch
 from target import Failed, Target, expect, started, until
 
 #: Importing a module lists its attacks.
-MODULES = (creating, streaming, connections, messages, mutating, reading, batching, thinking, ending)
+MODULES = (holding, creating, streaming, connections, messages, mutating, reading, batching, thinking, ending)
 #: The longest round trip of an innocent client, in milliseconds. The quick form judges no speed.
 WORST_MS = {False: 30_000.0, True: 5_000.0}
 #: How long memory and descriptors may take to return.

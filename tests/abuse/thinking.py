@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any
 
 from attacks import attack
@@ -15,6 +16,8 @@ from target import Target, expect, until
 MOST_PLAYOUTS = 1 << 16
 #: What a call may take of memory, in MiB: far less than as many copies of a world.
 CALL_MIB = 12
+#: What a bot's decision may take beside another caller's bots, in seconds; alone it takes 0.02.
+SLOW = 2.0
 
 
 @attack(quick=20, full=200)
@@ -60,3 +63,27 @@ def abandoned_rollouts(target: Target, size: int) -> str:
             call.cancel()
     took = until(lambda: target.load(0.25) < usual + 0.3, 30, "playouts that nobody waits for go on")
     return f"{usual:.2f} processors otherwise, {grown / size:.1f} MiB a call, ended within {took:.1f} s"
+
+
+@attack(quick=100, full=1_000)
+def thinking_crowd(target: Target, size: int) -> str:
+    """Matches of costly bots by one caller, and a bot of another caller that decides beside them."""
+    made: list[pb.CreateMatchResponse] = []
+    with Stubs(target.address) as stubs, Stubs(target.unix) as others:
+        asked = pb.CreateMatchRequest(game="faraway", players=["mc:10000"] * 5)
+        created = flood(
+            stubs.matches.CreateMatch.future, [asked] * size, answer=lambda _, answer: made.append(answer)
+        )
+        expect(created == {OK: size}, f"matches were created as {counted(created)}")
+        seat, slowest = Seat(others, ["remote", "mc:160"]), 0.0
+        for _ in range(4):
+            start = time.monotonic()
+            seat.act()
+            until(lambda: seat.observe().pending & 1, 60, "a bot of another caller did not decide")
+            slowest = max(slowest, time.monotonic() - start)
+        # Alone it decides within some 20 ms.
+        expect(slowest < SLOW, f"a bot of another caller took {slowest:.1f} s for a decision")
+        for match in made:
+            close = pb.CloseMatchRequest(match_id=match.match.id)
+            stubs.matches.CloseMatch(close, metadata=bearer(match.host_token))
+    return f"a bot of another caller decided within {slowest * 1000:.0f} ms"

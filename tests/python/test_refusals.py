@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from pathlib import Path
 from typing import Any
 
@@ -225,30 +226,23 @@ def _(client: boardwire.Client) -> None:
     seat.observe(wait=True, timeout=0.05)
 
 
-@provokes("CallsFull")
+@provokes("BytesFull")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-calls", "2"]) as small:
+    # Room for a connection and a few calls.
+    with boardwire.connect(server_args=["--max-bytes", str(256 << 10)]) as small:
         match, seat, seen = begun(small, "remote")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         observe = over_grpcio(small).stubs.match.Observe
-        waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(2)]
+        waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(12)]
         try:
-            # They may come in later than the calls after them.
-            for _ in range(1000):
+            # They may come in much later than the calls after them.
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
                 match.info()
         finally:
             for waits in waiting:
                 waits.cancel()
-
-
-@provokes("StreamsFull")
-def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--max-streams", "1"]) as small:
-        one, two = begun(small)[1], begun(small)[1]
-        with one.stream() as first, two.stream() as second:
-            first.observe()
-            second.observe()
 
 
 @provokes("RateExceeded")
@@ -259,8 +253,7 @@ def _(client: boardwire.Client) -> None:
 
 
 def test_every_error_is_provoked_but_broken_invariants() -> None:
-    # No client of grpcio can leave answers unread: `tests/abuse` does.
-    assert set(ROWS) - set(PROVOKED) == {"Internal", "BotFailed", "BytesFull"}
+    assert set(ROWS) - set(PROVOKED) == {"Internal", "BotFailed"}
 
 
 @pytest.mark.parametrize("variant", PROVOKED)

@@ -73,8 +73,6 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── CallerFull                    CALLER_FULL
 │   ├── SeatBusy                      SEAT_BUSY
 │   ├── BytesFull                     BYTES_FULL
-│   ├── CallsFull                     CALLS_FULL
-│   ├── StreamsFull                   STREAMS_FULL
 │   └── RateExceeded                  RATE_EXCEEDED
 └── ServerFault                     INTERNAL, and whatever has no place above
     └── BotFailed                     BOT_FAILED
@@ -421,15 +419,7 @@ class SeatBusy(ServerFull, reason="SEAT_BUSY"):
 
 
 class BytesFull(ServerFull, reason="BYTES_FULL"):
-    """Answers that nobody has read, or messages under way, take as many bytes as they may."""
-
-
-class CallsFull(ServerFull, reason="CALLS_FULL"):
-    """As many calls are under way as may be: try again."""
-
-
-class StreamsFull(ServerFull, reason="STREAMS_FULL"):
-    """As many streams are open as may be."""
+    """Calls under way and answers that nobody has read take as many bytes as they may: try again."""
 
 
 class RateExceeded(ServerFull, reason="RATE_EXCEEDED"):

@@ -38,7 +38,7 @@ pub use plan::{Actions, Adviser, Autoreset, Begin, Columns, LineUp, Plan, Reset,
 pub use snapshot::SnapshotKey;
 
 use crate::play::Insight;
-use crate::pool::{Owner, Pool};
+use crate::pool::{Group, Owner};
 use crate::refused::Refused;
 use crate::tables::Table;
 use columns::{Buffers, Widths, row_bytes};
@@ -90,14 +90,14 @@ impl Batch {
         id: String,
         table: Arc<Table>,
         opening: Opening,
-        pool: &Pool,
+        group: &Group,
     ) -> Result<Arc<Self>, Refused> {
-        let batch = Arc::new(Self::undealt(id, table, opening, pool));
+        let batch = Arc::new(Self::undealt(id, table, opening, group));
         batch.take(batch.all()).await?.work(Todo::Open, None).await?;
         Ok(batch)
     }
 
-    fn undealt(id: String, table: Arc<Table>, opening: Opening, pool: &Pool) -> Self {
+    fn undealt(id: String, table: Arc<Table>, opening: Opening, group: &Group) -> Self {
         let info = table.rules.info();
         let plan = Arc::new(opening.plan.clone());
         let widths = Widths::of(info, &plan);
@@ -117,8 +117,8 @@ impl Batch {
             plan,
             widths,
             per_block,
-            owner: Mutex::new(Arc::new(pool.owner())),
-            threads: pool.threads(),
+            owner: Mutex::new(Arc::new(group.owner())),
+            threads: group.threads(),
             buffers: Buffers::new(widths, opening.environments),
             ledger: Mutex::new(Ledger::new(opening.environments)),
             idle: Mutex::new(Idle::new(blocks)),
@@ -175,10 +175,10 @@ impl Batch {
 
     /// Lets another pool do the work from now on: in a forked process, which has none of the threads of the last one.
     /// Nothing may have been under way when it was forked.
-    pub fn adopt(&self, pool: &Pool) {
+    pub fn adopt(&self, group: &Group) {
         let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
         // The last pool's lock may be held for ever.
-        std::mem::forget(std::mem::replace(&mut *owner, Arc::new(pool.owner())));
+        std::mem::forget(std::mem::replace(&mut *owner, Arc::new(group.owner())));
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {

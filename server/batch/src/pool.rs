@@ -1,20 +1,20 @@
 //! One bounded pool of threads for all that takes longer than reading a call: steps of large batches, bots
 //! that think, deals.
 //!
-//! Work belongs to an owner, a match or a batch, and is done in slices of about a millisecond. The next slice
-//! goes to the owner that has used the least time so far, so that a crowd of heavy owners does not delay a
-//! light one by more than a slice. An owner that ends takes its work along. Whoever waits for work awaits a
-//! message; no thread that reads connections ever waits for the pool.
+//! Work belongs to an owner, a match or a batch, and owners belong to groups, one for each caller. Work is done in slices of
+//! about a millisecond. The next slice goes to the group that has used the least time so far, and there to the owner that
+//! has: a crowd of heavy owners delays one of another caller by no more than a slice. An owner that ends takes its work
+//! along. Whoever waits for work awaits a message; no thread that reads connections ever waits for the pool.
 
 mod each;
 #[cfg(feature = "testkit")]
 mod hold;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "testkit")]
@@ -105,13 +105,14 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The owners that have work waiting.
-    waiting: BTreeMap<u64, Waiting>,
-    /// The same by the time they have used: who comes first is served next.
-    turns: BTreeSet<(Duration, u64)>,
-    /// What the owner served last had used: whoever comes late has no claim to what others have used before.
-    floor: Duration,
-    owners: u64,
+    /// The groups with owners that have work waiting.
+    waiting: Queue<Queue<VecDeque<Task>>>,
+    /// Whose floor is that of all groups.
+    all: Account,
+    /// How many owners and groups there have been.
+    accounts: u64,
+    /// The groups of callers, by what these are told apart by.
+    groups: HashMap<u64, Weak<Account>>,
     /// Whether the first work has started threads, or is being done by whoever asked for it.
     started: bool,
     stopped: bool,
@@ -123,22 +124,96 @@ fn as_many(threads: usize) -> usize {
     if threads == 0 { cores() } else { threads }
 }
 
+/// Owners or groups that have something waiting, in the order of the time that they have used.
 #[derive(Debug)]
-struct Waiting {
-    account: Arc<Account>,
-    /// The time the owner had used when it was put among the turns.
-    used: Duration,
-    works: VecDeque<Task>,
+struct Queue<T> {
+    members: BTreeMap<u64, Member<T>>,
+    /// The same by the time they have used: who comes first is served next.
+    turns: BTreeSet<(Duration, u64)>,
 }
 
-/// What the pool keeps of an owner.
+#[derive(Debug)]
+struct Member<T> {
+    account: Arc<Account>,
+    /// The time it had used when it was put among the turns.
+    used: Duration,
+    waiting: T,
+}
+
+/// Something that may be empty.
+trait Waits: Default {
+    fn is_empty(&self) -> bool;
+}
+
+impl Waits for VecDeque<Task> {
+    fn is_empty(&self) -> bool {
+        Self::is_empty(self)
+    }
+}
+
+impl<T> Waits for Queue<T> {
+    fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { members: BTreeMap::new(), turns: BTreeSet::new() }
+    }
+}
+
+impl<T: Waits> Queue<T> {
+    /// What waits of somebody; whoever has had nothing waiting comes late, and has no claim to what others have used before.
+    fn enter(&mut self, account: &Arc<Account>, floor: &AtomicU64) -> &mut T {
+        let member = self.members.entry(account.number).or_insert_with(|| {
+            account.used.fetch_max(floor.load(Ordering::Relaxed), Ordering::Relaxed);
+            Member { account: Arc::clone(account), used: account.used(), waiting: T::default() }
+        });
+        self.turns.insert((member.used, account.number));
+        &mut member.waiting
+    }
+
+    /// Takes somebody out of the turns, with all that waits.
+    fn leave(&mut self, number: u64) -> Option<T> {
+        let member = self.members.remove(&number)?;
+        self.turns.remove(&(member.used, number));
+        Some(member.waiting)
+    }
+
+    /// Takes something of whoever has used the least, which is the floor for who comes late.
+    fn next<R>(&mut self, floor: &AtomicU64, take: impl FnOnce(&mut Member<T>) -> Option<R>) -> Option<R> {
+        let (used, number) = self.turns.pop_first()?;
+        floor.fetch_max(micros(used), Ordering::Relaxed);
+        let member = self.members.get_mut(&number)?;
+        let taken = take(member);
+        if member.waiting.is_empty() {
+            self.members.remove(&number);
+        } else {
+            // As if the slice that begins now had been used: the threads divide among all.
+            member.used = member.account.used().max(used) + SLICE;
+            self.turns.insert((member.used, number));
+        }
+        taken
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What the pool keeps of an owner, or of a group.
 #[derive(Debug, Default)]
 struct Account {
     number: u64,
     /// Microseconds of threads.
     used: AtomicU64,
-    /// Moves when all work is cancelled.
+    /// What the owner of this group that was served last had used.
+    floor: AtomicU64,
+    /// Moves when all work of the owner is cancelled.
     generation: Arc<AtomicU64>,
+    /// The owner's group.
+    group: Option<Arc<Account>>,
 }
 
 struct Task {
@@ -149,6 +224,30 @@ struct Task {
 impl std::fmt::Debug for Task {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Task({})", self.generation)
+    }
+}
+
+/// The owners of one caller.
+#[derive(Debug, Clone)]
+pub struct Group {
+    shared: Arc<Shared>,
+    threads: usize,
+    account: Arc<Account>,
+}
+
+impl Group {
+    /// How many threads the pool has.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Somebody new to do work for.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        let number = self.shared.lock().number();
+        let account = Account { number, group: Some(Arc::clone(&self.account)), ..Account::default() };
+        Owner { shared: Arc::clone(&self.shared), account: Arc::new(account) }
     }
 }
 
@@ -186,16 +285,33 @@ impl Pool {
     /// How much work waits.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.shared.lock().waiting.values().map(|waiting| waiting.works.len()).sum()
+        let state = self.shared.lock();
+        let owners = state.waiting.members.values().flat_map(|group| group.waiting.members.values());
+        owners.map(|owner| owner.waiting.len()).sum()
     }
 
-    /// Somebody new to do work for.
+    /// The group of a caller, who is told apart from others by this number.
     #[must_use]
-    pub fn owner(&self) -> Owner {
+    pub fn group(&self, caller: u64) -> Group {
         let mut state = self.shared.lock();
-        state.owners += 1;
-        let account = Account { number: state.owners, ..Account::default() };
-        Owner { shared: Arc::clone(&self.shared), account: Arc::new(account) }
+        let known = state.groups.get(&caller).and_then(Weak::upgrade);
+        let account = known.unwrap_or_else(|| {
+            // Doubling keeps this rare.
+            if state.groups.len() == state.groups.capacity() {
+                state.groups.retain(|_, group| group.strong_count() > 0);
+            }
+            let account = Arc::new(Account { number: state.number(), ..Account::default() });
+            state.groups.insert(caller, Arc::downgrade(&account));
+            account
+        });
+        Group { shared: Arc::clone(&self.shared), threads: self.threads, account }
+    }
+
+    /// A group of its own.
+    #[must_use]
+    pub fn alone(&self) -> Group {
+        let account = Account { number: self.shared.lock().number(), ..Account::default() };
+        Group { shared: Arc::clone(&self.shared), threads: self.threads, account: Arc::new(account) }
     }
 }
 
@@ -204,7 +320,6 @@ impl Drop for Pool {
         let mut state = self.shared.lock();
         state.stopped = true;
         let waiting = std::mem::take(&mut state.waiting);
-        state.turns.clear();
         drop(state);
         self.shared.called.notify_all();
         drop(waiting);
@@ -222,7 +337,7 @@ impl Owner {
     pub fn cancel(&self) {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
         // What waits is dropped once the lock is free again: it may lock what it likes.
-        let waiting = self.shared.lock().leave(self.account.number);
+        let waiting = self.shared.lock().leave(&self.account);
         drop(waiting);
     }
 }
@@ -240,34 +355,44 @@ impl Account {
 
     /// Notes that a thread has been used from `start` on; never nothing, so that turns alternate.
     fn charge(&self, start: Instant) {
-        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.used.fetch_add(micros.max(1), Ordering::Relaxed);
+        let micros = micros(start.elapsed()).max(1);
+        self.used.fetch_add(micros, Ordering::Relaxed);
+        if let Some(group) = &self.group {
+            group.used.fetch_add(micros, Ordering::Relaxed);
+        }
     }
 }
 
 impl State {
+    fn number(&mut self) -> u64 {
+        self.accounts += 1;
+        self.accounts
+    }
+
+    /// Adds work of an owner.
+    fn enter(&mut self, owner: &Arc<Account>, task: Task) {
+        let group = owner.group.as_ref().expect("every owner has a group");
+        let owners = self.waiting.enter(group, &self.all.floor);
+        owners.enter(owner, &group.floor).push_back(task);
+    }
+
     /// Takes an owner out of the turns, with all its work that waits.
-    fn leave(&mut self, owner: u64) -> Option<Waiting> {
-        let waiting = self.waiting.remove(&owner)?;
-        self.turns.remove(&(waiting.used, owner));
-        Some(waiting)
+    fn leave(&mut self, owner: &Account) -> Option<VecDeque<Task>> {
+        let group = owner.group.as_ref()?.number;
+        let owners = &mut self.waiting.members.get_mut(&group)?.waiting;
+        let left = owners.leave(owner.number);
+        if owners.is_empty() {
+            self.waiting.leave(group);
+        }
+        left
     }
 
     /// The next thing to do.
     fn next(&mut self) -> Option<(Arc<Account>, Task)> {
-        let (used, number) = self.turns.pop_first()?;
-        self.floor = self.floor.max(used);
-        let waiting = self.waiting.get_mut(&number)?;
-        let task = waiting.works.pop_front()?;
-        let account = Arc::clone(&waiting.account);
-        if waiting.works.is_empty() {
-            self.waiting.remove(&number);
-        } else {
-            // As if the slice that begins now had been used: the threads divide among the owners.
-            waiting.used = account.used().max(used) + SLICE;
-            self.turns.insert((waiting.used, number));
-        }
-        Some((account, task))
+        self.waiting.next(&self.all.floor, |group| {
+            let floor = &group.account.floor;
+            group.waiting.next(floor, |owner| Some((Arc::clone(&owner.account), owner.waiting.pop_front()?)))
+        })
     }
 }
 
@@ -296,16 +421,7 @@ impl Shared {
             drop(state);
             return drop(task);
         }
-        let floor = state.floor;
-        let waiting = state.waiting.entry(account.number).or_insert_with(|| {
-            let late = floor.saturating_sub(account.used());
-            let micros = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
-            account.used.fetch_add(micros, Ordering::Relaxed);
-            Waiting { account: Arc::clone(account), used: account.used(), works: VecDeque::new() }
-        });
-        waiting.works.push_back(task);
-        let turn = (waiting.used, account.number);
-        state.turns.insert(turn);
+        state.enter(account, task);
         let starts = !std::mem::replace(&mut state.started, true);
         drop(state);
         if starts && let Err((started, error)) = self.start(self.late) {

@@ -18,7 +18,7 @@ pub use step::{WorldStep, row_bytes};
 
 use crate::batch::MESSAGE_HEAD;
 use crate::play::{Insight, Play};
-use crate::pool::{Once, Owner, Pool};
+use crate::pool::{Group, Once, Owner};
 use crate::refused::Refused;
 use crate::reward::RewardKind;
 use crate::tables::Table;
@@ -26,6 +26,9 @@ use world::World;
 
 /// The most playouts of one call.
 pub const MOST_PLAYOUTS: usize = 1 << 16;
+/// The playouts of a row are added up in blocks, of which a rollout has about so many: they share its work between threads,
+/// and what is kept does not grow with the playouts.
+const MOST_BLOCKS: usize = 1 << 10;
 /// Up to this many worlds are played by the thread that has read the call.
 const ALONE: usize = 256;
 
@@ -134,9 +137,9 @@ impl Search {
         table: Arc<Table>,
         opening: Opening,
         insights: Vec<Box<dyn Insight>>,
-        pool: &Pool,
+        group: &Group,
     ) -> Result<(Arc<Self>, WorldStep), Refused> {
-        let (owner, threads) = (pool.owner(), pool.threads());
+        let (owner, threads) = (group.owner(), group.threads());
         let drawn = insights.len() * opening.worlds;
         let Opening { worlds, places, seed, skip_forced, .. } = opening;
         let each = owner.each(threads, drawn, move |number| {
@@ -188,10 +191,12 @@ impl Search {
         rows.min(step::most_rows(info, self.opening.message_bytes)) * row_bytes(info)
     }
 
-    /// The bytes of the rewards of so many rows, or of as many as are not refused.
+    /// The bytes of a rollout of so many rows, or of as many as are not refused: sums of blocks, and means.
     #[must_use]
     pub fn reward_bytes(&self, rows: usize) -> usize {
-        rows.min(MOST_PLAYOUTS) * size_of::<f32>() * usize::from(self.table.rules.info().seats)
+        let rows = rows.min(MOST_PLAYOUTS);
+        let means = rows * size_of::<f32>() * usize::from(self.table.rules.info().seats);
+        (rows + MOST_BLOCKS) * size_of::<Option<Rewards>>() + 2 * means
     }
 
     /// Ends the search: calls that are under way, wait or come later are refused with `reason`.
@@ -313,16 +318,21 @@ impl Search {
         }
         let worlds = self.share(rows).await?;
         let (seats, reward) = (self.table.rules.info().seats, self.opening.reward);
-        let each = self.owner.each(self.threads, count, move |number| {
-            let mut rewards = Rewards::default();
-            let play = &worlds.plays[number / playouts];
-            if let Some(end) = play.play_out(rollout, playout_seed(seed, number % playouts)) {
-                Seat::all(seats).for_each(|seat| rewards[seat] = reward.of(seat, end.scores(), end.ranks()));
+        let block = count.div_ceil(MOST_BLOCKS);
+        let blocks = playouts.div_ceil(block);
+        let each = self.owner.each(self.threads, rows.len() * blocks, move |number| {
+            let (row, first) = (number / blocks, number % blocks * block);
+            let mut sums = Rewards::default();
+            for playout in first..playouts.min(first + block) {
+                if let Some(end) = worlds.plays[row].play_out(rollout, playout_seed(seed, playout)) {
+                    Seat::all(seats)
+                        .for_each(|seat| sums[seat] += reward.of(seat, end.scores(), end.ranks()));
+                }
             }
-            rewards
+            sums
         });
-        let rewards = each.await.ok_or_else(|| self.lost())?;
-        Ok(mean(&rewards, playouts, seats))
+        let sums = each.await.ok_or_else(|| self.lost())?;
+        Ok(mean(&sums, blocks, playouts, seats))
     }
 
     /// The worlds at these places, shared and not copied, however often one is named.
@@ -367,11 +377,11 @@ fn bad_place(field: &'static str, at: u32, expected: String) -> Refused {
     Refused::BadField { field, value: at.to_string(), expected }
 }
 
-/// The means of so many neighbouring rows, seat by seat.
+/// The means of each row, seat by seat, from the sums of its blocks.
 #[expect(clippy::cast_precision_loss, reason = "there are at most 65,536 playouts")]
-fn mean(rewards: &[Rewards], playouts: usize, seats: u8) -> Vec<f32> {
-    let of = |rows: &[Rewards], seat| rows.iter().map(|row| row[seat]).sum::<f32>() / playouts as f32;
-    rewards.chunks(playouts).flat_map(|rows| Seat::all(seats).map(move |seat| of(rows, seat))).collect()
+fn mean(sums: &[Rewards], blocks: usize, playouts: usize, seats: u8) -> Vec<f32> {
+    let of = |row: &[Rewards], seat| row.iter().map(|block| block[seat]).sum::<f32>() / playouts as f32;
+    sums.chunks(blocks).flat_map(|row| Seat::all(seats).map(move |seat| of(row, seat))).collect()
 }
 
 #[cfg(test)]

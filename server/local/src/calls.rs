@@ -95,7 +95,7 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
         message_bytes: asked.max_message_bytes as usize,
     };
     opening.check(&table)?;
-    let batch = Batch::open(engine::id(), table, opening, pool()).await?;
+    let batch = Batch::open(engine::id(), table, opening, &pool().alone()).await?;
     core.enter_batch(&batch, &Uses::new());
     Ok(v1::OpenBatchResponse { batch: Some(messages::batch(&batch)), token: String::new() })
 }
@@ -125,7 +125,7 @@ async fn determinize(
     }
     let insights = batch.insights(&asked.mask).await?;
     let table = Arc::clone(batch.table());
-    let (search, step) = Search::open(engine::id(), table, opening, insights, pool()).await?;
+    let (search, step) = Search::open(engine::id(), table, opening, insights, &pool().alone()).await?;
     core.enter_search(&search);
     Ok(v1::DeterminizeResponse {
         search: Some(messages::search(&search)),

@@ -90,7 +90,7 @@ impl Uses {
             if self.is_torn() {
                 return Err(refuse::torn(py));
             }
-            batch.adopt(pool());
+            batch.adopt(&pool().alone());
             self.forks.store(forks(), Ordering::Relaxed);
         }
         self.under_way.fetch_add(1, Ordering::Relaxed);

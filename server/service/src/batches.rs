@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use boardwire_batch::Refused;
 use boardwire_batch::batch::{Batch, Opening, SnapshotKey};
-use boardwire_batch::pool::{Once, Owner, Pool};
+use boardwire_batch::pool::{Group, Once, Owner, Pool};
 use boardwire_batch::tables::Table;
 use uuid::Uuid;
 
@@ -149,8 +149,13 @@ impl Batches {
     pub fn new(limits: Limits, key: Option<SnapshotKey>, pool: Arc<Pool>) -> Self {
         let lasting = key.is_some();
         let key = key.unwrap_or_else(|| SnapshotKey::derive(secret::word().as_bytes()));
-        let (janitor, inner) = (pool.owner(), Mutex::default());
+        let (janitor, inner) = (pool.alone().owner(), Mutex::default());
         Self { limits, key, lasting, pool, janitor, requests: Requests::default(), inner }
+    }
+
+    /// On whose behalf the pool works for a caller.
+    fn group(&self, origin: Origin) -> Group {
+        self.pool.group(origin.number())
     }
 
     /// The key of this server's snapshots.
@@ -218,7 +223,7 @@ impl Batches {
 
     async fn deal(&self, table: Arc<Table>, opening: Opening, terms: Terms) -> Result<Leased, ServiceError> {
         let mut place = self.reserve(terms.origin, opening.environments)?;
-        let batch = Batch::open(secret::word(), table, opening, &self.pool).await?;
+        let batch = Batch::open(secret::word(), table, opening, &self.group(terms.origin)).await?;
         let token = secret::word();
         self.enter(Held::Batch(Arc::clone(&batch)), token.clone(), terms, &mut place)?;
         Ok((batch, token))

@@ -146,20 +146,15 @@ pub enum ServiceError {
     /// The message is compressed in a way that is not understood.
     #[error("messages must not be compressed: {problem}")]
     UnsupportedCompression { problem: String },
-    /// The time that the caller gave the call is over.
-    #[error("the time that the call was given is over")]
+    /// The time that the caller gave the call is over, or its message has not come in time.
+    #[error("the time is over that the call was given, or that its message may take to come")]
     TimedOut,
-    /// The server or the connection holds as many bytes for others as it may.
+    /// The connection, its origin or the server holds as many bytes as it may.
     #[error(
-        "{limit} bytes of answers that nobody has read and of messages under way are as many as may be held: read answers first"
+        "the server holds {limit} bytes of calls under way and answers that nobody has read, as many as it may: read answers \
+         and end calls first, then try again"
     )]
     BytesFull { limit: usize },
-    /// No further call fits.
-    #[error("{limit} calls are under way, as many as may be: try again")]
-    CallsFull { limit: usize },
-    /// No further stream fits.
-    #[error("{limit} streams are open, as many as may be: end one first")]
-    StreamsFull { limit: usize },
     /// The caller calls too often.
     #[error("a caller may make {limit} calls a second")]
     RateExceeded {

@@ -13,7 +13,6 @@ pub mod cli;
 mod convert;
 pub mod edge;
 pub mod error;
-mod health;
 mod held_up;
 pub mod journal;
 pub mod matches;

@@ -3,13 +3,12 @@
 mod joining;
 mod register;
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use boardwire_batch::Refused;
-use boardwire_batch::pool::Pool;
+use boardwire_batch::pool::{Owner, Pool};
 use boardwire_batch::tables::{Table, Tables};
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -49,15 +48,14 @@ impl Default for Limits {
     }
 }
 
-/// How many matches are looked at in one go, with the list locked, and how often for one page.
-const CHUNK: usize = 1_000;
-const CHUNKS: usize = 10;
+/// How many matches are looked at in one go, and how often for one page.
+const CHUNK: usize = 250;
+const CHUNKS: usize = 40;
 
-/// Some of the matches, in the order of their ids.
-#[derive(Default)]
-pub struct Page {
-    /// The matches.
-    pub matches: Vec<Arc<Arbiter>>,
+/// What is told of some of the matches, in the order of their ids.
+pub struct Page<T> {
+    /// What is told of each.
+    pub matches: Vec<T>,
     /// The id of the last one looked at; none when there are no more.
     pub last: Option<String>,
 }
@@ -151,7 +149,8 @@ impl Matches {
         settings: Settings,
     ) -> Result<Arc<Arbiter>, ServiceError> {
         let mut place = self.reserve(origin)?;
-        let mut arbiter = Arbiter::new(table, settings, self.pool.owner(), self.limits.waiting);
+        let owner = self.owner(origin);
+        let mut arbiter = Arbiter::new(table, settings, owner, self.limits.waiting);
         self.check_journal()?;
         let mut inner = self.lock();
         if *self.stopped.borrow() {
@@ -175,8 +174,7 @@ impl Matches {
     /// # Errors
     /// What is wrong with it, or why it cannot be played on here.
     pub fn check(&self, kept: &Kept) -> Result<(), String> {
-        let waiting = self.limits.waiting;
-        Arbiter::restored(kept, &self.tables, self.pool.owner(), waiting, None).map(drop)
+        self.restored(kept, None).map(drop)
     }
 
     /// Takes a match in that the journal has kept. It stands, and so do its clocks, until they all [`begin`](Self::begin).
@@ -185,13 +183,17 @@ impl Matches {
     /// What is wrong with it, or why it cannot be played on here.
     pub fn restore(&self, kept: &Kept) -> Result<(), String> {
         let journal = self.journal.as_ref().ok_or("there is no journal")?;
-        let waiting = self.limits.waiting;
-        let arbiter = Arbiter::restored(kept, &self.tables, self.pool.owner(), waiting, Some(journal))?;
-        let arbiter = Arc::new(arbiter);
+        let arbiter = Arc::new(self.restored(kept, Some(journal))?);
         let mut inner = self.lock();
         inner.occupy(Origin::Unknown);
         inner.enter(Open { arbiter, origin: Origin::Unknown, request: None });
         Ok(())
+    }
+
+    fn restored(&self, kept: &Kept, journal: Option<&Arc<Journal>>) -> Result<Arbiter, String> {
+        // Whose they were is not known any more.
+        let owner = self.owner(Origin::Unknown);
+        Arbiter::restored(kept, &self.tables, owner, self.limits.waiting, journal)
     }
 
     /// Lets the matches go on that were restored, once there is where agents can reach them, and before any is created.
@@ -267,36 +269,74 @@ impl Matches {
 
     /// Up to `size` matches whose ids come after `after` and that `wanted` names, in the order of their ids; private
     /// ones are left out. A page may be short where many are not wanted.
-    pub fn list(&self, after: &str, size: usize, wanted: impl Fn(&Arbiter) -> bool) -> Page {
-        let mut page = Page::default();
-        let mut after = after.to_owned();
-        // What stands in a match is looked at when the list is free again.
+    pub async fn list<T: Send + 'static>(
+        self: &Arc<Self>,
+        origin: Origin,
+        after: String,
+        size: usize,
+        tell: impl Fn(&Arbiter) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Page<T>, ServiceError> {
+        let (owner, tell) = (self.owner(origin), Arc::new(tell));
+        let (mut page, mut after) = (Page { matches: vec![], last: None }, after);
         for _ in 0..CHUNKS {
-            let chunk = self.following(&after);
-            let Some(last) = chunk.last() else { return Page { last: None, ..page } };
-            last.id().clone_into(&mut after);
-            for arbiter in chunk {
-                if !arbiter.settings().private && wanted(&arbiter) {
-                    if page.matches.len() == size {
-                        return page;
-                    }
-                    page.matches.push(Arc::clone(&arbiter));
-                }
-                arbiter.id().clone_into(page.last.get_or_insert_default());
+            let (matches, tell) = (Arc::clone(self), Arc::clone(&tell));
+            let looked = owner.run(move || {
+                let is_over = matches.look(&mut page, &mut after, size, &*tell);
+                (page, after, is_over)
+            });
+            let is_over;
+            (page, after, is_over) = looked.await.ok_or_else(|| lost("a list"))?;
+            if is_over {
+                break;
             }
         }
-        page
+        Ok(page)
+    }
+
+    /// Adds what is told of the matches that come next after `after` to a page; whether it is finished.
+    fn look<T>(
+        &self,
+        page: &mut Page<T>,
+        after: &mut String,
+        size: usize,
+        tell: impl Fn(&Arbiter) -> Option<T>,
+    ) -> bool {
+        let chunk = self.following(after);
+        let Some(last) = chunk.last() else {
+            page.last = None;
+            return true;
+        };
+        last.id().clone_into(after);
+        for arbiter in chunk {
+            if let Some(told) = Some(&*arbiter).filter(|arbiter| !arbiter.settings().private).and_then(&tell)
+            {
+                if page.matches.len() == size {
+                    return true;
+                }
+                page.matches.push(told);
+            }
+            arbiter.id().clone_into(page.last.get_or_insert_default());
+        }
+        false
     }
 
     /// The matches whose ids come next after `after`, open and closed ones.
     fn following(&self, after: &str) -> Vec<Arc<Arbiter>> {
-        let inner = self.lock();
-        let from = (Bound::Excluded(after), Bound::Unbounded);
-        let open = inner.open.range::<str, _>(from).map(|(_, open)| &open.arbiter).take(CHUNK);
-        let closed = inner.closed.iter().filter(|arbiter| arbiter.id() > after);
-        let all: BTreeMap<&str, &Arc<Arbiter>> =
-            open.chain(closed).map(|arbiter| (arbiter.id(), arbiter)).collect();
-        all.into_values().take(CHUNK).map(Arc::clone).collect()
+        let mut following: Vec<_> = {
+            let inner = self.lock();
+            let from = (Bound::Excluded(after), Bound::Unbounded);
+            let open = inner.open.range::<str, _>(from).map(|(_, open)| &open.arbiter).take(CHUNK);
+            let closed = inner.closed.iter().filter(|arbiter| arbiter.id() > after);
+            open.chain(closed).map(Arc::clone).collect()
+        };
+        following.sort_unstable_by(|one, other| one.id().cmp(other.id()));
+        following.truncate(CHUNK);
+        following
+    }
+
+    /// On whose behalf the pool works for a caller.
+    pub(crate) fn owner(&self, origin: Origin) -> Owner {
+        self.pool.group(origin.number()).owner()
     }
 
     /// Closes a match for its host; a closed one stays closed.
@@ -381,4 +421,9 @@ impl Matches {
             let _ = stopped.wait_for(|stopped| *stopped).await;
         }
     }
+}
+
+/// Work of the pool that has come to nothing.
+pub(crate) fn lost(what: &str) -> ServiceError {
+    Refused::Internal { place: "the pool".to_owned(), what: format!("{what} was not made") }.into()
 }

@@ -1,38 +1,39 @@
 //! The services on the wire: each handler parses, calls one method and converts.
 
-mod answers;
 mod batch;
 mod catalog;
 mod dm_env_rpc;
+mod health;
 mod match_;
 mod pages;
+mod reflection;
 mod search;
 #[cfg(test)]
 mod secrecy;
 
-pub(crate) use answers::Unbuffered;
-pub(crate) use batch::BatchPlane;
-pub(crate) use catalog::Catalog;
-pub(crate) use dm_env_rpc::WorldPlane;
-pub(crate) use match_::MatchPlane;
-pub(crate) use search::SearchPlane;
+pub(crate) use health::Health;
+
+use std::sync::Arc;
 
 use prost::Message;
-use tonic::{Request, Response};
 
-use crate::edge::{self, Caller, Origin, Room};
+use crate::batches::Batches;
+use crate::edge::{Caller, Methods, Origin};
 use crate::error::ServiceError;
+use crate::matches::Matches;
 use crate::requests::RequestId;
 use crate::run::MAX_MESSAGE_BYTES;
 
-/// The token of `authorization: Bearer TOKEN`, if the call carries one.
-fn token<T>(request: &Request<T>) -> Option<&str> {
-    edge::bearer(request.extensions())
-}
-
-/// Who calls.
-fn caller<T>(request: &Request<T>) -> Option<Caller> {
-    request.extensions().get::<Caller>().cloned()
+/// All methods.
+pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &Arc<Health>) -> Methods {
+    Methods::default()
+        .with(catalog::service(matches, batches))
+        .with(match_::service(matches))
+        .with(batch::service(matches, batches))
+        .with(search::service(matches, batches))
+        .with(dm_env_rpc::service(matches, batches))
+        .with(health::service(health))
+        .with(reflection::service())
 }
 
 /// The most bytes of a message to a client that has stated this.
@@ -42,33 +43,57 @@ fn message_bytes(asked: u32) -> usize {
     if asked == 0 { DEFAULT } else { MAX_MESSAGE_BYTES.min(asked as usize) }
 }
 
-/// Waits for room for an answer of so many bytes.
-async fn room(caller: Option<&Caller>, bytes: usize) -> Result<Option<Room>, ServiceError> {
-    match caller {
-        Some(caller) => caller.budget().wait(bytes).await.map(Some),
-        None => Ok(None),
-    }
-}
-
-/// A response whose message holds its room until it has been sent.
-fn holding<T>(message: T, room: Option<Room>) -> Response<T> {
-    let mut response = Response::new(message);
-    if let Some(room) = room {
-        room.keep(&mut response);
-    }
-    response
-}
-
 /// What a request of a caller is named by, with a digest of everything that it asks for.
-fn request_id(
-    id: &str,
-    caller: Option<&Caller>,
-    asked: &impl Message,
-) -> Result<Option<RequestId>, ServiceError> {
+fn request_id(id: &str, caller: &Caller, asked: &impl Message) -> Result<Option<RequestId>, ServiceError> {
     let Some(id) = RequestId::parse(id)? else { return Ok(None) };
     // A user of this machine stays the same, and so does an account; a host may come from another address the next time.
     let stays = |origin: &Origin| matches!(origin, Origin::User(_) | Origin::Account(_));
-    let origin = caller.map(Caller::origin).filter(stays);
+    let origin = Some(caller.origin()).filter(stays);
     let asked = *blake3::hash(&asked.encode_to_vec()).as_bytes();
     Ok(Some(RequestId { id, asked, origin: origin.unwrap_or(Origin::Unknown) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use boardwire_batch::pool::Pool;
+    use boardwire_batch::tables::Tables;
+    use boardwire_games::Registry;
+    use prost_types::FileDescriptorSet;
+
+    use super::*;
+    use crate::edge::Shape;
+    use crate::{batches, matches};
+
+    #[test]
+    fn every_method_of_the_protocol_is_served_and_none_else() {
+        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let pool = Arc::new(Pool::new(1).expect("a thread starts"));
+        let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
+        let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
+        let served: BTreeSet<_> = methods(&matches, &batches, &Arc::new(Health::well()))
+            .names()
+            .map(|(service, method, shape)| (service.to_owned(), method.to_owned(), shape))
+            .collect();
+        let described: BTreeSet<_> = reflection::SETS
+            .iter()
+            .flat_map(|set| FileDescriptorSet::decode(*set).expect("descriptors are generated").file)
+            .flat_map(|file| {
+                let package = file.package().to_owned();
+                file.service.into_iter().flat_map(move |service| {
+                    let name = format!("{package}.{}", service.name());
+                    service.method.into_iter().map(move |method| {
+                        let shape = match (method.client_streaming(), method.server_streaming()) {
+                            (false, false) => Shape::Call,
+                            (false, true) => Shape::Watch,
+                            (true, _) => Shape::Stream,
+                        };
+                        (name.clone(), method.name().to_owned(), shape)
+                    })
+                })
+            })
+            .collect();
+        assert_eq!(served, described);
+    }
 }

@@ -6,23 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boardwire_api::dm_env_rpc::environment_server::EnvironmentServer;
-use boardwire_api::v1::batch_service_server::BatchServiceServer;
-use boardwire_api::v1::catalog_service_server::CatalogServiceServer;
-use boardwire_api::v1::match_service_server::MatchServiceServer;
-use boardwire_api::v1::search_service_server::SearchServiceServer;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tonic::service::Routes;
 
 use crate::batches::Batches;
-use crate::edge::{self, Accept, Access, Edge, Secured, Socket, Speech, Tls, WatchPage};
-use crate::health::Health;
+use crate::edge::{self, Accept, Access, Edge, Gate, Secured, Socket, Speech, Tls, WatchPage};
 use crate::held_up;
 use crate::matches::Matches;
-use crate::rpc::{BatchPlane, Catalog, MatchPlane, SearchPlane, Unbuffered, WorldPlane};
+use crate::rpc::{self, Health};
 use crate::telemetry;
 
 /// The largest message either side accepts.
@@ -83,7 +76,6 @@ pub async fn run_within(
 /// What every connection is served with.
 #[derive(Clone)]
 pub(crate) struct Served {
-    routes: Routes,
     edge: Arc<Edge>,
     batches: Arc<Batches>,
     stopping: watch::Receiver<bool>,
@@ -98,11 +90,10 @@ pub(crate) async fn run_serving(
     serve: impl FnOnce(Served) -> JoinSet<()>,
 ) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
-    let (health, health_service) = Health::well().await;
-    let routes = add_services(Routes::new(health_service), &matches, &batches)?;
+    let health = Arc::new(Health::well());
     let draining = access.bounds.drain_timeout;
-    let edge = Arc::new(Edge::new(access));
-    let served = Served { routes, edge: Arc::clone(&edge), batches: Arc::clone(&batches), stopping };
+    let edge = Arc::new(Edge::new(access, rpc::methods(&matches, &batches, &health)));
+    let served = Served { edge: Arc::clone(&edge), batches: Arc::clone(&batches), stopping };
     let mut serving = serve(served);
     tokio::select! {
         () = shutdown => {}
@@ -113,7 +104,7 @@ pub(crate) async fn run_serving(
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");
-    health.stop().await;
+    health.stop();
     matches.stop();
     batches.stop();
     stop.send_replace(true);
@@ -140,41 +131,6 @@ async fn expire(matches: &Matches, batches: &Batches) {
     }
 }
 
-/// All services but that of health.
-fn add_services(routes: Routes, matches: &Arc<Matches>, batches: &Arc<Batches>) -> anyhow::Result<Routes> {
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(boardwire_api::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()?;
-    let catalog = Catalog { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    let catalog = CatalogServiceServer::new(catalog)
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let plane = MatchServiceServer::new(MatchPlane(Arc::clone(matches)))
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let batch = BatchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    let batch = BatchServiceServer::new(batch)
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let search = SearchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    let search = SearchServiceServer::new(search)
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    let worlds = WorldPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    let worlds = EnvironmentServer::new(worlds)
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(routes
-        .add_service(reflection)
-        .add_service(catalog)
-        .add_service(plane)
-        .add_service(Unbuffered(batch))
-        .add_service(search)
-        .add_service(worlds)
-        .prepare())
-}
-
 impl Served {
     /// Serves one listener until the server stops and its connections have ended.
     async fn on(self, listener: Listener) {
@@ -183,8 +139,8 @@ impl Served {
             Listener::Tls(listener, tls) => self.accepting(Secured { listener, tls }).await,
             Listener::Unix(listener, path) => self.accepting(Socket { listener, path }).await,
             Listener::WatchPage(listener) => {
-                let Self { routes, edge, batches, stopping } = self;
-                let page = WatchPage::new(edge.protect(routes));
+                let Self { edge, batches, stopping } = self;
+                let page = WatchPage::new(Gate(Arc::clone(&edge)));
                 edge::serve(listener, (Speech::Page, page), edge, batches, stopping).await;
             }
         }
@@ -192,7 +148,7 @@ impl Served {
 
     /// The same on whatever accepts connections.
     pub(crate) async fn accepting(self, listener: impl Accept) {
-        let Self { routes, edge, batches, stopping } = self;
-        edge::serve(listener, (Speech::Grpc, edge.protect(routes)), edge, batches, stopping).await;
+        let Self { edge, batches, stopping } = self;
+        edge::serve(listener, (Speech::Grpc, Gate(Arc::clone(&edge))), edge, batches, stopping).await;
     }
 }

@@ -182,12 +182,6 @@ impl ServiceError {
             Self::BytesFull { limit } => {
                 (Code::ResourceExhausted, "BYTES_FULL", vec![("limit", text(limit))])
             }
-            Self::CallsFull { limit } => {
-                (Code::ResourceExhausted, "CALLS_FULL", vec![("limit", text(limit))])
-            }
-            Self::StreamsFull { limit } => {
-                (Code::ResourceExhausted, "STREAMS_FULL", vec![("limit", text(limit))])
-            }
             Self::RateExceeded { limit, .. } => {
                 (Code::ResourceExhausted, "RATE_EXCEEDED", vec![("limit", text(limit))])
             }
@@ -242,8 +236,6 @@ impl ServiceError {
                     Self::SeatBusy { .. } => "waiting calls",
                     Self::MessageTooLarge { .. } => "bytes of a message",
                     Self::BytesFull { .. } => "bytes",
-                    Self::CallsFull { .. } => "calls",
-                    Self::StreamsFull { .. } => "streams",
                     Self::RateExceeded { .. } => "calls a second",
                     _ => "matches",
                 };

@@ -154,7 +154,8 @@ fn steps_of_batches() {
         let columns = Columns { scores: true, final_views: true, episodes: true, ..Columns::default() };
         let plan = Plan { columns, autoreset: Autoreset::SameStep, ..Plan::of(line_ups) };
         let opening = Opening { plan, environments: 3, first: 0, seed: SEED, message_bytes: 1 << 20 };
-        let batch = Batch::open(String::new(), Arc::clone(&table), opening, &pool);
+        let group = pool.alone();
+        let batch = Batch::open(String::new(), Arc::clone(&table), opening, &group);
         let batch = runtime.block_on(batch).expect("it is opened");
         let mut shown = runtime.block_on(batch.reset(Reset::default(), None)).expect("it is reset");
         let mut steps = vec![step(&table, &messages::step(shown.clone()))];

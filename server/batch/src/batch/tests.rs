@@ -21,6 +21,7 @@ use boardwire_kernel::{RngStream, Seat};
 use super::*;
 use crate::messages::step as message;
 use crate::players::Player;
+use crate::pool::Pool;
 use crate::reward::RewardKind;
 use crate::tables::Tables;
 
@@ -63,7 +64,8 @@ fn opening(plan: &Plan, environments: usize, first: u64) -> Opening {
 fn open(table: &Arc<Table>, plan: &Plan, environments: usize, first: u64, threads: usize) -> Arc<Batch> {
     let opening =
         Opening { plan: plan.clone(), environments, first, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
-    wait(Batch::open("b".to_owned(), Arc::clone(table), opening, pool(threads))).expect("it is opened")
+    wait(Batch::open("b".to_owned(), Arc::clone(table), opening, &pool(threads).alone()))
+        .expect("it is opened")
 }
 
 /// Awaits what needs no reactor.

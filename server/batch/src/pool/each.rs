@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::{Flow, Owner, Slice, Work};
+use super::{Flow, Once, Owner, Slice, Work};
 
 /// A task for the numbers below `count`: threads take up number after number.
 struct Each<T, F> {
@@ -26,6 +26,17 @@ struct Inner<T> {
 struct Helper<T, F>(Arc<Each<T, F>>);
 
 impl Owner {
+    /// What `task` gives, which takes no more than a slice or cannot be divided. None if the work was cancelled or has
+    /// panicked.
+    pub async fn run<T: Send + 'static>(&self, task: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let (finished, finish) = oneshot::channel();
+        self.spawn(Once::new(move || {
+            // Nobody may wait for it any more.
+            let _ = finished.send(task());
+        }));
+        finish.await.ok()
+    }
+
     /// What `task` makes of each number below `count`, in their order, on at most `threads` threads of the pool. None
     /// if the work was cancelled or has panicked. It ends soon when nobody waits for it any more.
     pub async fn each<T: Send + 'static>(

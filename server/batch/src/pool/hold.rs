@@ -25,7 +25,7 @@ impl Pool {
     }
 
     fn occupy(&self) -> Hold {
-        let owner = self.owner();
+        let owner = self.alone().owner();
         let (occupied, waiting) = mpsc::channel();
         let keep = |_| {
             let (release, released) = mpsc::channel::<()>();

@@ -36,7 +36,7 @@ impl Pool {
 #[tokio::test]
 async fn a_task_for_many_numbers_gives_their_items_in_order_or_nothing() {
     let pool = Pool::new(3).expect("threads start");
-    let owner = pool.owner();
+    let owner = pool.alone().owner();
     let squares = owner.each(3, 1_000, |number| number * number).await;
     assert_eq!(squares, Some((0..1_000).map(|number| number * number).collect()));
     assert_eq!(owner.each(3, 0, |number| number).await, Some(vec![]));
@@ -47,7 +47,7 @@ async fn a_task_for_many_numbers_gives_their_items_in_order_or_nothing() {
 #[tokio::test]
 async fn a_task_that_nobody_waits_for_ends() {
     let pool = Pool::new(1).expect("a thread starts");
-    let owner = pool.owner();
+    let owner = pool.alone().owner();
     let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
     let endless = owner.each(1, 1 << 26, move |number| {
         let _ = begun.send(number);
@@ -74,7 +74,8 @@ fn noting(name: &'static str, mut slices: u32, notes: &mpsc::Sender<&'static str
 fn owners_take_turns_slice_by_slice() {
     let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
-    let (one, two) = (pool.owner(), pool.owner());
+    let group = pool.alone();
+    let (one, two) = (group.owner(), group.owner());
     // Equal slices, as the account sees them: the clock plays no part.
     for (owner, name) in [(&one, "one"), (&two, "two")] {
         let (notes, account) = (notes.clone(), Arc::clone(&owner.account));
@@ -97,25 +98,64 @@ fn owners_take_turns_slice_by_slice() {
 fn who_has_used_little_goes_before_who_has_used_much() {
     let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
-    let heavy: Vec<Owner> = (0..50).map(|_| pool.owner()).collect();
+    let group = pool.alone();
+    let heavy: Vec<Owner> = (0..50).map(|_| group.owner()).collect();
     for owner in &heavy {
         owner.account.used.store(10_000_000, Ordering::Relaxed);
         owner.spawn(noting("heavy", 3, &notes));
     }
-    let light = pool.owner();
+    let light = group.owner();
     light.spawn(noting("light", 1, &notes));
     drop((notes, hold));
     assert_eq!(heard.recv(), Ok("light"));
     assert_eq!(heard.iter().count(), 150);
 }
 
+/// Each of many owners of one caller has used nothing yet.
+#[test]
+fn a_caller_with_many_owners_has_no_more_than_one_with_few() {
+    let (pool, hold) = held();
+    let (notes, heard) = mpsc::channel();
+    let [crowd, other] = [7, 8].map(|caller| pool.group(caller));
+    let owners: Vec<Owner> = (0..50).map(|_| crowd.owner()).collect();
+    let alone = other.owner();
+    for (owner, name) in owners.iter().map(|owner| (owner, "crowd")).chain([(&alone, "alone")]) {
+        let (notes, account) = (notes.clone(), Arc::clone(&owner.account));
+        let mut slices = 3;
+        owner.spawn(Calls(move |_: &Slice| {
+            let _ = notes.send(name);
+            account.used.fetch_add(1_000_000, Ordering::Relaxed);
+            account.group.as_ref().expect("a group").used.fetch_add(1_000_000, Ordering::Relaxed);
+            slices -= 1;
+            if slices == 0 { Flow::Done } else { Flow::More }
+        }));
+    }
+    assert_eq!(pool.queued(), 51);
+    drop((notes, hold));
+    let order: Vec<_> = heard.iter().collect();
+    assert_eq!(order.iter().take(6).filter(|name| **name == "alone").count(), 3, "{order:?}");
+    assert_eq!(order.len(), 153);
+}
+
+#[test]
+fn callers_that_have_gone_are_forgotten() {
+    let pool = Pool::stepped();
+    let kept = pool.group(0);
+    for caller in 1..10_000 {
+        drop(pool.group(caller));
+    }
+    assert!(pool.shared.lock().groups.len() < 100);
+    assert!(Arc::ptr_eq(&kept.account, &pool.group(0).account));
+}
+
 #[test]
 fn who_comes_late_has_no_claim_to_what_others_have_used_before() {
     let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
-    let (early, late) = (pool.owner(), pool.owner());
+    let group = pool.alone();
+    let (early, late) = (group.owner(), group.owner());
     early.account.used.store(10_000_000, Ordering::Relaxed);
-    pool.shared.lock().floor = Duration::from_secs(10);
+    group.account.floor.store(10_000_000, Ordering::Relaxed);
     late.spawn(noting("late", 40, &notes));
     early.spawn(noting("early", 40, &notes));
     assert_eq!(late.account.used(), early.account.used(), "both begin at the floor");
@@ -127,7 +167,7 @@ fn who_comes_late_has_no_claim_to_what_others_have_used_before() {
 fn an_owner_that_ends_takes_its_work_along() {
     let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
-    let (gone, stays) = (pool.owner(), pool.owner());
+    let (gone, stays) = (pool.alone().owner(), pool.alone().owner());
     gone.spawn(noting("gone", 1, &notes));
     stays.spawn(noting("stays", 1, &notes));
     drop(gone);
@@ -139,7 +179,7 @@ fn an_owner_that_ends_takes_its_work_along() {
 fn work_under_way_is_told_that_nobody_wants_it_and_is_dropped() {
     let pool = Pool::new(1).expect("a thread starts");
     let (begun, begins) = mpsc::channel();
-    let (owner, (alive, ended)) = (pool.owner(), mpsc::channel::<()>());
+    let (owner, (alive, ended)) = (pool.alone().owner(), mpsc::channel::<()>());
     owner.spawn(Calls(move |slice: &Slice| {
         let _alive = &alive;
         let _ = begun.send(());
@@ -157,7 +197,7 @@ fn work_under_way_is_told_that_nobody_wants_it_and_is_dropped() {
 fn a_slice_ends() {
     let pool = Pool::new(1).expect("a thread starts");
     let (notes, heard) = mpsc::channel();
-    let owner = pool.owner();
+    let owner = pool.alone().owner();
     owner.spawn(Calls(move |slice: &Slice| {
         while !slice.is_over() {
             std::hint::spin_loop();
@@ -173,7 +213,7 @@ fn a_panic_drops_the_work_and_nothing_else() {
     let pool = Pool::new(1).expect("a thread starts");
     let (alive, ended) = mpsc::channel::<()>();
     let (notes, heard) = mpsc::channel();
-    let owner = pool.owner();
+    let owner = pool.alone().owner();
     owner.spawn(Calls(move |_: &Slice| {
         let _alive = &alive;
         panic!("as the test wants it")
@@ -187,7 +227,7 @@ fn a_panic_drops_the_work_and_nothing_else() {
 fn a_pool_that_ends_drops_what_waits() {
     let (pool, hold) = held();
     let (notes, heard) = mpsc::channel();
-    let owner = pool.owner();
+    let owner = pool.alone().owner();
     owner.spawn(noting("waits", 1, &notes));
     drop(pool);
     owner.spawn(noting("comes too late", 1, &notes));
@@ -199,7 +239,7 @@ fn a_pool_that_ends_drops_what_waits() {
 async fn late_threads_start_with_the_first_work() {
     let pool = Pool::late(2);
     let started = || pool.shared.lock().started;
-    let owner = pool.owner();
+    let owner = pool.alone().owner();
     assert!(!started());
     assert_eq!(owner.each(2, 5, |number| number).await, Some(vec![0, 1, 2, 3, 4]));
     assert!(started());
@@ -214,7 +254,7 @@ fn barren() -> Pool {
 fn who_asks_does_the_work_where_no_thread_starts() {
     let pool = barren();
     let (notes, heard) = mpsc::channel();
-    let (one, two) = (pool.owner(), Arc::new(pool.owner()));
+    let (one, two) = (pool.alone().owner(), Arc::new(pool.alone().owner()));
     one.spawn(noting("one", 3, &notes));
     assert_eq!(heard.try_iter().count(), 3);
     // Work that asks for more, and has so many slices that doing each within the last would take all of the stack.
@@ -233,10 +273,10 @@ fn who_asks_does_the_work_where_no_thread_starts() {
 #[test]
 fn threads_are_started_once_they_can_be() {
     let mut pool = barren();
-    pool.owner().spawn(Once::new(|| {}));
+    pool.alone().owner().spawn(Once::new(|| {}));
     assert!(!pool.shared.lock().started);
     Arc::get_mut(&mut pool.shared).expect("nobody else has it").barren = false;
-    let (owner, (notes, heard)) = (pool.owner(), mpsc::channel());
+    let (owner, (notes, heard)) = (pool.alone().owner(), mpsc::channel());
     owner.spawn(Once::new(move || notes.send(std::thread::current().id()).expect("the test waits")));
     assert_ne!(heard.recv(), Ok(std::thread::current().id()));
 }

@@ -5,6 +5,7 @@ use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
 
 use super::world::world_seed;
 use super::*;
+use crate::pool::Pool;
 use crate::tables::Tables;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
@@ -33,7 +34,7 @@ async fn search(table: &Arc<Table>, play: &dyn Play, opening: Opening) -> (Arc<S
     let pool = Pool::new(2).expect("threads start");
     let seat = play.pending().lowest().expect("somebody owes a choice");
     let insights = vec![play.insight(seat)];
-    let searched = Search::open("x".to_owned(), Arc::clone(table), opening, insights, &pool).await;
+    let searched = Search::open("x".to_owned(), Arc::clone(table), opening, insights, &pool.alone()).await;
     // The threads go on as long as the test.
     std::mem::forget(pool);
     searched.expect("worlds are drawn")
@@ -325,8 +326,10 @@ async fn no_answer_is_foretold_to_take_more_than_one_that_is_given() {
     let row = row_bytes(table.rules.info());
     assert_eq!([1, 100].map(|rows| search.step_bytes(rows)), [row, 100 * row]);
     assert!(search.step_bytes(1 << 20) <= search.opening().message_bytes);
-    assert_eq!([1, 100].map(|rows| search.reward_bytes(rows)), [8, 800]);
-    assert_eq!(search.reward_bytes(1 << 20), 8 * MOST_PLAYOUTS);
+    // Two floats for each row, twice, beside the sums of blocks.
+    let sums = size_of::<Option<Rewards>>();
+    assert_eq!([1, 100].map(|rows| search.reward_bytes(rows) - sums * (rows + MOST_BLOCKS)), [16, 1_600]);
+    assert_eq!(search.reward_bytes(1 << 20), search.reward_bytes(MOST_PLAYOUTS));
 }
 
 /// Work that waits for the pool when a search ends, and calls that come later.

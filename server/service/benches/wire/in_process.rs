@@ -44,7 +44,7 @@ fn measure(table: &Arc<Table>, environments: usize, pool: &Pool) -> anyhow::Resu
     let line_up = LineUp::of(vec![Player::Remote; 2]).context("learners")?;
     let plan = Plan { autoreset: Autoreset::SameStep, ..Plan::of(vec![line_up]) };
     let opening = Opening { plan, environments, first: 0, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
-    let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, pool))?;
+    let batch = runtime.block_on(Batch::open(String::new(), Arc::clone(table), opening, &pool.alone()))?;
     let mut rng = RngStream::new(0, BOT_STREAM);
     let mut shown = runtime.block_on(batch.reset(Reset::default(), None))?;
     let mut sample = || -> anyhow::Result<f64> {

@@ -17,7 +17,7 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     let settings = scenario.settings();
     let seats: Vec<Seat> = settings.seats().collect();
     let remote = settings.remote();
-    let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.owner(), 1));
+    let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.alone().owner(), 1));
     arbiter.begin();
     let mut ends = BTreeMap::new();
     if let Trouble::Reset(_) = scenario.trouble {

@@ -43,7 +43,7 @@ fn pool() -> &'static Pool {
 }
 
 fn arbiter(table: Arc<Table>, settings: Settings) -> Arc<Arbiter> {
-    let arbiter = Arc::new(Arbiter::new(table, settings, pool().owner(), 3));
+    let arbiter = Arc::new(Arbiter::new(table, settings, pool().alone().owner(), 3));
     arbiter.begin();
     arbiter
 }
@@ -58,6 +58,11 @@ fn faraway(settings: Settings) -> Arc<Arbiter> {
 
 async fn look(arbiter: &Arbiter, seat: Seat) -> Observation {
     arbiter.observe(seat, false, Extras::default()).await.expect("the match is open")
+}
+
+/// The next frame; none when the match has been closed.
+async fn next(watcher: &mut Watcher) -> Result<Option<Frame>, ServiceError> {
+    Ok(if watcher.wait().await? { Some(watcher.show(false)?.0) } else { None })
 }
 
 fn legal(seen: &Observation) -> Vec<u32> {

@@ -23,6 +23,8 @@ pub struct Watcher {
     after: u64,
     /// The episode that is shown, played once more, with as much of its record as is known.
     shown: Option<(Record, Retrace)>,
+    /// The frame that is to be shown next, once it may be.
+    next: Option<Frame>,
 }
 
 /// What there is for a watcher.
@@ -69,34 +71,43 @@ impl Arbiter {
             let (value, expected) = (after.to_string(), format!("{last} or less"));
             return Err(Refused::BadField { field: "after", value, expected }.into());
         }
-        Ok(Watcher { arbiter: Arc::clone(self), after, shown: None })
+        Ok(Watcher { arbiter: Arc::clone(self), after, shown: None, next: None })
     }
 }
 
 impl Watcher {
-    /// The next frame, however long that takes, and how people look at it if that is asked for; none when the host has closed
-    /// the match and all has been shown.
+    /// Waits for the next frame, however long that takes; false when the host has closed the match and all has been shown.
     ///
     /// # Errors
     /// A match that has ended otherwise, frames that are not kept any more, a journal that cannot be written.
-    pub async fn next(&mut self, depict: bool) -> Result<Option<(Frame, Option<Depiction>)>, ServiceError> {
+    pub async fn wait(&mut self) -> Result<bool, ServiceError> {
         let arbiter = Arc::clone(&self.arbiter);
-        loop {
+        while self.next.is_none() {
             let mut changed = pin!(arbiter.changed.notified());
             changed.as_mut().enable();
             match self.look()? {
-                News::End => return Ok(None),
+                News::End => return Ok(false),
                 News::Nothing => changed.await,
                 News::Next(mark) => {
                     written(mark).await?;
                     let frame = self.advance()?;
-                    self.after = frame.sequence;
                     arbiter.wait_until(frame.at + arbiter.settings.watch_delay).await?;
-                    let depiction = if depict { Some(self.depict(&frame)?) } else { None };
-                    return Ok(Some((frame, depiction)));
+                    self.next = Some(frame);
                 }
             }
         }
+        Ok(true)
+    }
+
+    /// The frame that has been waited for, and how people look at it if that is asked for.
+    ///
+    /// # Errors
+    /// Nobody has waited.
+    pub fn show(&mut self, depict: bool) -> Result<(Frame, Option<Depiction>), ServiceError> {
+        let frame = self.next.take().ok_or_else(|| lost(&self.arbiter.table, "nothing was waited for"))?;
+        self.after = frame.sequence;
+        let depiction = if depict { Some(self.depict(&frame)?) } else { None };
+        Ok((frame, depiction))
     }
 
     /// Looks what there is, and takes over what is new in the record.

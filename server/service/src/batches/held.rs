@@ -155,7 +155,7 @@ impl Batches {
     ) -> Result<(Arc<World>, String), ServiceError> {
         let mut place = self.reserve(terms.origin, opening.environments)?;
         let peer = terms.peer;
-        let batch = Batch::open(secret::word(), table, opening, &self.pool).await?;
+        let batch = Batch::open(secret::word(), table, opening, &self.group(terms.origin)).await?;
         let (world, token) = (Arc::new(World::of(batch)), secret::word());
         let name = format!("{}{NAME_MARK}{token}", world.batch().id());
         self.enter(Held::World(Arc::clone(&world)), token, terms, &mut place)?;
@@ -200,7 +200,8 @@ impl Batches {
         opening.check(table.rules.info(), seats)?;
         let mut place = self.reserve(terms.origin, opening.places)?;
         let (peer, insights) = (terms.peer, insights.await?);
-        let (search, step) = Search::open(secret::word(), table, opening, insights, &self.pool).await?;
+        let (search, step) =
+            Search::open(secret::word(), table, opening, insights, &self.group(terms.origin)).await?;
         self.enter(Held::Search(Arc::clone(&search)), token, terms, &mut place)?;
         self.hand_over::<Search>(search.id(), peer)?;
         Ok((search, step))

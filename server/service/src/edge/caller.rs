@@ -1,18 +1,19 @@
 //! Who calls: the connection a call came in on, where that comes from, and the token the call carries.
 //!
-//! Every request finds a [`Caller`] among its extensions, and a [`Bearer`] if it carries a token. Nothing
-//! else reads the header `authorization`.
+//! Every call has a [`Caller`], and a [`Bearer`] if it carries a token. Nothing else reads the header `authorization`.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::task::TaskTracker;
-use tonic::Extensions;
-use tonic::codegen::http::{HeaderValue, Request, header::AUTHORIZATION};
+use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
 use super::accounts::{Account, Quotas};
-use super::room::Budget;
+use super::connections::Place;
+use super::ledger::{Charge, Ledger, Purse};
+use super::serve::CONNECTION_WINDOW;
 use crate::batches::Peer;
 use crate::error::ServiceError;
 
@@ -33,11 +34,12 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The host at `address`. An IPv6 address stands for its network of 64 bits, since a single host commonly
-    /// owns all of it.
+    /// The host at `address`. This machine is one, by whatever address. An IPv6 address stands for its network of 64
+    /// bits, since a single host commonly owns all of it.
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self::Host(match address.to_canonical() {
+            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
             address @ IpAddr::V4(_) => address,
         })
@@ -46,6 +48,18 @@ impl Origin {
     /// How much of a limit for all one origin may have: three quarters, so that others find some.
     pub(crate) const fn share(limit: usize) -> usize {
         limit - limit / 4
+    }
+
+    /// Whether somebody is known by it: not whoever comes from an address.
+    pub(crate) fn is_known(self) -> bool {
+        matches!(self, Self::User(_) | Self::Account(_))
+    }
+
+    /// A number that tells it apart from others.
+    pub(crate) fn number(self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// What callers of this origin may have, where that differs from what others may.
@@ -67,57 +81,83 @@ impl fmt::Display for Origin {
 
 /// Whose call it is: the connection that it came in on, and the account that it has proved to be.
 #[derive(Debug, Clone)]
-pub struct Caller {
+pub(crate) struct Caller {
     connection: Arc<Connection>,
     account: Option<Account>,
+    purse: Arc<Purse>,
 }
 
 #[derive(Debug)]
 struct Connection {
     peer: Peer,
     origin: Origin,
-    budget: Budget,
     calls: TaskTracker,
+    /// What the connection takes for itself.
+    _charge: Charge,
+    /// What may have come on it before it is read.
+    unread: OnceLock<Charge>,
+    place: Place,
 }
 
 impl Caller {
-    /// A connection that may hold as many bytes as its budget says.
-    pub(crate) fn new(peer: Peer, origin: Origin, budget: Budget) -> Self {
-        let connection = Connection { peer, origin, budget, calls: TaskTracker::new() };
-        Self { connection: Arc::new(connection), account: None }
+    /// A connection, which has been charged.
+    pub(crate) fn new(peer: Peer, origin: Origin, purse: Arc<Purse>, charge: Charge, place: Place) -> Self {
+        let (calls, unread) = (TaskTracker::new(), OnceLock::new());
+        let connection = Connection { peer, origin, calls, _charge: charge, unread, place };
+        Self { connection: Arc::new(connection), account: None, purse }
     }
 
     /// The same connection, with a call of this account.
-    pub(super) fn of(&self, account: Account) -> Self {
-        Self { connection: Arc::clone(&self.connection), account: Some(account) }
+    pub(super) fn of(&self, account: Account, ledger: &Ledger) -> Self {
+        self.connection.place.prove(Origin::Account(account));
+        Self {
+            connection: Arc::clone(&self.connection),
+            account: Some(account),
+            purse: ledger.purse_of(&self.purse, Origin::Account(account)),
+        }
     }
 
     /// The connection's number.
-    #[must_use]
-    pub fn peer(&self) -> Peer {
+    pub(crate) fn peer(&self) -> Peer {
         self.connection.peer
     }
 
     /// Whose account it is, or else where the connection comes from.
-    #[must_use]
-    pub fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         self.account.map_or(self.connection.origin, Origin::Account)
     }
 
-    /// What the connection may hold.
-    pub(crate) fn budget(&self) -> &Budget {
-        &self.connection.budget
+    /// Where its calls are charged.
+    pub(crate) fn purse(&self) -> &Arc<Purse> {
+        &self.purse
     }
 
     /// The calls under way on this connection, each with a token of its own.
     pub(crate) fn calls(&self) -> &TaskTracker {
         &self.connection.calls
     }
+
+    /// The connection's place.
+    pub(super) fn place(&self) -> &Place {
+        &self.connection.place
+    }
+
+    /// Charges the window of the connection once: a stream of requests is read as fast as they are answered, and as much
+    /// may have come before it is read. A single request is read at once.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(super) fn charge_unread(&self) -> Result<(), ServiceError> {
+        if self.connection.unread.get().is_none() {
+            // Of two streams that begin at once both are charged, and one charge is given back.
+            let _ = self.connection.unread.set(self.purse.charge(CONNECTION_WINDOW as usize)?);
+        }
+        Ok(())
+    }
 }
 
 /// The token of `authorization: Bearer TOKEN`; its `Debug` does not show it.
-#[derive(Clone)]
-pub struct Bearer(HeaderValue);
+pub(crate) struct Bearer(HeaderValue);
 
 impl fmt::Debug for Bearer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,10 +165,23 @@ impl fmt::Debug for Bearer {
     }
 }
 
-/// The token that a call with these extensions carries, if it does.
-#[must_use]
-pub fn bearer(extensions: &Extensions) -> Option<&str> {
-    extensions.get::<Bearer>().and_then(|Bearer(header)| token(header))
+impl Bearer {
+    /// The token that a call with these headers carries, if it does.
+    ///
+    /// # Errors
+    /// It is longer than any that was given.
+    pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, ServiceError> {
+        let Some(header) = headers.get(AUTHORIZATION) else { return Ok(None) };
+        if header.len() > MAX_AUTHORIZATION_BYTES {
+            return Err(ServiceError::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES });
+        }
+        Ok(token(header).is_some().then(|| Self(header.clone())))
+    }
+
+    /// The token.
+    pub(crate) fn token(&self) -> &str {
+        token(&self.0).unwrap_or_default()
+    }
 }
 
 fn token(header: &HeaderValue) -> Option<&str> {
@@ -136,36 +189,22 @@ fn token(header: &HeaderValue) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
-/// Puts the token of a call among its extensions.
-pub(crate) fn read_token<B>(request: &mut Request<B>) -> Result<(), ServiceError> {
-    let Some(header) = request.headers().get(AUTHORIZATION) else { return Ok(()) };
-    if header.len() > MAX_AUTHORIZATION_BYTES {
-        return Err(ServiceError::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES });
-    }
-    if token(header).is_some() {
-        let bearer = Bearer(header.clone());
-        request.extensions_mut().insert(bearer);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(authorization: &str) -> Result<Option<String>, ServiceError> {
-        let mut request = Request::new(());
-        request.headers_mut().insert(AUTHORIZATION, authorization.parse().expect("a header"));
-        read_token(&mut request)?;
-        Ok(bearer(request.extensions()).map(str::to_owned))
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, authorization.parse().expect("a header"));
+        Ok(Bearer::read(&headers)?.map(|bearer| bearer.token().to_owned()))
     }
 
     #[test]
-    fn the_token_is_found_among_the_extensions() {
+    fn the_token_is_read() {
         assert_eq!(read("Bearer abc"), Ok(Some("abc".to_owned())));
         assert_eq!(read("bearer abc"), Ok(Some("abc".to_owned())));
         assert_eq!(read("Basic abc"), Ok(None));
-        assert_eq!(bearer(&Extensions::new()), None);
+        assert!(Bearer::read(&HeaderMap::new()).expect("there is none").is_none());
         let refused = read(&format!("Bearer {}", "a".repeat(2_000)));
         assert_eq!(refused, Err(ServiceError::TokenTooLong { limit: MAX_AUTHORIZATION_BYTES }));
     }
@@ -182,5 +221,6 @@ mod tests {
         assert_ne!(host("2001:db8::1"), host("2001:db8:0:1::1"));
         assert_eq!(host("::ffff:10.0.0.1"), host("10.0.0.1"));
         assert_ne!(host("10.0.0.2"), host("10.0.0.1"));
+        assert_eq!(host("127.0.0.2"), host("::1"));
     }
 }

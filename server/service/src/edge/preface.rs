@@ -5,9 +5,11 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+
+use super::tasks::Tasks;
 
 /// What a client sends first (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -15,6 +17,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A connection whose preface has been read, and is read again.
 pub(crate) struct Begun<IO> {
     io: IO,
+    tasks: Tasks,
     replay: &'static [u8],
 }
 
@@ -23,7 +26,7 @@ impl<IO: AsyncRead + Unpin> Begun<IO> {
     ///
     /// # Errors
     /// When the connection ends, or begins with anything else.
-    pub(crate) async fn read(mut io: IO) -> io::Result<Self> {
+    pub(crate) async fn read(mut io: IO, tasks: Tasks) -> io::Result<Self> {
         let mut bytes = [0; PREFACE.len()];
         let mut read = 0;
         while read < PREFACE.len() {
@@ -36,7 +39,7 @@ impl<IO: AsyncRead + Unpin> Begun<IO> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not HTTP/2"));
             }
         }
-        Ok(Self { io, replay: PREFACE })
+        Ok(Self { io, tasks, replay: PREFACE })
     }
 }
 
@@ -47,6 +50,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Begun<IO> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        ready!(this.tasks.poll_few(context));
         if this.replay.is_empty() {
             return Pin::new(&mut this.io).poll_read(context, buffer);
         }
@@ -99,7 +103,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         });
-        let mut begun = Begun::read(server).await.expect("a preface");
+        let mut begun = Begun::read(server, Tasks::new(1)).await.expect("a preface");
         sending.await.expect("no panic");
         let mut read = Vec::new();
         begun.read_to_end(&mut read).await.expect("it ends");
@@ -118,7 +122,11 @@ mod tests {
             if kind == io::ErrorKind::UnexpectedEof {
                 drop(client);
             }
-            assert_eq!(Begun::read(server).await.err().map(|error| error.kind()), Some(kind), "{sent}");
+            assert_eq!(
+                Begun::read(server, Tasks::new(1)).await.err().map(|error| error.kind()),
+                Some(kind),
+                "{sent}"
+            );
         }
     }
 }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http_body::Body;
 use hyper::body::Incoming as Received;
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
@@ -23,18 +23,20 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 use tonic::codegen::Service;
 use tonic::codegen::http::{Request, Response};
-use tower_http::add_extension::AddExtension;
+use tower::util::MapRequest;
 
 use super::accept::{Accept, Accepted, Incoming};
 use super::caller::Caller;
+use super::ledger::CONNECTION_BYTES;
 use super::preface::Begun;
+use super::tasks::Tasks;
 use super::{Bounds, Edge};
 use crate::batches::{Batches, Peer};
 
 /// What a stream may send before the other side has read it.
-pub const STREAM_WINDOW: u32 = 4 << 20;
+pub const STREAM_WINDOW: u32 = 256 << 10;
 /// The same for a connection.
-pub const CONNECTION_WINDOW: u32 = 16 << 20;
+pub const CONNECTION_WINDOW: u32 = 512 << 10;
 /// After this long without a word a peer is asked whether it is still there.
 pub const KEEPALIVE: Duration = Duration::from_mins(1);
 /// How long it may take to answer.
@@ -80,12 +82,14 @@ pub(crate) async fn serve<A, S, B>(
         };
         let Some(place) = edge.connections.admit(origin) else { continue };
         edge.rates.forget();
+        let purse = edge.ledger.purse(origin);
+        let Ok(charge) = purse.charge(CONNECTION_BYTES) else { continue };
         let leases = Leases::begin(&batches);
-        let caller = Caller::new(leases.peer, origin, edge.budget.another());
+        let caller = Caller::new(leases.peer, origin, purse, charge, place);
         let serving = connection(io, (speech, service.clone()), caller, edge.bounds.clone(), stop.clone());
         connections.spawn(async move {
             serving.await;
-            drop((leases, place));
+            drop(leases);
         });
     }
     // Nobody can connect from here on.
@@ -107,22 +111,31 @@ async fn connection<IO, S, B>(
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let service = TowerToHyperService::new(AddExtension::new(service, caller.clone()));
+    let of = caller.clone();
+    let named = MapRequest::new(service, move |mut request: Request<Received>| {
+        request.extensions_mut().insert(of.clone());
+        request
+    });
+    let service = TowerToHyperService::new(named);
+    // Of as many calls as may be open all may be reset, and as many follow.
+    let tasks = Tasks::new(2 * bounds.connection_streams as usize);
     let opened = async {
         let io = accepted.open().await?;
         Ok(match speech {
-            Speech::Grpc => Opened::Grpc(Begun::read(io).await?),
+            Speech::Grpc => Opened::Grpc(Begun::read(io, tasks.clone()).await?),
             Speech::Page => Opened::Page(io),
         })
     };
     let opened = tokio::time::timeout(bounds.handshake_timeout, opened);
     let opened: Result<io::Result<_>, _> = tokio::select! {
         opened = opened => opened,
+        () = caller.place().closed() => return,
         () = stopped(&mut stop) => return,
     };
     match opened {
         Ok(Ok(Opened::Grpc(io))) => {
-            drive(http2(&bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
+            drive(http2(&bounds, tasks.clone()).serve_connection(TokioIo::new(io), service), &caller, stop)
+                .await;
         }
         Ok(Ok(Opened::Page(io))) => {
             drive(http1(&bounds).serve_connection(TokioIo::new(io), service), &caller, stop).await;
@@ -147,6 +160,10 @@ async fn drive<C: GracefulConnection<Error: Display>>(
     let mut served = pin!(connection);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
+        () = caller.place().closed() => {
+            tracing::debug!(peer = caller.peer().0, "closed: it reset too many calls, or others had no place");
+            return;
+        }
         () = stopped(&mut stop) => {
             served.as_mut().graceful_shutdown();
             tokio::select! {
@@ -168,8 +185,8 @@ fn http1(bounds: &Bounds) -> http1::Builder {
 }
 
 /// How connections are served.
-fn http2(bounds: &Bounds) -> http2::Builder<TokioExecutor> {
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+fn http2(bounds: &Bounds, tasks: Tasks) -> http2::Builder<Tasks> {
+    let mut builder = http2::Builder::new(tasks);
     builder
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)

@@ -1,52 +1,37 @@
 use std::sync::PoisonError;
 
 use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
-use boardwire_api::v1::catalog_service_server::{CatalogService, CatalogServiceServer};
 use boardwire_api::v1::{
-    GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
+    GetGameRequest, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
 };
 use boardwire_batch::pool::Pool;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::Code;
 use tonic_types::StatusExt as _;
+use tracing::Level;
 
 use super::*;
 use crate::batches::{Batches, Limits};
+use crate::error::ServiceError;
 
 /// A service with a mistake in it.
 struct Mistaken;
 
-#[tonic::async_trait]
-impl CatalogService for Mistaken {
-    async fn get_server(
-        &self,
-        _: tonic::Request<GetServerRequest>,
-    ) -> Result<tonic::Response<GetServerResponse>, Status> {
-        Ok(tonic::Response::new(GetServerResponse::default()))
+impl Mistaken {
+    async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, ServiceError> {
+        call.answer(&GetServerResponse::default())
     }
 
-    async fn list_games(
-        &self,
-        request: tonic::Request<ListGamesRequest>,
-    ) -> Result<tonic::Response<ListGamesResponse>, Status> {
-        let caller = request.extensions().get::<Caller>().expect("every call has a caller");
-        let games = vec![];
-        let next_page_token = format!(
-            "{} from {} with {:?}, {} bytes",
-            caller.peer().0,
-            caller.origin(),
-            bearer(request.extensions()),
-            caller.budget().free()
-        );
-        Ok(tonic::Response::new(ListGamesResponse { games, next_page_token }))
+    async fn list_games(self: Arc<Self>, call: Call, _: ListGamesRequest) -> Result<Reply, ServiceError> {
+        let (caller, free) = (call.caller(), call.purse().free());
+        let (number, origin, token) = (caller.peer().0, caller.origin(), call.token());
+        let next_page_token = format!("{number} from {origin} with {token:?}, {free} bytes");
+        call.answer(&ListGamesResponse { games: vec![], next_page_token })
     }
 
-    async fn get_game(
-        &self,
-        request: tonic::Request<GetGameRequest>,
-    ) -> Result<tonic::Response<GetGameResponse>, Status> {
-        panic!("no {}", request.get_ref().game);
+    async fn get_game(self: Arc<Self>, _: Call, asked: GetGameRequest) -> Result<Reply, ServiceError> {
+        panic!("no {}", asked.game);
     }
 }
 
@@ -54,13 +39,16 @@ impl CatalogService for Mistaken {
 async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let edge = Arc::new(Edge::new(Access::default()));
-    let service = edge.protect(Routes::new(CatalogServiceServer::new(Mistaken)).prepare());
+    let service = Service::new("boardwire.v1.CatalogService", Kind::Own, Mistaken)
+        .call("GetServer", Mistaken::get_server)
+        .call("ListGames", Mistaken::list_games)
+        .call("GetGame", Mistaken::get_game);
+    let edge = Arc::new(Edge::new(Access::default(), Methods::default().with(service)));
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let batches = Arc::new(Batches::new(Limits::default(), None, pool));
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
-        serve(listener, (Speech::Grpc, service), edge, batches, stopping).await;
+        serve(listener, (Speech::Grpc, Gate(Arc::clone(&edge))), edge, batches, stopping).await;
         drop(stop);
     });
     CatalogServiceClient::connect(address).await.expect("it serves")

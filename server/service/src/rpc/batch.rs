@@ -4,22 +4,19 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    BatchStep, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, LoadBatchResponse, OpenBatchRequest,
-    OpenBatchResponse, ResetBatchRequest, ResetBatchResponse, RunBatchRequest, RunBatchResponse,
-    SaveBatchRequest, SaveBatchResponse, StepBatchRequest, StepBatchResponse,
-    batch_service_server::BatchService, run_batch_request, run_batch_response,
+    BatchStep, CloseBatchRequest, CloseBatchResponse, LoadBatchRequest, OpenBatchRequest, OpenBatchResponse,
+    ResetBatchRequest, RunBatchRequest, RunBatchResponse, SaveBatchRequest, SaveBatchResponse,
+    StepBatchRequest, run_batch_request, run_batch_response,
 };
 use boardwire_batch::batch::{Batch, Opening};
 use boardwire_batch::{Refused, messages};
-use futures_util::{FutureExt as _, StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status, Streaming};
 
-use super::answers::{self, Answer};
-use super::{caller, message_bytes, request_id, token};
+use super::{message_bytes, request_id};
 use crate::batches::{Batches, Terms};
-use crate::edge::{Caller, Origin, Room};
+use crate::edge::{Answer, Call, Charge, Kind, Purse, Reply, Requests, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -27,24 +24,31 @@ use crate::telemetry;
 
 /// Steps batches; the games are those of the matches.
 pub(crate) struct BatchPlane {
-    pub(crate) matches: Arc<Matches>,
-    pub(crate) batches: Arc<Batches>,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
+}
+
+pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<BatchPlane> {
+    let plane = BatchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    Service::new("boardwire.v1.BatchService", Kind::Own, plane)
+        .call("OpenBatch", BatchPlane::open)
+        .call("ResetBatch", BatchPlane::reset)
+        .call("StepBatch", BatchPlane::step)
+        .stream("RunBatch", BatchPlane::run)
+        .call("SaveBatch", BatchPlane::save)
+        .call("LoadBatch", BatchPlane::load)
+        .call("CloseBatch", BatchPlane::close)
 }
 
 /// Answers of a stream that wait to be sent while the next request is being worked on.
 const AHEAD: usize = 1;
+/// About what a refusal takes.
+const REFUSAL_BYTES: usize = 2 << 10;
 
-type Answered<T> = Result<Response<T>, Status>;
-
-#[tonic::async_trait]
-impl BatchService for BatchPlane {
-    type RunBatchStream = stream::Empty<Result<RunBatchResponse, Status>>;
-
-    async fn open_batch(&self, request: Request<OpenBatchRequest>) -> Answered<OpenBatchResponse> {
-        let caller = caller(&request);
-        let asked = request.into_inner();
-        let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let (table, plan) = messages::plan(self.matches.tables(), &asked).map_err(ServiceError::from)?;
+impl BatchPlane {
+    async fn open(self: Arc<Self>, call: Call, asked: OpenBatchRequest) -> Result<Reply, ServiceError> {
+        let id = request_id(&asked.request_id, call.caller(), &asked)?;
+        let (table, plan) = messages::plan(self.matches.tables(), &asked)?;
         let opening = Opening {
             plan,
             environments: asked.environments as usize,
@@ -53,8 +57,8 @@ impl BatchService for BatchPlane {
             message_bytes: message_bytes(asked.max_message_bytes),
         };
         let terms = Terms {
-            peer: caller.as_ref().map(Caller::peer).filter(|_| !asked.keep),
-            origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
+            peer: Some(call.caller().peer()).filter(|_| !asked.keep),
+            origin: call.caller().origin(),
             request: id.as_ref().map(|request| request.id),
         };
         let (batch, token) = self.batches.open(id, table, opening, terms).await?;
@@ -65,36 +69,31 @@ impl BatchService for BatchPlane {
             environments = asked.environments,
             "batch opened"
         );
-        Ok(Response::new(OpenBatchResponse { batch: Some(messages::batch(&batch)), token }))
+        call.answer(&OpenBatchResponse { batch: Some(messages::batch(&batch)), token })
     }
 
-    async fn reset_batch(&self, request: Request<ResetBatchRequest>) -> Answered<ResetBatchResponse> {
-        let caller = caller(&request);
-        Ok(answers::one(reset(&self.batches, token(&request), caller.as_ref(), request.get_ref()).await?))
+    async fn reset(self: Arc<Self>, call: Call, asked: ResetBatchRequest) -> Result<Reply, ServiceError> {
+        one(reset(&self.batches, call.token(), call.purse(), &asked).await?)
     }
 
-    async fn step_batch(&self, request: Request<StepBatchRequest>) -> Answered<StepBatchResponse> {
-        let caller = caller(&request);
-        Ok(answers::one(step(&self.batches, token(&request), caller.as_ref(), request.get_ref()).await?))
+    async fn step(self: Arc<Self>, call: Call, asked: StepBatchRequest) -> Result<Reply, ServiceError> {
+        one(step(&self.batches, call.token(), call.purse(), &asked).await?)
     }
 
-    async fn run_batch(
-        &self,
-        request: Request<Streaming<RunBatchRequest>>,
-    ) -> Answered<Self::RunBatchStream> {
+    async fn run(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
         let batches = Arc::clone(&self.batches);
-        let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
-        let caller = caller(&request);
-        let requests = request.into_inner().take_until(self.matches.stopped());
+        let requests = requests.stream().take_until(self.matches.stopped());
         let (answering, answered) = mpsc::channel(AHEAD);
         let gone = answering.clone();
+        let token = call.token().ok_or(ServiceError::MissingToken)?.to_owned();
         let answering = async move {
             let mut requests = std::pin::pin!(requests);
             while let Some(asked) = requests.next().await {
-                let (answer, last) = match asked {
-                    Ok(asked) => (Ok(answer(&batches, &token, caller.as_ref(), asked).await), false),
-                    Err(status) => (Err(status), true),
+                let answer = match asked {
+                    Ok(asked) => call.purse().in_turn(answer(&batches, &token, call.purse(), asked)).await,
+                    Err(error) => Err(error),
                 };
+                let last = answer.is_err();
                 if answering.send(answer).await.is_err() || last {
                     return;
                 }
@@ -107,73 +106,87 @@ impl BatchService for BatchPlane {
                     if answered.is_err() {
                         let what = "a step panicked".to_owned();
                         let failed = Refused::Internal { place: "a stream of batches".to_owned(), what };
-                        let _ = gone.send(Err(ServiceError::from(failed).into())).await;
+                        let _ = gone.send(Err(failed.into())).await;
                     }
                 }
                 () = gone.closed() => {}
             }
         });
-        Ok(answers::many(ReceiverStream::new(answered), stream::empty()))
+        Ok(Reply::stream(ReceiverStream::new(answered)))
     }
 
-    async fn save_batch(&self, request: Request<SaveBatchRequest>) -> Answered<SaveBatchResponse> {
-        let SaveBatchRequest { batch_id, mask } = request.get_ref();
-        let batch = self.batches.find(batch_id, token(&request))?;
-        let room = super::room(caller(&request).as_ref(), batch.snapshot_bytes(mask)).await?;
-        let snapshot = batch.save(self.batches.key(), mask).await.map_err(ServiceError::from)?;
-        Ok(super::holding(SaveBatchResponse { snapshot }, room))
+    async fn save(self: Arc<Self>, call: Call, asked: SaveBatchRequest) -> Result<Reply, ServiceError> {
+        let SaveBatchRequest { batch_id, mask } = asked;
+        let batch = self.batches.find(&batch_id, call.token())?;
+        // The snapshot, and the message that it is copied to.
+        let charge = call.purse().wait(2 * batch.snapshot_bytes(&mask)).await?;
+        let snapshot = batch.save(self.batches.key(), &mask).await?;
+        Ok(Reply::One(Answer::new(charge, &SaveBatchResponse { snapshot })?))
     }
 
-    async fn load_batch(&self, request: Request<LoadBatchRequest>) -> Answered<LoadBatchResponse> {
-        let LoadBatchRequest { batch_id, snapshot, mask } = request.get_ref();
-        let batch = self.batches.find(batch_id, token(&request))?;
-        let room = room(caller(&request).as_ref(), &batch, 0).await?;
-        let loaded = batch.load(self.batches.key(), snapshot.clone(), mask).await;
-        Ok(answers::one((messages::step(loaded.map_err(ServiceError::from)?), room)))
+    async fn load(self: Arc<Self>, call: Call, asked: LoadBatchRequest) -> Result<Reply, ServiceError> {
+        let LoadBatchRequest { batch_id, snapshot, mask } = asked;
+        let batch = self.batches.find(&batch_id, call.token())?;
+        let charge = rows(call.purse(), &batch, 0).await?;
+        let loaded = batch.load(self.batches.key(), snapshot, &mask).await?;
+        one((charge, messages::step(loaded)))
     }
 
-    async fn close_batch(&self, request: Request<CloseBatchRequest>) -> Answered<CloseBatchResponse> {
-        self.batches.close(&request.get_ref().batch_id, token(&request))?;
-        Ok(Response::new(CloseBatchResponse {}))
+    async fn close(self: Arc<Self>, call: Call, asked: CloseBatchRequest) -> Result<Reply, ServiceError> {
+        self.batches.close(&asked.batch_id, call.token())?;
+        call.answer(&CloseBatchResponse {})
     }
 }
 
-/// Waits for room for the rows of `count` environments, all of them when it is 0.
-async fn room(caller: Option<&Caller>, batch: &Batch, count: u32) -> Result<Option<Room>, ServiceError> {
-    super::room(caller, batch.step_bytes(count)).await
+/// Rows, and what they are charged with.
+type Rows = (Charge, BatchStep);
+
+/// Answers with the rows of a step.
+fn one((charge, step): Rows) -> Result<Reply, ServiceError> {
+    Answer::step(charge, step, None).map(Reply::One)
+}
+
+/// Charges the rows of `count` environments, all of them when it is 0.
+async fn rows(purse: &Arc<Purse>, batch: &Batch, count: u32) -> Result<Charge, ServiceError> {
+    purse.wait(batch.step_bytes(count)).await
 }
 
 async fn step(
     batches: &Batches,
     token: Option<&str>,
-    caller: Option<&Caller>,
+    purse: &Arc<Purse>,
     asked: &StepBatchRequest,
-) -> Result<(BatchStep, Option<Room>), ServiceError> {
+) -> Result<Rows, ServiceError> {
     let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
-    let room = room(caller, &batch, asked.count).await?;
+    let charge = rows(purse, &batch, asked.count).await?;
     let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
     request.answered(batch.table().rules.info().id, false);
-    Ok((messages::step(step), room))
+    Ok((charge, messages::step(step)))
 }
 
 async fn reset(
     batches: &Batches,
     token: Option<&str>,
-    caller: Option<&Caller>,
+    purse: &Arc<Purse>,
     asked: &ResetBatchRequest,
-) -> Result<(BatchStep, Option<Room>), ServiceError> {
+) -> Result<Rows, ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
-    let room = room(caller, &batch, 0).await?;
-    Ok((messages::step(batch.reset(messages::reset(asked), asked.sequence).await?), room))
+    let charge = rows(purse, &batch, 0).await?;
+    Ok((charge, messages::step(batch.reset(messages::reset(asked), asked.sequence).await?)))
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
-async fn answer(batches: &Batches, token: &str, caller: Option<&Caller>, asked: RunBatchRequest) -> Answer {
+async fn answer(
+    batches: &Batches,
+    token: &str,
+    purse: &Arc<Purse>,
+    asked: RunBatchRequest,
+) -> Result<Answer, ServiceError> {
     let token = Some(token);
     let stepped = match &asked.request {
-        Some(run_batch_request::Request::Step(asked)) => step(batches, token, caller, asked).await,
-        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, caller, asked).await,
+        Some(run_batch_request::Request::Step(asked)) => step(batches, token, purse, asked).await,
+        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, purse, asked).await,
         None => Err(Refused::BadField {
             field: "request",
             value: "nothing".to_owned(),
@@ -182,10 +195,11 @@ async fn answer(batches: &Batches, token: &str, caller: Option<&Caller>, asked: 
         .into()),
     };
     match stepped {
-        Ok((step, room)) => Answer::Step(step, room, Some(asked.tag)),
+        Ok((charge, step)) => Answer::step(charge, step, Some(asked.tag)),
         Err(error) => {
             let refused = run_batch_response::Answer::Error(error.into());
-            Answer::Message(RunBatchResponse { tag: asked.tag, answer: Some(refused) })
+            let refused = RunBatchResponse { tag: asked.tag, answer: Some(refused) };
+            Answer::new(purse.wait(REFUSAL_BYTES).await?, &refused)
         }
     }
 }

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest,
-    ListGamesResponse, catalog_service_server::CatalogService,
+    GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
 };
 use boardwire_batch::messages;
 use boardwire_games::Registry;
-use tonic::{Request, Response, Status};
 
 use super::pages::Paging;
-use super::{caller, holding, room};
 use crate::batches::Batches;
 use crate::convert;
-use crate::edge::{Caller, Origin};
+use crate::edge::{Answer, Call, Kind, Reply, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 
@@ -23,41 +20,41 @@ const SPEC_BYTES: usize = 64 << 10;
 
 /// Serves the descriptions of the server and its games.
 pub(crate) struct Catalog {
-    pub(crate) matches: Arc<Matches>,
-    pub(crate) batches: Arc<Batches>,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
 }
 
-#[tonic::async_trait]
-impl CatalogService for Catalog {
-    async fn get_server(
-        &self,
-        request: Request<GetServerRequest>,
-    ) -> Result<Response<GetServerResponse>, Status> {
-        let origin = caller(&request).as_ref().map_or(Origin::Unknown, Caller::origin);
-        let server = convert::server(&self.matches, &self.batches, origin);
-        Ok(Response::new(GetServerResponse { server: Some(server) }))
+pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<Catalog> {
+    let catalog = Catalog { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    Service::new("boardwire.v1.CatalogService", Kind::Own, catalog)
+        .call("GetServer", Catalog::get_server)
+        .call("ListGames", Catalog::list_games)
+        .call("GetGame", Catalog::get_game)
+}
+
+impl Catalog {
+    async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, ServiceError> {
+        let server = convert::server(&self.matches, &self.batches, call.caller().origin());
+        call.answer(&GetServerResponse { server: Some(server) })
     }
 
-    async fn list_games(
-        &self,
-        request: Request<ListGamesRequest>,
-    ) -> Result<Response<ListGamesResponse>, Status> {
-        let ListGamesRequest { page_size, page_token } = request.into_inner();
+    async fn list_games(self: Arc<Self>, call: Call, asked: ListGamesRequest) -> Result<Reply, ServiceError> {
+        let ListGamesRequest { page_size, page_token } = asked;
         let page = Paging::read(page_size, &page_token, &ListGamesRequest::default())?;
         let known = Registry::IDS.iter().position(|id| *id == page.after);
         let following = &Registry::IDS[known.map_or(0, |at| at + 1)..];
         let (shown, rest) = following.split_at(page.size.min(following.len()));
         let last = shown.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
         let games = shown.iter().map(|id| self.matches.tables().served(id));
-        Ok(Response::new(ListGamesResponse {
+        call.answer(&ListGamesResponse {
             games: games.map(|served| Ok(messages::game(&served?))).collect::<Result<_, ServiceError>>()?,
             next_page_token: page.next(last),
-        }))
+        })
     }
 
-    async fn get_game(&self, request: Request<GetGameRequest>) -> Result<Response<GetGameResponse>, Status> {
-        let room = room(caller(&request).as_ref(), SPEC_BYTES).await?;
-        let spec = messages::game_spec(self.matches.tables(), request.get_ref());
-        Ok(holding(GetGameResponse { spec: Some(spec.map_err(ServiceError::from)?) }, room))
+    async fn get_game(self: Arc<Self>, call: Call, asked: GetGameRequest) -> Result<Reply, ServiceError> {
+        let charge = call.purse().wait(SPEC_BYTES).await?;
+        let spec = messages::game_spec(self.matches.tables(), &asked)?;
+        Ok(Reply::One(Answer::new(charge, &GetGameResponse { spec: Some(spec) })?))
     }
 }

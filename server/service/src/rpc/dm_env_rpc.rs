@@ -6,12 +6,10 @@ mod tensors;
 #[cfg(test)]
 mod tests;
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use boardwire_api::dm_env_rpc::environment_request::Payload as Asked;
 use boardwire_api::dm_env_rpc::environment_response::Payload as Answer;
-use boardwire_api::dm_env_rpc::environment_server::Environment;
 use boardwire_api::dm_env_rpc::{
     ActionObservationSpecs, CreateWorldRequest, CreateWorldResponse, DestroyWorldRequest,
     DestroyWorldResponse, EnvironmentRequest, EnvironmentResponse, EnvironmentStateType, JoinWorldRequest,
@@ -19,12 +17,10 @@ use boardwire_api::dm_env_rpc::{
     ResetWorldResponse, StepRequest, StepResponse,
 };
 use boardwire_batch::Refused;
-use futures_util::{Stream, StreamExt as _, stream};
-use tonic::{Request, Response, Status, Streaming};
+use futures_util::{StreamExt as _, stream};
 
-use super::caller;
 use crate::batches::{Batches, Terms};
-use crate::edge::{Caller, Origin};
+use crate::edge::{Answer as Sent, Call, Kind, Reply, Requests, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::telemetry;
@@ -33,8 +29,16 @@ use settings::Settings;
 
 /// Lets agents play in worlds; the games are those of the matches.
 pub(crate) struct WorldPlane {
-    pub(crate) matches: Arc<Matches>,
-    pub(crate) batches: Arc<Batches>,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
+}
+
+/// What an answer is charged with before it is made.
+const ANSWER_BYTES: usize = 16 << 10;
+
+pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<WorldPlane> {
+    let plane = WorldPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    Service::new("dm_env_rpc.v1.Environment", Kind::Own, plane).stream("Process", WorldPlane::process)
 }
 
 /// One agent, and the world it is in.
@@ -51,29 +55,21 @@ struct Joined {
     visit: Visit,
 }
 
-#[tonic::async_trait]
-impl Environment for WorldPlane {
-    type ProcessStream = Pin<Box<dyn Stream<Item = Result<EnvironmentResponse, Status>> + Send>>;
-
-    async fn process(
-        &self,
-        request: Request<Streaming<EnvironmentRequest>>,
-    ) -> Result<Response<Self::ProcessStream>, Status> {
-        let caller = caller(&request);
-        let terms = Terms {
-            peer: caller.as_ref().map(Caller::peer),
-            origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
-            request: None,
-        };
+impl WorldPlane {
+    async fn process(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
+        let terms = Terms { peer: Some(call.caller().peer()), origin: call.caller().origin(), request: None };
         let (matches, batches) = (Arc::clone(&self.matches), Arc::clone(&self.batches));
-        let requests = Box::pin(request.into_inner().take_until(matches.stopped()));
+        let requests = Box::pin(requests.stream().take_until(matches.stopped()));
         let session = Session { matches, batches, terms, joined: None };
-        let answers = stream::try_unfold((requests, session), |(mut requests, mut session)| async move {
+        let state = (call, requests, session);
+        Ok(Reply::stream(stream::try_unfold(state, |(call, mut requests, mut session)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
-            let payload = session.answer(asked).await.unwrap_or_else(|error| Answer::Error(error.into()));
-            Ok(Some((EnvironmentResponse { payload: Some(payload) }, (requests, session))))
-        });
-        Ok(Response::new(Box::pin(answers)))
+            let charge = call.purse().wait(ANSWER_BYTES).await?;
+            let payload = call.purse().in_turn(session.answer(asked)).await;
+            let payload = payload.unwrap_or_else(|error| Answer::Error(error.into()));
+            let answer = Sent::new(charge, &EnvironmentResponse { payload: Some(payload) })?;
+            Ok(Some((answer, (call, requests, session))))
+        })))
     }
 }
 

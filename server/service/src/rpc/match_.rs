@@ -1,6 +1,5 @@
 //! Matches between mutually distrusting seats.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,26 +9,43 @@ use boardwire_api::v1::{
     InviteRequest, InviteResponse, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
     ListMatchesResponse, ObserveRequest, ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest,
     PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
-    match_service_server::MatchService, play_request, play_response,
+    play_request, play_response,
 };
 use boardwire_batch::tables::Table;
 use boardwire_batch::{Refused, messages};
 use boardwire_kernel::Seat;
-use futures_util::{Stream, StreamExt as _, stream};
-use tonic::{Request, Response, Status, Streaming};
+use futures_util::{StreamExt as _, stream};
 
 use super::pages::Paging;
-use super::{caller, holding, request_id, room, token};
+use super::request_id;
 use crate::arbiter::{Arbiter, Decision, Part, Role, Settings};
 use crate::convert;
-use crate::edge::{Caller, Origin};
+use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
 use crate::error::ServiceError;
-use crate::matches::Matches;
+use crate::matches::{Matches, lost};
 use crate::requests::RequestId;
 use crate::telemetry;
 
 /// Plays matches.
-pub(crate) struct MatchPlane(pub(crate) Arc<Matches>);
+pub(crate) struct MatchPlane(Arc<Matches>);
+
+pub(super) fn service(matches: &Arc<Matches>) -> Service<MatchPlane> {
+    Service::new("boardwire.v1.MatchService", Kind::Own, MatchPlane(Arc::clone(matches)))
+        .call("CreateMatch", MatchPlane::create)
+        .call("GetMatch", MatchPlane::get)
+        .call("ListMatches", MatchPlane::list)
+        .call("JoinMatch", MatchPlane::join)
+        .call("Invite", MatchPlane::invite)
+        .call("OpenDeal", MatchPlane::open_deal)
+        .call("Observe", MatchPlane::observe)
+        .call("Act", MatchPlane::act)
+        .call("Reset", MatchPlane::reset)
+        .call("Resign", MatchPlane::resign)
+        .stream("Play", MatchPlane::play)
+        .call("GetReplay", MatchPlane::replay)
+        .watch("Watch", MatchPlane::watch)
+        .call("CloseMatch", MatchPlane::close)
+}
 
 /// The longest that positions may be held back from spectators.
 const DAY: Duration = Duration::from_hours(24);
@@ -37,7 +53,12 @@ const DAY: Duration = Duration::from_hours(24);
 /// About what a match takes on a page, most of it for as many labels as it may have.
 const MATCH_BYTES: usize = 4 << 10;
 
-type Answer<T> = Result<Response<T>, Status>;
+/// What an answer on a stream is charged with before it is made.
+const ANSWER_BYTES: usize = 16 << 10;
+/// About what a watcher keeps of the episode that it shows.
+const WATCHER_BYTES: usize = 16 << 10;
+/// About what a picture takes while it is drawn and sent.
+const PICTURE_BYTES: usize = 256 << 10;
 
 /// A match as it stands, once all is written that this tells.
 async fn told(arbiter: &Arbiter, belongs: bool) -> Result<Option<v1::Match>, ServiceError> {
@@ -46,143 +67,163 @@ async fn told(arbiter: &Arbiter, belongs: bool) -> Result<Option<v1::Match>, Ser
     Ok(Some(told))
 }
 
-#[tonic::async_trait]
-impl MatchService for MatchPlane {
-    type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
-    type PlayStream = Pin<Box<dyn Stream<Item = Result<PlayResponse, Status>> + Send>>;
-
-    async fn create_match(&self, request: Request<CreateMatchRequest>) -> Answer<CreateMatchResponse> {
-        let (timed, caller) = (telemetry::Request::begin("CreateMatch"), caller(&request));
-        let asked = request.into_inner();
-        let id = request_id(&asked.request_id, caller.as_ref(), &asked)?;
-        let (table, settings) = settings(&self.0, &asked).map_err(ServiceError::from)?;
-        let origin = caller.as_ref().map_or(Origin::Unknown, Caller::origin);
-        let arbiter = self.0.create(id, origin, table, settings).await?;
+impl MatchPlane {
+    async fn create(self: Arc<Self>, call: Call, asked: CreateMatchRequest) -> Result<Reply, ServiceError> {
+        let timed = telemetry::Request::begin("CreateMatch");
+        let id = request_id(&asked.request_id, call.caller(), &asked)?;
+        let (table, settings) = settings(&self.0, &asked)?;
+        let arbiter = self.0.create(id, call.caller().origin(), table, settings).await?;
         tracing::info!(match_id = arbiter.id(), game = asked.game, players = ?asked.players, "match created");
         timed.answered(arbiter.table().rules.info().id, false);
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
-        Ok(Response::new(CreateMatchResponse {
+        call.answer(&CreateMatchResponse {
             r#match: told(&arbiter, true).await?,
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
             spectator_token: arbiter.spectator_token().to_owned(),
-        }))
+        })
     }
 
-    async fn get_match(&self, request: Request<GetMatchRequest>) -> Answer<GetMatchResponse> {
-        let arbiter = self.0.find(&request.get_ref().match_id)?;
-        let (_, belongs) = arbiter.looks(token(&request))?;
-        Ok(Response::new(GetMatchResponse { r#match: told(&arbiter, belongs).await? }))
+    async fn get(self: Arc<Self>, call: Call, asked: GetMatchRequest) -> Result<Reply, ServiceError> {
+        let arbiter = self.0.find(&asked.match_id)?;
+        let (_, belongs) = arbiter.looks(call.token())?;
+        call.answer(&GetMatchResponse { r#match: told(&arbiter, belongs).await? })
     }
 
-    async fn list_matches(&self, request: Request<ListMatchesRequest>) -> Answer<ListMatchesResponse> {
-        let caller = caller(&request);
-        let mut asked = request.into_inner();
+    async fn list(self: Arc<Self>, call: Call, mut asked: ListMatchesRequest) -> Result<Reply, ServiceError> {
         let (size, token) = (std::mem::take(&mut asked.page_size), std::mem::take(&mut asked.page_token));
         let paging = Paging::read(size, &token, &asked)?;
         if let Some(state) = asked.states.iter().find(|state| v1::MatchState::try_from(**state).is_err()) {
             let (value, expected) = (state.to_string(), "of MatchState".to_owned());
-            return Err(ServiceError::from(Refused::BadField { field: "states", value, expected }).into());
+            return Err(Refused::BadField { field: "states", value, expected }.into());
         }
-        let room = room(caller.as_ref(), paging.size * MATCH_BYTES).await?;
-        let page = self.0.list(&paging.after, paging.size, |arbiter| is_wanted(arbiter, &asked));
-        let matches = page.matches.iter().map(|arbiter| convert::match_(arbiter, false)).collect();
+        // The matches, and the message that they are copied to.
+        let charge = call.purse().wait(2 * paging.size * MATCH_BYTES).await?;
+        let (origin, after) = (call.caller().origin(), paging.after.clone());
+        let tell =
+            move |arbiter: &Arbiter| is_wanted(arbiter, &asked).then(|| convert::match_(arbiter, false));
+        let page = self.0.list(origin, after, paging.size, tell).await?;
         self.0.kept().await?;
-        Ok(holding(ListMatchesResponse { matches, next_page_token: paging.next(page.last) }, room))
+        let answer = ListMatchesResponse { matches: page.matches, next_page_token: paging.next(page.last) };
+        Ok(Reply::One(Answer::new(charge, &answer)?))
     }
 
-    async fn join_match(&self, request: Request<JoinMatchRequest>) -> Answer<JoinMatchResponse> {
+    async fn join(self: Arc<Self>, call: Call, asked: JoinMatchRequest) -> Result<Reply, ServiceError> {
         let timed = telemetry::Request::begin("JoinMatch");
-        let JoinMatchRequest { code, request_id, commitment } = request.into_inner();
+        let JoinMatchRequest { code, request_id, commitment } = asked;
         let request = RequestId::parse(&request_id)?;
         let bound = if commitment.is_empty() { None } else { Some(part("commitment", &commitment)?) };
         let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         timed.answered(arbiter.table().rules.info().id, false);
         let r#match = told(&arbiter, true).await?;
-        Ok(Response::new(JoinMatchResponse { r#match, seat: seat.number().into(), token }))
+        call.answer(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
     }
 
-    async fn invite(&self, request: Request<InviteRequest>) -> Answer<InviteResponse> {
-        let asked = request.get_ref();
-        let (seat, code) = self.0.invite(&asked.match_id, token(&request), asked.seat).await?;
+    async fn invite(self: Arc<Self>, call: Call, asked: InviteRequest) -> Result<Reply, ServiceError> {
+        let (seat, code) = self.0.invite(&asked.match_id, call.token(), asked.seat).await?;
         tracing::info!(match_id = asked.match_id, seat = seat.number(), "seat given away anew");
         let invitation = Some(Invitation { seat: seat.number().into(), code });
-        Ok(Response::new(InviteResponse { invitation }))
+        call.answer(&InviteResponse { invitation })
     }
 
-    async fn open_deal(&self, request: Request<OpenDealRequest>) -> Answer<OpenDealResponse> {
-        let asked = request.get_ref();
+    async fn open_deal(self: Arc<Self>, call: Call, asked: OpenDealRequest) -> Result<Reply, ServiceError> {
         let arbiter = self.0.find(&asked.match_id)?;
-        let seat = arbiter.seat(token(&request))?;
+        let seat = arbiter.seat(call.token())?;
         arbiter.open(seat, part("secret", &asked.secret)?).await?;
-        Ok(Response::new(OpenDealResponse {}))
+        call.answer(&OpenDealResponse {})
     }
 
-    async fn observe(&self, request: Request<ObserveRequest>) -> Answer<ObserveResponse> {
-        Ok(Response::new(observe(&self.0, token(&request), request.get_ref()).await?))
+    async fn observe(self: Arc<Self>, call: Call, asked: ObserveRequest) -> Result<Reply, ServiceError> {
+        let observed = observe(&self.0, call.token(), &asked).await?;
+        call.answer(&observed)
     }
 
-    async fn act(&self, request: Request<ActRequest>) -> Answer<ActResponse> {
-        Ok(Response::new(act(&self.0, token(&request), request.get_ref()).await?))
+    async fn act(self: Arc<Self>, call: Call, asked: ActRequest) -> Result<Reply, ServiceError> {
+        let acted = act(&self.0, call.token(), &asked).await?;
+        call.answer(&acted)
     }
 
-    async fn reset(&self, request: Request<ResetRequest>) -> Answer<ResetResponse> {
-        Ok(Response::new(reset(&self.0, token(&request), request.get_ref()).await?))
+    async fn reset(self: Arc<Self>, call: Call, asked: ResetRequest) -> Result<Reply, ServiceError> {
+        let reset = reset(&self.0, call.token(), &asked).await?;
+        call.answer(&reset)
     }
 
-    async fn resign(&self, request: Request<ResignRequest>) -> Answer<ResignResponse> {
-        Ok(Response::new(resign(&self.0, token(&request), request.get_ref()).await?))
+    async fn resign(self: Arc<Self>, call: Call, asked: ResignRequest) -> Result<Reply, ServiceError> {
+        let resigned = resign(&self.0, call.token(), &asked).await?;
+        call.answer(&resigned)
     }
 
-    async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {
-        let matches = Arc::clone(&self.0);
-        let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
-        matches.holder(Some(&token))?;
-        let asked = request.into_inner().take_until(matches.stopped());
-        let answers = asked.then(move |asked| {
-            let (matches, token) = (Arc::clone(&matches), token.clone());
-            async move { Ok(answer(&matches, &token, asked?).await) }
-        });
-        Ok(Response::new(Box::pin(answers)))
+    async fn play(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
+        let token = call.token().ok_or(ServiceError::MissingToken)?;
+        self.0.holder(Some(token))?;
+        let requests = Box::pin(requests.stream().take_until(self.0.stopped()));
+        let state = (self, call, requests);
+        Ok(Reply::stream(stream::try_unfold(state, |(plane, call, mut requests)| async move {
+            let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
+            let charge = call.purse().wait(ANSWER_BYTES).await?;
+            let answer = call.purse().in_turn(answer(&plane.0, call.token(), asked)).await;
+            let answer = Answer::new(charge, &answer)?;
+            Ok(Some((answer, (plane, call, requests))))
+        })))
     }
 
-    async fn get_replay(&self, request: Request<GetReplayRequest>) -> Answer<GetReplayResponse> {
-        let (timed, caller, asked) =
-            (telemetry::Request::begin("GetReplay"), caller(&request), request.get_ref());
+    async fn replay(self: Arc<Self>, call: Call, asked: GetReplayRequest) -> Result<Reply, ServiceError> {
+        let timed = telemetry::Request::begin("GetReplay");
         let arbiter = self.0.find(&asked.match_id)?;
-        arbiter.looks(token(&request))?;
-        let room = room(caller.as_ref(), arbiter.replay_bytes()).await?;
+        arbiter.looks(call.token())?;
+        // The replay, and the message that it is copied to.
+        let charge = call.purse().wait(2 * arbiter.replay_bytes()).await?;
         // The seat may have been given to somebody else while there was no room.
-        let (viewer, belongs) = arbiter.looks(token(&request))?;
-        let replay = arbiter.replay(viewer, asked.episode, !belongs)?;
+        let (viewer, belongs) = arbiter.looks(call.token())?;
+        let (played, owner) = (Arc::clone(&arbiter), self.0.owner(call.caller().origin()));
+        let replayed = owner.run(move || {
+            let replay = played.replay(viewer, asked.episode, !belongs)?;
+            let replay = Some(convert::replay(&played, replay, belongs));
+            Ok::<_, ServiceError>(Reply::One(Answer::new(charge, &GetReplayResponse { replay })?))
+        });
+        let reply = replayed.await.ok_or_else(|| lost("a replay"))??;
         arbiter.kept().await?;
         timed.answered(arbiter.table().rules.info().id, false);
-        let replay = Some(convert::replay(&arbiter, replay, belongs));
-        Ok(holding(GetReplayResponse { replay }, room))
+        Ok(reply)
     }
 
-    async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {
-        let arbiter = self.0.find(&request.get_ref().match_id)?;
-        arbiter.looks(token(&request))?;
-        let WatchRequest { after, depict, .. } = request.into_inner();
+    async fn watch(self: Arc<Self>, call: Call, asked: WatchRequest) -> Result<Reply, ServiceError> {
+        let arbiter = self.0.find(&asked.match_id)?;
+        arbiter.looks(call.token())?;
+        let WatchRequest { after, depict, .. } = asked;
+        let kept = call.purse().charge(WATCHER_BYTES)?;
         let watcher = arbiter.watch(after)?;
         let seats = arbiter.table().rules.info().seats;
-        let frames = stream::try_unfold(watcher, move |mut watcher| async move {
-            let news = watcher.next(depict).await?;
-            Ok(news.map(|(frame, depiction)| {
+        let bytes = if depict { PICTURE_BYTES } else { ANSWER_BYTES };
+        let owner = self.0.owner(call.caller().origin());
+        let state = (call, watcher, owner, kept);
+        Ok(Reply::stream(stream::try_unfold(state, move |(call, mut watcher, owner, kept)| async move {
+            if !watcher.wait().await? {
+                return Ok(None);
+            }
+            let charge = call.purse().wait(bytes).await?;
+            let show = move || {
+                let (frame, depiction) = watcher.show(depict)?;
                 let (frame, depiction) = (convert::frame(frame, seats), depiction.map(convert::depiction));
-                (WatchResponse { frame: Some(frame), depiction }, watcher)
-            }))
-        });
-        Ok(Response::new(Box::pin(frames)))
+                let answer = Answer::new(charge, &WatchResponse { frame: Some(frame), depiction })?;
+                Ok::<_, ServiceError>((answer, watcher))
+            };
+            // A picture takes a while.
+            let (answer, watcher) = if depict {
+                owner.run(show).await.ok_or_else(|| lost("a picture"))??
+            } else {
+                call.purse().in_turn(async { show() }).await?
+            };
+            Ok(Some((answer, (call, watcher, owner, kept))))
+        })))
     }
 
-    async fn close_match(&self, request: Request<CloseMatchRequest>) -> Answer<CloseMatchResponse> {
-        let arbiter = self.0.close(&request.get_ref().match_id, token(&request))?;
+    async fn close(self: Arc<Self>, call: Call, asked: CloseMatchRequest) -> Result<Reply, ServiceError> {
+        let arbiter = self.0.close(&asked.match_id, call.token())?;
         let r#match = told(&arbiter, true).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
-        Ok(Response::new(CloseMatchResponse { r#match }))
+        call.answer(&CloseMatchResponse { r#match })
     }
 }
 
@@ -312,10 +353,9 @@ async fn resign(
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
-async fn answer(matches: &Matches, token: &str, asked: PlayRequest) -> PlayResponse {
+async fn answer(matches: &Matches, token: Option<&str>, asked: PlayRequest) -> PlayResponse {
     use play_request::Request;
     use play_response::Answer;
-    let token = Some(token);
     let answer = match &asked.request {
         Some(Request::Observe(asked)) => observe(matches, token, asked).await.map(Answer::Observe),
         Some(Request::Act(asked)) => act(matches, token, asked).await.map(Answer::Act),
@@ -340,13 +380,14 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use crate::edge::Origin;
     use crate::matches::Limits;
 
     #[tokio::test]
     async fn a_match_takes_no_more_on_a_page_than_there_is_room_for() {
         let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let plane = MatchPlane(Arc::new(Matches::new(tables, Limits::default(), pool)));
+        let matches = Matches::new(tables, Limits::default(), pool);
         let asked = CreateMatchRequest {
             game: "faraway".to_owned(),
             players: vec!["remote".to_owned(); 6],
@@ -354,9 +395,9 @@ mod tests {
             fair_deals: true,
             ..CreateMatchRequest::default()
         };
-        plane.create_match(Request::new(asked)).await.expect("it is created");
-        let listed = plane.list_matches(Request::new(ListMatchesRequest::default())).await;
-        let bytes = listed.expect("it is listed").get_ref().encoded_len();
+        let (table, settings) = settings(&matches, &asked).expect("it is right");
+        let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("it is created");
+        let bytes = convert::match_(&arbiter, false).encoded_len();
         assert!((3_000..MATCH_BYTES).contains(&bytes), "{bytes}");
     }
 }

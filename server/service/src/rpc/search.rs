@@ -5,7 +5,6 @@ use std::sync::Arc;
 use boardwire_api::v1::{
     AdvanceRequest, AdvanceResponse, DeterminizeRequest, DeterminizeResponse, ReleaseRequest,
     ReleaseResponse, RolloutRequest, RolloutResponse, determinize_request::Of,
-    search_service_server::SearchService,
 };
 use boardwire_batch::batch::Batch;
 use boardwire_batch::play::Insight;
@@ -14,12 +13,11 @@ use boardwire_batch::tables::Table;
 use boardwire_batch::{Refused, messages};
 use boardwire_kernel::Seat;
 use bytes::Bytes;
-use tonic::{Request, Response, Status};
 
-use super::{caller, holding, message_bytes, room, token};
+use super::message_bytes;
 use crate::arbiter::Arbiter;
 use crate::batches::{Batches, InUse, Terms};
-use crate::edge::{Caller, Origin};
+use crate::edge::{Answer, Call, Kind, Reply, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -27,33 +25,38 @@ use crate::telemetry;
 
 /// Searches; the matches and batches are those of the other services.
 pub(crate) struct SearchPlane {
-    pub(crate) matches: Arc<Matches>,
-    pub(crate) batches: Arc<Batches>,
+    matches: Arc<Matches>,
+    batches: Arc<Batches>,
 }
 
-type Answer<T> = Result<Response<T>, Status>;
+pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<SearchPlane> {
+    let plane = SearchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
+    Service::new("boardwire.v1.SearchService", Kind::Own, plane)
+        .call("Determinize", SearchPlane::determinize)
+        .call("Advance", SearchPlane::advance)
+        .call("Rollout", SearchPlane::roll_out)
+        .call("Release", SearchPlane::release)
+}
 
-#[tonic::async_trait]
-impl SearchService for SearchPlane {
-    async fn determinize(&self, request: Request<DeterminizeRequest>) -> Answer<DeterminizeResponse> {
-        let (timed, caller) = (telemetry::Request::begin("Determinize"), caller(&request));
-        let token = token(&request).ok_or(ServiceError::MissingToken)?.to_owned();
-        let asked = request.into_inner();
+impl SearchPlane {
+    async fn determinize(
+        self: Arc<Self>,
+        call: Call,
+        asked: DeterminizeRequest,
+    ) -> Result<Reply, ServiceError> {
+        let timed = telemetry::Request::begin("Determinize");
+        let token = call.token().ok_or(ServiceError::MissingToken)?.to_owned();
         let source = self.source(&token, &asked)?;
         let (table, seats) = (Arc::clone(source.table()), source.seats()?);
         let message_bytes = message_bytes(asked.max_message_bytes);
-        let opening = messages::search_opening(&asked, seats, secret::seed, message_bytes);
-        let opening = opening.map_err(ServiceError::from)?;
-        let terms = Terms {
-            peer: caller.as_ref().map(Caller::peer),
-            origin: caller.as_ref().map_or(Origin::Unknown, Caller::origin),
-            request: None,
-        };
+        let opening = messages::search_opening(&asked, seats, secret::seed, message_bytes)?;
+        let (peer, origin) = (Some(call.caller().peer()), call.caller().origin());
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
-        let room = room(caller.as_ref(), bytes).await?;
+        let charge = call.purse().wait(2 * bytes).await?;
         // The seat may have been given to somebody else while there was no room.
         let source = self.source(&token, &asked)?;
+        let terms = Terms { peer, origin, request: None };
         let (search, step) =
             self.batches.search(table, opening, seats, source.insights(), token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
@@ -62,38 +65,36 @@ impl SearchService for SearchPlane {
             search: Some(messages::search(&search)),
             step: Some(messages::world_step(step)),
         };
-        Ok(holding(answer, room))
+        Ok(Reply::One(Answer::new(charge, &answer)?))
     }
 
-    async fn advance(&self, request: Request<AdvanceRequest>) -> Answer<AdvanceResponse> {
-        let (timed, asked) = (telemetry::Request::begin("Advance"), request.get_ref());
-        let search = self.batches.find_search(&asked.search_id, token(&request))?;
-        let moves = messages::moves(asked).map_err(ServiceError::from)?;
-        let room = room(caller(&request).as_ref(), search.step_bytes(moves.worlds.len())).await?;
-        let step = search.advance(moves).await.map_err(ServiceError::from)?;
+    async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, ServiceError> {
+        let timed = telemetry::Request::begin("Advance");
+        let search = self.batches.find_search(&asked.search_id, call.token())?;
+        let moves = messages::moves(&asked)?;
+        // The rows, and the message that they are copied to.
+        let charge = call.purse().wait(2 * search.step_bytes(moves.worlds.len())).await?;
+        let step = search.advance(moves).await?;
         timed.answered(search.table().rules.info().id, false);
-        Ok(holding(AdvanceResponse { step: Some(messages::world_step(step)) }, room))
+        Ok(Reply::One(Answer::new(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })?))
     }
 
-    async fn rollout(&self, request: Request<RolloutRequest>) -> Answer<RolloutResponse> {
-        let (timed, asked) = (telemetry::Request::begin("Rollout"), request.get_ref());
-        let search = self.batches.find_search(&asked.search_id, token(&request))?;
-        let (worlds, playouts, rollout) = messages::playouts(asked).map_err(ServiceError::from)?;
+    async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, ServiceError> {
+        let timed = telemetry::Request::begin("Rollout");
+        let search = self.batches.find_search(&asked.search_id, call.token())?;
+        let (worlds, playouts, rollout) = messages::playouts(&asked)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
-        let room = room(caller(&request).as_ref(), search.reward_bytes(worlds.len())).await?;
-        let rewards = search.roll_out(&worlds, playouts, rollout, seed).await;
-        let rewards = rewards.map_err(ServiceError::from)?;
+        let charge = call.purse().wait(search.reward_bytes(worlds.len())).await?;
+        let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
         timed.answered(search.table().rules.info().id, false);
-        Ok(holding(RolloutResponse { reward: messages::rewards(&rewards) }, room))
+        Ok(Reply::One(Answer::new(charge, &RolloutResponse { reward: messages::rewards(&rewards) })?))
     }
 
-    async fn release(&self, request: Request<ReleaseRequest>) -> Answer<ReleaseResponse> {
-        self.batches.release(&request.get_ref().search_id, token(&request))?;
-        Ok(Response::new(ReleaseResponse {}))
+    async fn release(self: Arc<Self>, call: Call, asked: ReleaseRequest) -> Result<Reply, ServiceError> {
+        self.batches.release(&asked.search_id, call.token())?;
+        call.answer(&ReleaseResponse {})
     }
-}
 
-impl SearchPlane {
     /// For whom worlds are to be drawn.
     fn source(&self, token: &str, asked: &DeterminizeRequest) -> Result<Source, ServiceError> {
         let token = Some(token);

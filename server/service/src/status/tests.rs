@@ -46,8 +46,6 @@ fn errors_of_the_edge() -> Vec<(&'static str, ServiceError)> {
         ("UnsupportedCompression", ServiceError::UnsupportedCompression { problem: word() }),
         ("TimedOut", ServiceError::TimedOut),
         ("BytesFull", ServiceError::BytesFull { limit: 7 }),
-        ("CallsFull", ServiceError::CallsFull { limit: 7 }),
-        ("StreamsFull", ServiceError::StreamsFull { limit: 7 }),
         ("RateExceeded", ServiceError::RateExceeded { limit: 7, wait: Duration::ZERO }),
     ]
 }

@@ -19,7 +19,7 @@ async fn batch(game: &str, seed: u64) -> Arc<Batch> {
     let line_up = LineUp::of(vec![greedy(), Player::Remote, greedy()]).expect("a learner");
     let plan = Plan { illegal_actions: IllegalActions::SeededLegal, ..Plan::of(vec![line_up]) };
     let opening = Opening { plan, environments: 1, first: 0, seed, message_bytes: MAX_MESSAGE_BYTES };
-    Batch::open("b".to_owned(), table, opening, &POOL).await.expect("it is opened")
+    Batch::open("b".to_owned(), table, opening, &POOL.alone()).await.expect("it is opened")
 }
 
 async fn world(game: &str, seed: u64) -> Arc<World> {

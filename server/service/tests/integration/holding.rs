@@ -31,13 +31,18 @@ struct Server {
 
 impl Server {
     async fn start(held: matches::Limits, leased: batches::Limits) -> Self {
+        Self::start_with(held, leased, None).await
+    }
+
+    /// A server that listens elsewhere, too.
+    async fn start_with(held: matches::Limits, leased: batches::Limits, more: Option<Listener>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let matches = Arc::new(Matches::new(tables, held, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(leased, None, Arc::clone(&pool)));
-        let listeners = vec![Listener::Tcp(listener)];
+        let listeners = [Listener::Tcp(listener)].into_iter().chain(more).collect();
         tokio::spawn(run(listeners, Arc::clone(&matches), Arc::clone(&batches), std::future::pending()));
         Self { address, matches, batches, pool }
     }
@@ -216,10 +221,13 @@ async fn one_caller_does_not_fill_the_server() {
 #[tokio::test]
 async fn one_caller_leaves_batches_to_others() {
     use boardwire_api::v1::CloseBatchRequest;
-    use tonic::transport::Endpoint;
-
     let leased = batches::Limits { batches: 4, ..batches::Limits::default() };
-    let server = Server::start(matches::Limits::default(), leased).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
+    let listener = tokio::net::UnixListener::bind(&path).expect("it is free");
+    let uri = format!("unix://{}", path.display());
+    let server =
+        Server::start_with(matches::Limits::default(), leased, Some(Listener::Unix(listener, path))).await;
     let mut trainer = server.trainer().await;
     let first = trainer.open_batch(open(1, "random", "")).await.expect("it is opened").into_inner();
     for _ in 1..3 {
@@ -227,9 +235,7 @@ async fn one_caller_leaves_batches_to_others() {
     }
     let refused = trainer.open_batch(open(1, "random", "")).await.expect_err("three are one caller's share");
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLER_FULL"));
-    let from = Endpoint::from_shared(server.address.clone()).expect("an address");
-    let another = from.local_address(Some([127, 0, 0, 2].into())).connect().await.expect("it serves");
-    let mut another = BatchServiceClient::new(another);
+    let mut another = BatchServiceClient::connect(uri).await.expect("it serves");
     another.open_batch(open(1, "random", "")).await.expect("the fourth is for others");
     let refused = another.open_batch(open(1, "random", "")).await.expect_err("all are open");
     assert_eq!(reason(&refused), "BATCHES_FULL");

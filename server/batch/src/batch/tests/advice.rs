@@ -275,7 +275,8 @@ fn a_caller_that_goes_away_while_the_adviser_thinks_leaves_everything_as_it_was(
     let plain = plan(&["learner", "random"]);
     let (pool, key) = (Pool::stepped(), SnapshotKey::derive(b"a secret"));
     let opening = opening(&advised(plain.clone(), "mc:20"), 20, 0);
-    let batch = within(&pool, usize::MAX, Batch::open("b".to_owned(), Arc::clone(&table), opening, &pool));
+    let batch =
+        within(&pool, usize::MAX, Batch::open("b".to_owned(), Arc::clone(&table), opening, &pool.alone()));
     let batch = batch.expect("it ends").expect("it is opened");
     let save = || within(&pool, usize::MAX, batch.save(&key, &[])).expect("it ends").expect("it is saved");
     let shown = within(&pool, usize::MAX, batch.reset(Reset::default(), None)).expect("it ends");

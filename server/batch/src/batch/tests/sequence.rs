@@ -86,7 +86,8 @@ fn a_step_that_was_given_up_is_made_once() {
     let (table, plan) = (table("faraway", 2), plan(&["learner", "greedy:4"]));
     let (pool, mut ends) = (Pool::stepped(), vec![]);
     for slices in (0..usize::BITS).map(|power| (1 << power) - 1) {
-        let batch = Batch::open("b".to_owned(), Arc::clone(&table), opening(&plan, 40, 0), &pool);
+        let group = pool.alone();
+        let batch = Batch::open("b".to_owned(), Arc::clone(&table), opening(&plan, 40, 0), &group);
         let batch = within(&pool, usize::MAX, batch).expect("it ends").expect("it is opened");
         let shown = within(&pool, usize::MAX, batch.reset(Reset::default(), None)).expect("it ends");
         let actions = Actions::of_all(choices(&shown.expect("it is reset"), 0, 0).into());

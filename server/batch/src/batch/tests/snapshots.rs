@@ -41,7 +41,7 @@ fn a_loaded_batch_goes_on_as_the_one_saved() {
         assert_eq!(go_on(&batch, again, 40), once);
         // Elsewhere: other numbers, another seed, and later episodes still follow from their own.
         let opening = Opening { seed: 99, ..opening(&plan, 70, 1000) };
-        let other = wait(Batch::open(String::new(), table, opening, pool(1))).expect("it is opened");
+        let other = wait(Batch::open(String::new(), table, opening, &pool(1).alone())).expect("it is opened");
         let there = load(&other, &snapshot, &[]).expect("it is of the same kind");
         assert_eq!(go_on(&other, there, 40), once);
     }
@@ -128,7 +128,7 @@ fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
     let (whole, some) = (save(&batch, &[]), save(&batch, &twelve));
     let message_bytes = MESSAGE_HEAD + some.len();
     let narrow = Opening { message_bytes, ..opening(&plan, 20, 0) };
-    let narrow = wait(Batch::open(String::new(), table, narrow, pool(1))).expect("it is opened");
+    let narrow = wait(Batch::open(String::new(), table, narrow, &pool(1).alone())).expect("it is opened");
     reset(&narrow);
     assert_eq!(save(&narrow, &twelve), some);
     let refused = wait(narrow.save(&key(), &[])).expect_err("it takes more");

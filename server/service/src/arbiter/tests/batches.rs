@@ -63,7 +63,8 @@ fn choice(seen: &Observation, salt: u64) -> u8 {
 async fn plays_as_a_match_does(table: Arc<Table>, plan: Plan) {
     let opening =
         Opening { plan: plan.clone(), environments: 1, first: 3, seed: 7, message_bytes: MAX_MESSAGE_BYTES };
-    let batch = Batch::open(String::new(), Arc::clone(&table), opening, pool()).await.expect("it is opened");
+    let batch =
+        Batch::open(String::new(), Arc::clone(&table), opening, &pool().alone()).await.expect("it is opened");
     let settings = Settings {
         seed: Some(RngStream::resume(7.into(), 3, 0).seed()),
         reward: plan.reward,

@@ -29,7 +29,7 @@ async fn transcript(game: &str, reversed: bool, slow: bool) -> Vec<Observation> 
     let pool = Pool::new(1).expect("a thread starts");
     let players = [REMOTE, Player::Bot(Bot::Greedy { worlds: 2 }), REMOTE, RANDOM];
     let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&players) };
-    let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.owner(), 3));
+    let arbiter = Arc::new(Arbiter::new(table(game, 4), settings, pool.alone().owner(), 3));
     arbiter.begin();
     let mut told = vec![];
     loop {
@@ -195,7 +195,7 @@ async fn a_bot_that_fails_ends_its_match_and_nobody_waits_for_it() {
         for bot in [Bot::Random, Bot::Greedy { worlds: 1 }] {
             let name = bot.to_string();
             let settings = settings(&[REMOTE, Player::Bot(bot)]);
-            let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().owner(), 3));
+            let arbiter = Arc::new(Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3));
             {
                 let standing = &mut arbiter.lock().standing;
                 let play =

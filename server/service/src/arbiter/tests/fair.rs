@@ -78,12 +78,12 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let mut watcher = arbiter.watch(None).expect("it may watch");
     let (shown, first_frame, opened) = tokio::join!(
         arbiter.observe(first, true, Extras::default()),
-        watcher.next(false),
+        next(&mut watcher),
         arbiter.open(last, own(last)),
     );
     assert_eq!(opened, Ok(()));
     assert!(shown.expect("it is dealt").pending.contains(first));
-    assert_eq!(first_frame.expect("it is dealt").expect("a frame").0.sequence, 1);
+    assert_eq!(first_frame.expect("it is dealt").expect("a frame").sequence, 1);
     assert_eq!(arbiter.phase(), Phase::Playing);
     let shown = arbiter.summary().fair.expect("it is fair");
     assert_eq!(shown.opened, [Some(own(first)), None, Some(own(last))]);

@@ -63,7 +63,7 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
         let folder = tempfile::tempdir().expect("a folder");
         let (first, kept) = journal(&folder);
         assert_eq!(kept, []);
-        let fresh = Arbiter::new(table(game, 3), played, pool().owner(), 3).kept_in(&first);
+        let fresh = Arbiter::new(table(game, 3), played, pool().alone().owner(), 3).kept_in(&first);
         let (mut arbiter, mut writing) = (Arc::new(fresh), first);
         arbiter.begin();
         let request = Some(Uuid::from_u128(5));
@@ -79,8 +79,8 @@ async fn a_match_goes_on_after_a_restart_as_it_would_have() {
             writing.close();
             let (next, kept) = journal(&folder);
             let [kept] = &kept[..] else { panic!("one match: {kept:?}") };
-            let again =
-                Arbiter::restored(kept, &tables(), pool().owner(), 3, Some(&next)).expect("it goes on");
+            let again = Arbiter::restored(kept, &tables(), pool().alone().owner(), 3, Some(&next))
+                .expect("it goes on");
             let same = {
                 let (before, after) = (arbiter.lock(), again.lock());
                 (all_of(&arbiter, &before.standing), all_of(&again, &after.standing))
@@ -116,7 +116,7 @@ async fn a_match_that_cannot_go_on_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
     let settings = Settings { illegal_actions: IllegalActions::SeededLegal, ..settings(&[REMOTE, RANDOM]) };
-    let fresh = Arbiter::new(table("faraway", 2), settings, pool().owner(), 3);
+    let fresh = Arbiter::new(table("faraway", 2), settings, pool().alone().owner(), 3);
     let arbiter = Arc::new(fresh.kept_in(&writing));
     arbiter.begin();
     for _ in 0..5 {
@@ -129,7 +129,7 @@ async fn a_match_that_cannot_go_on_says_why() {
         let mut kept = kept[0].clone();
         assert!(kept.lines[line].contains(from), "{}", kept.lines[line]);
         kept.lines[line] = kept.lines[line].replacen(from, to, 1);
-        Arbiter::restored(&kept, &tables(), pool().owner(), 3, None).err().expect("it cannot go on")
+        Arbiter::restored(&kept, &tables(), pool().alone().owner(), 3, None).err().expect("it cannot go on")
     };
     let spec = crate::secret::hex(table("faraway", 2).digest.as_bytes());
     assert!(why(0, &spec, &"0".repeat(64)).starts_with("it is played by other rules or components"));
@@ -147,7 +147,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut writing, _) = journal(&folder);
     let settings = Settings { seed: None, fair_deals: true, ..settings(&[REMOTE, RANDOM, REMOTE]) };
-    let fresh = Arbiter::new(table("faraway", 3), settings, pool().owner(), 3).kept_in(&writing);
+    let fresh = Arbiter::new(table("faraway", 3), settings, pool().alone().owner(), 3).kept_in(&writing);
     let mut arbiter = Arc::new(fresh);
     let server = arbiter.summary().fair.expect("it is fair").server;
     for step in 0..6 {
@@ -164,8 +164,8 @@ async fn a_fair_match_gathers_on_after_restarts() {
         let code = (step == 4).then(|| arbiter.invite(2).expect("it is dealt").1);
         writing.close();
         let (next, kept) = journal(&folder);
-        let again =
-            Arbiter::restored(&kept[0], &tables(), pool().owner(), 3, Some(&next)).expect("it goes on");
+        let again = Arbiter::restored(&kept[0], &tables(), pool().alone().owner(), 3, Some(&next))
+            .expect("it goes on");
         {
             let (before, after) = (arbiter.lock(), again.lock());
             assert_eq!(all_of(&arbiter, &before.standing), all_of(&again, &after.standing), "step {step}");
@@ -185,7 +185,7 @@ async fn a_call_that_is_dropped_while_it_is_written_has_happened() {
     let folder = tempfile::tempdir().expect("a folder");
     let (writing, _) = journal(&folder);
     let players = [REMOTE, Player::Bot(Bot::Search { playouts: 40 })];
-    let fresh = Arbiter::new(table("faraway", 2), settings(&players), pool().owner(), 3);
+    let fresh = Arbiter::new(table("faraway", 2), settings(&players), pool().alone().owner(), 3);
     let arbiter = Arc::new(fresh.kept_in(&writing));
     arbiter.begin();
     let (mut made, mut dropped) = (0, 0);

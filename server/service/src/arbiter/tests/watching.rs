@@ -19,7 +19,7 @@ async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
 async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
     let mut frames = Vec::new();
     while frames.len() < count {
-        frames.push(watcher.next(false).await.expect("the match is open").expect("it goes on").0);
+        frames.push(next(watcher).await.expect("the match is open").expect("it goes on"));
     }
     frames
 }
@@ -62,7 +62,7 @@ async fn a_slow_watcher_is_told_what_it_has_missed() {
     assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
     play(&arbiter, 6).await;
     let oldest = arbiter.replay(Viewer::Public, Some(2), false).expect("it is kept").frames[0].sequence;
-    assert_eq!(slow.next(false).await, Err(ServiceError::FramesGone { after: 1, oldest }));
+    assert_eq!(next(&mut slow).await, Err(ServiceError::FramesGone { after: 1, oldest }));
     let mut again = arbiter.watch(Some(oldest - 1)).expect("it is kept");
     assert_eq!(taken(&mut again, 1).await[0].sequence, oldest);
 }
@@ -73,7 +73,7 @@ async fn a_watcher_is_told_how_the_match_ends() {
         let arbiter = faraway(settings(&[REMOTE, RANDOM]));
         let mut watcher = arbiter.watch(None).expect("the match is open");
         taken(&mut watcher, 1).await;
-        let (ended, ()) = tokio::join!(watcher.next(false), async { arbiter.close(reason.clone()) });
+        let (ended, ()) = tokio::join!(next(&mut watcher), async { arbiter.close(reason.clone()) });
         match reason {
             CloseReason::Host => assert_eq!(ended, Ok(None)),
             _ => assert_eq!(ended, Err(Refused::ShuttingDown.into())),
@@ -156,7 +156,7 @@ async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stop
         tokio::task::yield_now().await;
         arbiter.close(CloseReason::ShuttingDown);
     };
-    let (ended, ()) = tokio::join!(watcher.next(false), stopping);
+    let (ended, ()) = tokio::join!(next(&mut watcher), stopping);
     assert_eq!(ended, Err(Refused::ShuttingDown.into()));
 }
 

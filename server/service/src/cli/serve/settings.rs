@@ -117,15 +117,9 @@ pub(super) struct Settings {
     /// The most bytes that one connection may hold: answers nobody has read, messages under way. [default: 134217728]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTION_BYTES")]
     max_connection_bytes: Option<usize>,
-    /// The most of these bytes that all connections may hold. [default: 1073741824]
+    /// The most bytes of all connections: what they take, their calls, answers and messages. [default: 1073741824]
     #[arg(long, env = "BOARDWIRE_MAX_BYTES")]
     max_bytes: Option<usize>,
-    /// The most calls of one message each way that may be under way. [default: 16384]
-    #[arg(long, env = "BOARDWIRE_MAX_CALLS")]
-    max_calls: Option<usize>,
-    /// The most streams that may be open. [default: 16384]
-    #[arg(long, env = "BOARDWIRE_MAX_STREAMS")]
-    max_streams: Option<usize>,
     /// The most calls a second of one caller; 0 for as many as it likes. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_RATE")]
     max_rate: Option<u32>,
@@ -223,8 +217,6 @@ impl Settings {
             max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
             max_connection_bytes: self.max_connection_bytes.or(file.max_connection_bytes),
             max_bytes: self.max_bytes.or(file.max_bytes),
-            max_calls: self.max_calls.or(file.max_calls),
-            max_streams: self.max_streams.or(file.max_streams),
             max_rate: self.max_rate.or(file.max_rate),
             handshake_timeout: self.handshake_timeout.or(file.handshake_timeout),
             drain_timeout: self.drain_timeout.or(file.drain_timeout),
@@ -362,8 +354,6 @@ impl Settings {
             connection_streams: self.max_connection_streams.unwrap_or(bounds.connection_streams),
             connection_bytes: self.max_connection_bytes.unwrap_or(bounds.connection_bytes),
             bytes: self.max_bytes.unwrap_or(bounds.bytes),
-            calls: self.max_calls.unwrap_or(bounds.calls),
-            streams: self.max_streams.unwrap_or(bounds.streams),
             rate: self.max_rate.unwrap_or(bounds.rate),
             handshake_timeout: self.handshake_timeout.map_or(bounds.handshake_timeout, Duration::from_secs),
             drain_timeout: self.drain_timeout.map_or(bounds.drain_timeout, Duration::from_secs),

@@ -269,7 +269,7 @@ struct Asker {
 
 impl Asker {
     async fn join(matches: Arc<Matches>, batches: Arc<Batches>, game: &str) -> Self {
-        let terms = Terms { peer: None, origin: Origin::Unknown, request: None };
+        let terms = Terms { peer: None, origin: crate::edge::Origin::Unknown, request: None };
         let mut joined = Session { matches, batches: Arc::clone(&batches), terms, joined: None };
         let settings = [("game", text(game)), ("seats", int64(3)), ("seat", int64(1)), ("seed", int64(7))];
         let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();

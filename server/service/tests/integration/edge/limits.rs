@@ -5,51 +5,65 @@ use tonic_health::pb::health_client::HealthClient;
 
 use super::*;
 
+/// Room for three connections and a few calls: the edge takes 64 KiB for a connection and 16 for a call.
 fn bounds() -> Bounds {
-    Bounds { calls: 2, streams: 1, ..Bounds::default() }
+    Bounds { bytes: 320 << 10, ..Bounds::default() }
 }
 
 #[tokio::test]
-async fn calls_beyond_the_limit_are_refused_and_health_checks_are_not() {
+async fn calls_for_which_there_is_no_room_are_refused_and_health_checks_are_not() {
     let server = Server::start(bounds()).await;
     let mut seat = Seat::sit(server.channel().await).await;
-    let waiting = [seat.wait(), seat.wait()];
+    let mut health = HealthClient::new(server.channel().await);
     // A connection of its own: nothing else depends on this one.
     let mut other = MatchServiceClient::new(server.channel().await);
+    let mut waiting = vec![];
     let mut refused = None;
     until(async || {
+        waiting.push(seat.wait());
         refused = other.list_matches(ListMatchesRequest::default()).await.err();
         refused.is_some()
     })
     .await;
     let refused = refused.expect("it was");
-    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "CALLS_FULL"));
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "BYTES_FULL"));
     let info = refused.get_details_error_info().expect("it was read");
-    assert_eq!(info.metadata["limit"], "2");
-    let mut health = HealthClient::new(server.channel().await);
+    assert!(["327680", "245760"].contains(&info.metadata["limit"].as_str()), "{info:?}");
     health.check(HealthCheckRequest::default()).await.expect("health checks come through");
-    // Who gives a call up gives its place back.
+    // Who gives a call up gives its room back.
     waiting.iter().for_each(JoinHandle::abort);
     until(async || seat.observe(false).await.is_ok()).await;
 }
 
 #[tokio::test]
-async fn a_stream_counts_until_it_ends() {
-    let server = Server::start(bounds()).await;
+async fn a_stream_takes_room_until_it_ends() {
+    // For a connection, what may be unread on it, and two calls.
+    let server = Server::start(Bounds { bytes: 1 << 20, ..Bounds::default() }).await;
     let seat = Seat::sit(server.channel().await).await;
     let mut client = seat.client.clone();
-    let (ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
-    let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
-    let mut first = client.play(with_token(asked, &seat.token)).await.expect("it streams").into_inner();
-    let mut play = async || {
-        let none = tokio_stream::iter(Vec::<PlayRequest>::new());
-        client.play(with_token(none, &seat.token)).await.map(|_| ())
+    let mut streams = vec![];
+    let refused = loop {
+        let (ask, asked) = tokio::sync::mpsc::channel::<PlayRequest>(1);
+        let asked = tokio_stream::wrappers::ReceiverStream::new(asked);
+        match client.play(with_token(asked, &seat.token)).await {
+            Ok(stream) => streams.push((ask, stream.into_inner())),
+            Err(refused) => break refused,
+        }
     };
-    let refused = play().await.expect_err("one is the limit");
-    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "STREAMS_FULL"));
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "BYTES_FULL"));
+    assert_eq!(
+        streams.len(),
+        12,
+        "768 KiB for one caller, less 64 for its connection and 512 for what is unread"
+    );
+    let (ask, mut first) = streams.remove(0);
     drop(ask);
     assert_eq!(first.message().await.expect("it ends well"), None);
-    until(async || play().await.is_ok()).await;
+    until(async || {
+        let none = tokio_stream::iter(Vec::<PlayRequest>::new());
+        client.play(with_token(none, &seat.token)).await.is_ok()
+    })
+    .await;
 }
 
 #[tokio::test]

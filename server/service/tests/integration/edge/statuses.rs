@@ -139,7 +139,7 @@ async fn only_methods_of_bulk_take_large_messages() {
     let answer = raw.send(request(STEP_BATCH), announced.clone()).await;
     assert_eq!(answer.named(), (Code::ResourceExhausted, "MESSAGE_TOO_LARGE".to_owned()));
     let answer = raw.send(request(LOAD_BATCH), announced).await;
-    assert_eq!(answer.named(), (Code::Internal, "MESSAGE_MISSING".to_owned()), "it may be sent");
+    assert_eq!(answer.named(), (Code::Internal, "MESSAGE_UNDECODABLE".to_owned()), "it may be sent");
     let step = StepBatchRequest { actions: vec![7; 1 << 20].into(), ..StepBatchRequest::default() };
     let answer = BatchServiceClient::new(server.channel().await).step_batch(with_token(step, "x")).await;
     assert_eq!(reason(&answer.expect_err("there is no such batch")), "BATCH_UNKNOWN");

@@ -133,7 +133,7 @@ async fn only_those_are_let_in_who_are_certified_if_that_is_asked_for() {
 async fn a_handshake_that_does_not_end_is_given_up_and_delays_nobody() {
     let (folder, authority) = (tempfile::tempdir().expect("a folder"), Authority::new());
     let bounds =
-        Bounds { handshake_timeout: Duration::from_millis(300), connections: 40, ..Bounds::default() };
+        Bounds { handshake_timeout: Duration::from_millis(300), connections: 44, ..Bounds::default() };
     let (server, _) = start(bounds, authority.files(folder.path())).await;
     let mut crowd = vec![];
     for silent in [true, false].repeat(15) {

@@ -23,9 +23,9 @@ fn a_configuration_with_an_unknown_setting_is_refused() {
 
 #[test]
 fn flags_go_over_the_file_and_the_file_over_defaults() {
-    let file = "max_calls = 1\nmax_streams = 2\nlisten = ['a:1']\ncatalogue = ['a=b']\ndrain_timeout = 0";
-    let settings = flags(&["--max-calls", "3"]).or(toml::from_str(file).expect("it is right"));
-    let bounds = Bounds { calls: 3, streams: 2, drain_timeout: Duration::ZERO, ..Bounds::default() };
+    let file = "max_connections = 1\nmax_rate = 2\nlisten = ['a:1']\ncatalogue = ['a=b']\ndrain_timeout = 0";
+    let settings = flags(&["--max-connections", "3"]).or(toml::from_str(file).expect("it is right"));
+    let bounds = Bounds { connections: 3, rate: 2, drain_timeout: Duration::ZERO, ..Bounds::default() };
     assert_eq!(settings.bounds(), bounds);
     assert_eq!((settings.listen.len(), settings.catalogue), (1, vec!["a=b".to_owned()]));
 }
@@ -59,7 +59,7 @@ fn the_service_of_systemd_starts_a_server_that_there_is() {
 #[test]
 fn every_limit_of_the_edge_has_a_flag() {
     let line = "--max-connections 1 --max-connections-per-caller 2 --max-connection-streams 3 \
-                --max-connection-bytes 4 --max-calls 5 --max-streams 6 --max-rate 7 \
+                --max-connection-bytes 4 --max-rate 7 \
                 --handshake-timeout 8 --drain-timeout 9 --max-bytes 10";
     let bounds = flags(&line.split_whitespace().collect::<Vec<_>>()).bounds();
     let expected = Bounds {
@@ -68,8 +68,6 @@ fn every_limit_of_the_edge_has_a_flag() {
         connection_streams: 3,
         connection_bytes: 4,
         bytes: 10,
-        calls: 5,
-        streams: 6,
         rate: 7,
         handshake_timeout: Duration::from_secs(8),
         drain_timeout: Duration::from_secs(9),
@@ -95,8 +93,7 @@ fn every_limit_of_what_is_held_has_a_flag() {
 fn the_defaults_in_the_help_are_those_of_the_code() {
     let (matches, batches) = (matches::Limits::default(), batches::Limits::default());
     let Bounds { connections, connections_per_caller, connection_streams, .. } = Bounds::default();
-    let Bounds { connection_bytes, bytes, calls, streams, rate, handshake_timeout, drain_timeout, .. } =
-        Bounds::default();
+    let Bounds { connection_bytes, bytes, rate, handshake_timeout, drain_timeout, .. } = Bounds::default();
     let command = <Line as clap::CommandFactory>::command();
     for (flag, default) in [
         ("max-connections", connections.to_string()),
@@ -104,8 +101,6 @@ fn the_defaults_in_the_help_are_those_of_the_code() {
         ("max-connection-streams", connection_streams.to_string()),
         ("max-connection-bytes", connection_bytes.to_string()),
         ("max-bytes", bytes.to_string()),
-        ("max-calls", calls.to_string()),
-        ("max-streams", streams.to_string()),
         ("max-rate", rate.to_string()),
         ("handshake-timeout", handshake_timeout.as_secs().to_string()),
         ("drain-timeout", drain_timeout.as_secs().to_string()),

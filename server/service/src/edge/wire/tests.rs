@@ -1,0 +1,284 @@
+use std::future::poll_fn;
+
+use boardwire_api::v1::{ObserveRequest, RunBatchResponse, StepBatchResponse, run_batch_response};
+use futures_util::StreamExt as _;
+use http_body::Body as _;
+use http_body_util::StreamBody;
+
+use super::super::Origin;
+use super::super::ledger::Ledger;
+use super::*;
+
+fn purse(own: usize) -> Arc<Purse> {
+    Ledger::new(own, 1 << 40).purse(Origin::Unknown)
+}
+
+fn framed(message: &[u8]) -> Vec<u8> {
+    let mut framed = vec![0];
+    framed.extend(u32::try_from(message.len()).expect("it is short").to_be_bytes());
+    framed.extend(message);
+    framed
+}
+
+/// Requests that come in these pieces.
+fn requests(limit: usize, purse: &Arc<Purse>, pieces: &[&[u8]]) -> Requests {
+    let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
+    let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece))));
+    Requests::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(purse))
+}
+
+fn named(bytes: usize) -> ObserveRequest {
+    ObserveRequest { match_id: "x".repeat(bytes), ..ObserveRequest::default() }
+}
+
+#[tokio::test]
+async fn every_message_is_read_however_it_is_cut() {
+    let sent = [named(90), ObserveRequest::default(), ObserveRequest::default(), named(1), named(80)];
+    let bytes: Vec<u8> = sent.iter().flat_map(|message| framed(&message.encode_to_vec())).collect();
+    for piece in 1..=bytes.len() {
+        let pieces: Vec<_> = bytes.chunks(piece).collect();
+        let mut requests = requests(100, &purse(1_000), &pieces);
+        for message in &sent {
+            assert_eq!(requests.next().await, Ok(Some(message.clone())), "pieces of {piece}");
+        }
+        assert_eq!(requests.next::<ObserveRequest>().await, Ok(None));
+    }
+}
+
+#[tokio::test]
+async fn a_length_alone_is_refused() {
+    let long = framed(&[0; 101]);
+    let refused = requests(100, &purse(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
+    assert_eq!(refused, Err(ServiceError::MessageTooLarge { bytes: 101, limit: 100 }));
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_told() {
+    for (sent, problem) in [
+        (&b"\0\0\0\0"[..], "in the midst"),
+        (b"\0\0\0\0\x05abc", "in the midst"),
+        (b"\0\0\0\0\x01\xff", "failed to decode"),
+        (b"\x01\0\0\0\0", "begins with 1"),
+    ] {
+        match requests(100, &purse(1_000), &[sent]).one::<ObserveRequest>().await {
+            Err(ServiceError::Undecodable { problem: told }) => assert!(told.contains(problem), "{told}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(
+        requests(100, &purse(1), &[]).one::<ObserveRequest>().await,
+        Err(ServiceError::MissingMessage)
+    );
+}
+
+/// Somebody may announce a long message and send nothing of it.
+#[tokio::test]
+async fn bytes_are_charged_as_they_come() {
+    let (own, message) = (1 << 20, framed(&named(600_000).encode_to_vec()));
+    let purse = purse(own);
+    let pieces: Vec<_> = message.chunks(10_000).collect();
+    for (came, most) in [(1, 30_000), (10, 300_000), (pieces.len(), message.len())] {
+        let mut requests = requests(1 << 20, &purse, &pieces[..came]);
+        let read = requests.one::<ObserveRequest>().await;
+        assert_eq!(read.is_ok(), came == pieces.len());
+        let charged = own - purse.free();
+        assert!(
+            ((came - 1) * 10_000..=most).contains(&(charged + REQUEST_BYTES)),
+            "{charged} after {came} pieces"
+        );
+        drop(requests);
+        assert_eq!(purse.free(), own);
+    }
+    let _held = purse.take(own).expect("it is free");
+    let refused = requests(1 << 20, &purse, &pieces).one::<ObserveRequest>().await;
+    assert_eq!(refused, Err(ServiceError::BytesFull { limit: own }));
+    let small = framed(&named(100).encode_to_vec());
+    assert_eq!(
+        requests(1 << 20, &purse, &[&small]).one().await,
+        Ok(named(100)),
+        "it is paid for by its call"
+    );
+}
+
+/// A second for the first kilobytes, and one more for each 64 that have come.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_comes_too_slowly_is_given_up() {
+    let message = framed(&named(200_000).encode_to_vec());
+    let read = async |pause: Duration, is_single: bool| {
+        let pieces: Vec<_> = message.chunks(10_000).map(Bytes::copy_from_slice).collect();
+        let frames = stream::iter(pieces).then(move |piece| async move {
+            tokio::time::sleep(pause).await;
+            Ok::<_, Infallible>(Frame::data(piece))
+        });
+        let body = Body::new(StreamBody::new(Box::pin(frames)));
+        let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), purse(1 << 20));
+        let message: Option<ObserveRequest> =
+            if is_single { Some(requests.one().await?) } else { requests.next().await? };
+        assert_eq!(message, Some(named(200_000)));
+        Ok(())
+    };
+    assert_eq!(read(Duration::from_millis(150), true).await, Ok(()));
+    assert_eq!(read(Duration::from_millis(300), true).await, Err(ServiceError::TimedOut));
+    assert_eq!(read(Duration::from_millis(300), false).await, Err(ServiceError::TimedOut));
+    // Between the messages of a stream anything may pass.
+    let late = stream::once(async {
+        tokio::time::sleep(Duration::from_hours(1)).await;
+        Ok::<_, Infallible>(Frame::data(Bytes::from(framed(&named(1).encode_to_vec()))))
+    });
+    let body = Body::new(StreamBody::new(Box::pin(late)));
+    let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), purse(1 << 20));
+    assert_eq!(requests.next().await, Ok(Some(named(1))));
+}
+
+fn rows(rows: usize) -> BatchStep {
+    let column = |width: usize| (0..rows * width).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect();
+    BatchStep {
+        first: 3,
+        sequence: 300,
+        seat: column(1),
+        flags: column(1),
+        ply: column(4),
+        reward: column(8),
+        mask: column(15),
+        episode: Bytes::new(),
+        ended: column(1),
+        scores: Bytes::new(),
+        ranks: column(2),
+        final_view: column(3),
+        advice: column(1),
+        advice_shares: Bytes::new(),
+        oracle: column(248),
+        oracle_mask: Bytes::new(),
+        view: column(124),
+    }
+}
+
+fn step(rows: BatchStep, tag: Option<u32>) -> Answer {
+    Answer::step(purse(1).overdraw(0), rows, tag).expect("it is short")
+}
+
+/// The messages of a response as bytes, and the trailers.
+async fn sent(answers: Vec<Result<Answer, ServiceError>>) -> (Vec<Vec<u8>>, HeaderMap) {
+    let reply = Reply::stream(stream::iter(answers));
+    let mut body = Sent::respond(Ok(reply), &purse(1), None, Span::none()).into_body();
+    let (mut bytes, mut messages) = (vec![], vec![]);
+    loop {
+        let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+        let Ok(frame) = frame.expect("trailers come last");
+        match frame.into_data() {
+            Ok(data) => bytes.extend_from_slice(&data),
+            Err(frame) => {
+                while !bytes.is_empty() {
+                    let (prefix, rest) = bytes.split_at(PREFIX);
+                    let length = u32::from_be_bytes(prefix[1..].try_into().expect("four bytes"));
+                    let (message, rest) = rest.split_at(length as usize);
+                    messages.push(message.to_vec());
+                    bytes = rest.to_vec();
+                }
+                assert!(body.is_end_stream());
+                assert!(poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.is_none());
+                return (messages, frame.into_trailers().expect("the only other kind"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_sent_is_the_message() {
+    // Copied, and sent as it lies.
+    for count in [1, 100, 528, 529, 5_000] {
+        let (messages, trailers) = sent(vec![Ok(step(rows(count), None))]).await;
+        let expected = StepBatchResponse { step: Some(rows(count)) };
+        assert_eq!(messages, [expected.encode_to_vec()], "{count} rows");
+        assert_eq!(trailers["grpc-status"], "0");
+    }
+}
+
+/// The order of fields on the wire means nothing, and the views come last.
+#[tokio::test]
+async fn columns_with_higher_numbers_than_the_views_are_sent_before_them() {
+    for count in [1, 5_000] {
+        let (advice_shares, oracle_mask) =
+            (Bytes::from(vec![7; 400 * count]), Bytes::from(vec![8; 30 * count]));
+        let wide = || BatchStep {
+            advice_shares: advice_shares.clone(),
+            oracle_mask: oracle_mask.clone(),
+            ..rows(count)
+        };
+        let (messages, _) = sent(vec![Ok(step(wide(), None))]).await;
+        let message = StepBatchResponse::decode(messages[0].as_slice()).expect("it is one");
+        assert_eq!(message.step, Some(wide()));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
+    // Copied, and sent as it lies.
+    for count in [1, 5_000] {
+        let purse = purse(10_000_000);
+        let charge = purse.wait(5_000_000).await.expect("it is free");
+        let Answer { head, views } = Answer::step(charge, rows(count), None).expect("it is short");
+        let bytes = head.len() + views.len();
+        assert_eq!(purse.free(), 10_000_000 - bytes - FRAME_BYTES, "{count} rows wait");
+        drop(head);
+        drop(views);
+        assert_eq!(purse.free(), 10_000_000, "{count} rows have been sent");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_no_client_takes_is_refused() {
+    let columns = BatchStep { view: vec![0; MAX_MESSAGE_BYTES].into(), ..BatchStep::default() };
+    let refused = Answer::step(purse(1).overdraw(0), columns, None);
+    assert!(matches!(refused, Err(ServiceError::MessageTooLarge { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn answers_follow_one_another_and_a_failure_ends_them() {
+    let error = ServiceError::from(boardwire_batch::Refused::EnvironmentOver { environment: 3 }).into();
+    let refused = RunBatchResponse { tag: 7, answer: Some(run_batch_response::Answer::Error(error)) };
+    let shown = |tag| {
+        let answer = run_batch_response::Answer::Step(rows(900));
+        RunBatchResponse { tag, answer: Some(answer) }.encode_to_vec()
+    };
+    let (messages, trailers) = sent(vec![
+        Ok(step(rows(900), Some(0))),
+        Answer::new(purse(1).overdraw(0), &refused),
+        Ok(step(rows(900), Some(u32::MAX))),
+        Err(ServiceError::TimedOut),
+        Ok(step(rows(1), Some(1))),
+    ])
+    .await;
+    assert_eq!(messages, [shown(0), refused.encode_to_vec(), shown(u32::MAX)]);
+    assert_eq!(trailers["grpc-status"], "4");
+}
+
+#[tokio::test]
+async fn a_stream_that_panics_ends_with_its_status() {
+    let answers = stream::iter(0..3).map(|at| {
+        assert!(at < 1, "a secret");
+        Answer::new(purse(1).overdraw(0), &named(3))
+    });
+    let mut body = Sent::respond(Ok(Reply::stream(answers)), &purse(1), None, Span::none()).into_body();
+    let mut frames = vec![];
+    while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        frames.push(frame);
+    }
+    assert_eq!(frames.len(), 2);
+    let trailers = frames.pop().and_then(|frame| frame.into_trailers().ok()).expect("they come last");
+    assert_eq!(trailers["grpc-status"], "13");
+    assert!(!format!("{trailers:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn a_refusal_is_charged_until_it_has_been_sent() {
+    let ledger = Ledger::new(0, 1 << 20);
+    let purse = ledger.purse(Origin::Unknown);
+    let response = Sent::respond(Err(ServiceError::TimedOut), &purse, None, Span::none());
+    let (parts, body) = response.into_parts();
+    assert!(body.is_end_stream());
+    drop(body);
+    assert!(ledger.charged() > FRAME_BYTES);
+    drop(parts);
+    assert_eq!(ledger.charged(), 0);
+}

@@ -1,0 +1,243 @@
+"""Callers that make the server hold more and more for them: it holds no more than `--max-bytes`."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections import Counter
+from collections.abc import Iterator
+
+from attacks import attack
+from boardwire.v1 import batch_service_pb2 as batch_pb
+from boardwire.v1 import match_service_pb2 as pb
+from boardwire.v1.search_service_pb2 import DeterminizeRequest, RolloutRequest
+from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, legal, outcome, served
+from connections import PREFACE, SETTINGS
+from target import Target, expect, until
+from wire import Wire, framed, raw
+
+MIB = 1 << 20
+#: What the server may hold for all callers here, and what it may take beside that, in MiB.
+ALL, BESIDE = 256, 64
+#: The most playouts of one call.
+MOST_PLAYOUTS = 1 << 16
+#: The largest window that HTTP/2 has.
+WIDE = (1 << 31) - 1
+
+
+def flags(size: int) -> tuple[object, ...]:
+    """A server that may hold little."""
+    return "--max-bytes", ALL * MIB
+
+
+@contextlib.contextmanager
+def bounded(target: Target, most: float = ALL + BESIDE) -> Iterator[None]:
+    """Fails if the server takes more memory in the meantime."""
+    before = target.resident()
+    yield
+    held = target.peak() - before
+    expect(held <= most, f"the server took {held:.0f} MiB, of at most {most:.0f}")
+
+
+def quiet(target: Target) -> None:
+    """Waits until the server does little more than to serve the innocent client."""
+    until(lambda: target.load() < 0.3, 60, "the server was not done with calls that nobody reads")
+
+
+def wide(target: Target) -> Wire:
+    """A connection that may be sent as much as anybody likes, and reads nothing."""
+    wire = Wire(target, window=WIDE, unread=True)
+    wire.h2.increment_flow_control_window(WIDE - (1 << 16))
+    wire.flush()
+    return wire
+
+
+def literal(name: bytes, value: bytes) -> bytes:
+    """A header that no table remembers."""
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+@attack(quick=500_000, full=4_000_000, flags=flags)
+def rapid_resets(target: Target, size: int) -> str:
+    """Calls that are reset as soon as they are made, as fast as they can be sent, without a token."""
+    head = bytes([0x83, 0x86]) + literal(b":path", b"/boardwire.v1.MatchService/ListMatches")
+    head += literal(b":authority", b"a") + literal(b"content-type", b"application/grpc")
+    begin = len(head).to_bytes(3, "big") + b"\x01\x04"
+    reset, cancel = (4).to_bytes(3, "big") + b"\x03\x00", (8).to_bytes(4, "big")
+    connections = sent = 0
+    with bounded(target):
+        while sent < size:
+            connection, stream = raw(target, PREFACE + SETTINGS), 1
+            connection.settimeout(10)
+            connections += 1
+            with contextlib.suppress(OSError):
+                while sent < size:
+                    numbers = (struct.pack(">I", stream + 2 * at) for at in range(1_000))
+                    connection.sendall(
+                        b"".join(begin + number + head + reset + number + cancel for number in numbers)
+                    )
+                    stream, sent = stream + 2_000, sent + 1_000
+            connection.close()
+    until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
+    served_in_time(target)
+    return f"{connections} connections"
+
+
+def served_in_time(target: Target) -> None:
+    """Waits until the caller may call again: it has called too often."""
+
+    def answered() -> bool:
+        with Stubs(target.address) as stubs:
+            return outcome(stubs.matches.ListMatches.future(pb.ListMatchesRequest())) == OK
+
+    until(answered, 30, "the caller was not served again")
+
+
+def watched(stubs: Stubs) -> str:
+    """A match with some hundred positions to be watched; gives its id."""
+    seat = Seat(stubs)
+    seen = seat.observe()
+    while not seen.terminated:
+        act = pb.ActRequest(
+            match_id=seat.match_id,
+            episode=seen.episode,
+            decision=seen.decision,
+            action=legal(seen.mask)[0],
+            wait=True,
+        )
+        seen = stubs.matches.Act(act, metadata=bearer(seat.tokens[0])).observation
+    return seat.match_id
+
+
+@attack(quick=500, full=3_000, flags=flags)
+def unread_watches(target: Target, size: int) -> str:
+    """Watchers that read nothing, a thousand on a connection, with pictures."""
+    with Stubs(target.address) as stubs:
+        match_id = watched(stubs)
+    asked = framed(pb.WatchRequest(match_id=match_id, after=0, depict=True).SerializeToString())
+    wires = []
+    with bounded(target):
+        for turn in range(size):
+            if turn % 1_000 == 0:
+                wires.append(wide(target))
+            wires[-1].call("/boardwire.v1.MatchService/Watch", data=asked)
+        for wire in wires:
+            wire.flush()
+        quiet(target)
+    for wire in wires:
+        wire.close()
+    served(target)
+    return f"{size} watchers on {len(wires)} connections"
+
+
+@attack(quick=600, full=2_000, flags=flags)
+def unread_plays(target: Target, size: int) -> str:
+    """Streams of requests whose answers nobody reads."""
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs)
+        observe = pb.ObserveRequest(match_id=seat.match_id)
+        observe.extras.text = observe.extras.explanation = observe.extras.actions = True
+        one = framed(pb.PlayRequest(tag=1, observe=observe).SerializeToString())
+        sent = 0
+        with bounded(target):
+            wires = [wide(target) for _ in range(4)]
+            for turn in range(size):
+                wire = wires[turn % len(wires)]
+                stream = wire.call("/boardwire.v1.MatchService/Play", seat.tokens[0], end=False)
+                room = wire.h2.local_flow_control_window(stream)
+                if room > 10 * len(one):
+                    sent += wire.send(stream, one * (min(room, 1 << 16) // len(one)))
+            quiet(target)
+        for wire in wires:
+            wire.close()
+        seat.act()
+    return f"{size} streams, {sent // len(one):,} requests"
+
+
+@attack(quick=8_000, full=40_000, flags=flags)
+def unread_pages(target: Target, size: int) -> str:
+    """Pages of sixteen matches with many labels, which nobody reads, on many connections."""
+    labels = {f"{number:063}": "x" * 128 for number in range(16)}
+    asked = pb.CreateMatchRequest(game="faraway", players=["remote", "random"], labels=labels)
+    page = framed(pb.ListMatchesRequest(page_size=16).SerializeToString())
+    with Stubs(target.address) as stubs:
+        flood(stubs.matches.CreateMatch.future, [asked] * 16)
+        with bounded(target):
+            wires = [Wire(target, window=0, unread=True) for _ in range(40)]
+            for wire in wires:
+                for _ in range(size // len(wires)):
+                    wire.call("/boardwire.v1.MatchService/ListMatches", data=page)
+                wire.flush()
+            quiet(target)
+        for wire in wires:
+            wire.close()
+    served(target)
+    return f"{len(wires)} connections"
+
+
+@attack(quick=400, full=1_800, flags=flags)
+def many_rollouts(target: Target, size: int) -> str:
+    """Rollouts of as many playouts as one call may ask for, by one seat, all at once."""
+    with Stubs(target.address) as stubs:
+        seat = Seat(stubs)
+        token = bearer(seat.tokens[0])
+        # As many rollouts are played at once as there are places.
+        asked = DeterminizeRequest(match_id=seat.match_id, places=size)
+        drawn = stubs.searches.Determinize(asked, metadata=token)
+        rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4), playouts=MOST_PLAYOUTS)
+        with bounded(target, BESIDE):
+            calls = [stubs.searches.Rollout.future(rollout, metadata=token) for _ in range(size)]
+            # What comes later on the same connection is answered when all of them have begun.
+            seat.observe()
+            until(lambda: target.load(0.25) > 0.5, 30, "nothing is played")
+        for call in calls:
+            call.cancel()
+        seat.close()
+    until(lambda: target.load() < 0.5, 30, "playouts that nobody waits for go on")
+    return f"{size} rollouts"
+
+
+@attack(quick=100, full=500, flags=flags)
+def announced_messages(target: Target, size: int) -> str:
+    """Messages of 63 MiB of which five bytes come: others' large answers are still given."""
+    wires = []
+    for _ in range(size):
+        wire = Wire(target)
+        wire.call(
+            "/boardwire.v1.BatchService/LoadBatch", data=b"\x00" + (63 * MIB).to_bytes(4, "big"), end=False
+        )
+        wire.flush()
+        wires.append(wire)
+    with Stubs(target.unix) as stubs:
+        batch = stubs.batches.OpenBatch(batch_request(["learner", "random"], 1 << 15))
+        reset = batch_pb.ResetBatchRequest(batch_id=batch.batch.id)
+        ended = Counter[str]()
+        for _ in range(20):
+            ended[outcome(stubs.batches.ResetBatch.future(reset, metadata=bearer(batch.token)))] += 1
+    for wire in wires:
+        wire.close()
+    expect(ended == {OK: 20}, f"another caller's large answers ended as {counted(ended)}")
+    return f"{size} announced"
+
+
+@attack(quick=500, full=4_000, flags=lambda size: ("--handshake-timeout", 2))
+def silent_calls(target: Target, size: int) -> str:
+    """Calls and health checks whose message never comes: each ends in time."""
+    paths = ("/grpc.health.v1.Health/Check", "/boardwire.v1.MatchService/ListMatches")
+    wires, opened_on = [], 500
+    for turn in range(size):
+        if turn % opened_on == 0:
+            wires.append(Wire(target))
+        # Of some a part comes.
+        wires[-1].call(paths[turn % 2], data=bytes(4) if turn % 3 else b"", end=False)
+    for wire in wires:
+        wire.flush()
+    ended = Counter[str]()
+    for wire in wires:
+        wire.pump(lambda wire=wire: len(wire.ended) >= min(size, opened_on), 30)  # type: ignore[misc]
+        ended.update(wire.ended.values())
+        wire.close()
+    expect(
+        ended.total() == size, f"{size - ended.total():,} calls did not end; others ended as {counted(ended)}"
+    )
+    return f"ended as {counted(ended)}"
