@@ -19,6 +19,7 @@ from boardwire.v1 import (
 )
 from boardwire.v1.batch_pb2 import LineUp
 from boardwire.v1.batch_service_pb2 import OpenBatchRequest
+from boardwire.v1.match_pb2 import Clock
 from boardwire.v1.observation_pb2 import Observation
 from target import Failed, Target, expect
 
@@ -141,12 +142,16 @@ class Seat:
     """A remote seat of a match of its own."""
 
     def __init__(
-        self, stubs: Stubs, players: Iterable[str] = ("remote", "random"), game: str = "faraway"
+        self,
+        stubs: Stubs,
+        players: Iterable[str] = ("remote", "random"),
+        game: str = "faraway",
+        clocks: Iterable[Clock] = (),
     ) -> None:
         """Creates a match and joins its first remote seat."""
         self.stubs = stubs
         self.created = stubs.matches.CreateMatch(
-            match_service_pb2.CreateMatchRequest(game=game, players=list(players))
+            match_service_pb2.CreateMatchRequest(game=game, players=list(players), clocks=clocks)
         )
         self.match_id = self.created.match.id
         self.tokens = [

@@ -26,12 +26,25 @@ import mutating
 import reading
 import streaming
 import thinking
+import timing
 from attacks import ATTACKS, Attack
 from innocent import Seen, Watch
 from target import Failed, Target, expect, started, until
 
 #: Importing a module lists its attacks.
-MODULES = (holding, creating, streaming, connections, messages, mutating, reading, batching, thinking, ending)
+MODULES = (
+    holding,
+    creating,
+    streaming,
+    connections,
+    messages,
+    mutating,
+    reading,
+    batching,
+    thinking,
+    timing,
+    ending,
+)
 #: The longest round trip of an innocent client, in milliseconds. The quick form judges no speed.
 WORST_MS = {False: 30_000.0, True: 5_000.0}
 #: How long memory and descriptors may take to return.

@@ -240,10 +240,10 @@ impl Arbiter {
     /// A decision that is not due, an action that may not be chosen, a match that has ended for good; more calls that
     /// wait than a seat may have.
     pub async fn act(self: &Arc<Self>, seat: Seat, decision: Decision) -> Result<(), ServiceError> {
-        self.act_after(seat, decision, None).await
+        self.act_after(seat, decision, tokio::time::Instant::now(), None).await
     }
 
-    /// The same for an agent that says for how long it has thought: what else the decision took was on the wire, and within
+    /// The same for a decision that came at a time, of an agent that says for how long it has thought: what else the decision took was on the wire, and within
     /// bounds is not counted by the seat's clock.
     ///
     /// # Errors
@@ -252,9 +252,9 @@ impl Arbiter {
         self: &Arc<Self>,
         seat: Seat,
         decision: Decision,
+        came: tokio::time::Instant,
         thought: Option<Duration>,
     ) -> Result<(), ServiceError> {
-        let came = tokio::time::Instant::now();
         let late = || ServiceError::DecisionLate { episode: decision.episode, decision: decision.number };
         let played = self.until_changed(Role::Seat(seat), |inner| {
             if self.bots_think() {

@@ -1,18 +1,26 @@
 //! Time in which the server could not do its work, by no fault of those who play: nobody's clock may count it.
 //!
-//! The process was stopped, the machine had too much to do, or the journal's disk failed. A timer that should go off often
-//! notices by how late it does.
+//! The process was stopped, the machine gave it no processor, or the journal's disk failed. A thread that should wake often
+//! notices by how late it does. It is none of those that serve callers: however much they ask for, it wakes in time.
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
 
 use crate::matches::Matches;
 
-/// How often the timer goes off.
+/// How often the thread wakes.
 const OFTEN: Duration = Duration::from_millis(50);
+/// The longest that a decision is waited for which may have come in time.
+const LONGEST_LAG: Duration = Duration::from_secs(2);
 
-/// How long it was held up altogether, and when the timer went off last, if it has.
+/// How long it was held up altogether, and when the thread woke last, if it has.
 static HELD_UP: LazyLock<Mutex<(Duration, Option<Instant>)>> = LazyLock::new(Mutex::default);
+/// How many microseconds a task has waited for its turn lately.
+static LAG: AtomicU64 = AtomicU64::new(0);
 
 /// How long this process has been held up so far.
 pub(crate) fn so_far() -> Duration {
@@ -24,39 +32,69 @@ pub(crate) fn so_far() -> Duration {
     all + last.map_or(Duration::ZERO, |last| late(last.elapsed()))
 }
 
-/// How late a timer is that has not gone off for so long. A little is nothing.
+/// How late a thread is that has not woken for so long. A little is nothing.
 fn late(since: Duration) -> Duration {
     if since > 2 * OFTEN { since.saturating_sub(OFTEN) } else { Duration::ZERO }
 }
 
-/// Nobody looks any more: what has happened since is nothing to anybody.
-struct Asleep;
-
-impl Drop for Asleep {
-    fn drop(&mut self) {
-        HELD_UP.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
+/// Resolves when whatever had come before has been looked at: a decision may have come in time, and wait for its turn.
+pub(crate) async fn settle() {
+    #[cfg(test)]
+    let is_ignored = tests::IGNORED.get();
+    #[cfg(not(test))]
+    let is_ignored = false;
+    let lag = Duration::from_micros(LAG.load(Ordering::Relaxed)).min(LONGEST_LAG);
+    if !is_ignored && lag > Duration::from_millis(1) {
+        tokio::time::sleep(2 * lag).await;
+    }
+    // What is read from sockets in the meantime wakes tasks, which come first.
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
     }
 }
 
-/// Notices when the server is held up, for ever.
-pub(crate) async fn notice(matches: &Matches) {
-    #[cfg(test)]
-    if tests::IGNORED.get() {
-        return std::future::pending().await;
-    }
-    let _asleep = Asleep;
-    let mut often = tokio::time::interval(OFTEN);
-    often.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        often.tick().await;
-        let fails = matches.journal_fails();
-        let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        if let Some(last) = held_up.1.replace(now) {
-            let since = now.saturating_duration_since(last);
-            held_up.0 += if fails { since } else { late(since) };
+/// Notices when the server is held up, until this is dropped: what happens since is nothing to anybody.
+pub(crate) struct Watch(Option<mpsc::Sender<()>>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if self.0.take().is_some() {
+            HELD_UP.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
         }
     }
+}
+
+/// Begins to notice.
+///
+/// # Errors
+/// The thread cannot be started.
+pub(crate) fn watch(matches: &Arc<Matches>) -> std::io::Result<Watch> {
+    #[cfg(test)]
+    if tests::IGNORED.get() {
+        return Ok(Watch(None));
+    }
+    let (watching, watched) = mpsc::channel::<()>();
+    let (matches, tasks) = (Arc::clone(matches), Handle::current());
+    let notice = move || {
+        while watched.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
+            let fails = matches.journal_fails();
+            let now = Instant::now();
+            {
+                let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(last) = held_up.1.replace(now) {
+                    let since = now.saturating_duration_since(last);
+                    held_up.0 += if fails { since } else { late(since) };
+                }
+            }
+            // From outside: it waits behind all that wait for a thread.
+            tasks.spawn(async move {
+                let micros = u64::try_from(now.elapsed().as_micros()).unwrap_or(u64::MAX);
+                LAG.store(micros, Ordering::Relaxed);
+            });
+        }
+    };
+    std::thread::Builder::new().name("held-up".to_owned()).spawn(notice)?;
+    Ok(Watch(Some(watching)))
 }
 
 #[cfg(test)]
@@ -75,7 +113,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_timer_that_is_a_little_late_is_in_time() {
+    fn a_thread_that_is_a_little_late_is_in_time() {
         let late = |millis| late(Duration::from_millis(millis)).as_millis();
         assert_eq!([50, 100, 101, 5_050].map(late), [0, 0, 51, 5_000]);
     }

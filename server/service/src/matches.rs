@@ -267,8 +267,11 @@ impl Matches {
         self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(ServiceError::UnknownToken)
     }
 
-    /// Up to `size` matches whose ids come after `after` and that `wanted` names, in the order of their ids; private
-    /// ones are left out. A page may be short where many are not wanted.
+    /// What `tell` tells of up to `size` matches whose ids come after `after`, in the order of their ids; private ones are left
+    /// out. A page may be short where of many nothing is told.
+    ///
+    /// # Errors
+    /// Only a mistake of the server's.
     pub async fn list<T: Send + 'static>(
         self: &Arc<Self>,
         origin: Origin,

@@ -94,11 +94,11 @@ pub(crate) async fn run_serving(
     let draining = access.bounds.drain_timeout;
     let edge = Arc::new(Edge::new(access, rpc::methods(&matches, &batches, &health)));
     let served = Served { edge: Arc::clone(&edge), batches: Arc::clone(&batches), stopping };
+    let _watch = held_up::watch(&matches)?;
     let mut serving = serve(served);
     tokio::select! {
         () = shutdown => {}
         () = expire(&matches, &batches) => {}
-        () = held_up::notice(&matches) => {}
         () = health.follow(&matches) => {}
         () = telemetry::look(&edge, &matches, &batches) => {}
         Some(ended) = serving.join_next() => ended?,

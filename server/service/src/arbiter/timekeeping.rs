@@ -219,7 +219,7 @@ impl Arbiter {
                 None => changed.await,
                 Some(next) => tokio::select! {
                     () = changed => {}
-                    () = tokio::time::sleep_until(next) => {}
+                    () = tokio::time::sleep_until(next) => held_up::settle().await,
                 },
             }
         }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body::Body;
 use prost::Message;
+use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::codegen::http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use tonic::codegen::http::request::Parts;
@@ -39,9 +40,20 @@ pub(crate) struct Call {
     caller: Caller,
     bearer: Option<Bearer>,
     charge: Charge,
+    came: Instant,
 }
 
 impl Call {
+    /// When its message came: what it waited for since then is the server's matter.
+    pub(crate) fn came(&self) -> Instant {
+        self.came
+    }
+
+    /// Its message has come.
+    pub(super) fn has_come(&mut self) {
+        self.came = self.caller.last_read();
+    }
+
     /// Whose call it is.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
@@ -139,7 +151,7 @@ impl Edge {
         let time = time(&parts.headers);
         let (call, method, in_use) = match self.admit(&mut parts, caller) {
             Ok(admitted) => admitted,
-            Err(error) => return Sent::respond(Err(error), &purse, None, span),
+            Err(error) => return Sent::respond(Err(error), &purse, None, &span),
         };
         // They may be large, and are not needed any more.
         drop(parts);
@@ -154,7 +166,7 @@ impl Edge {
                 tokio::time::timeout(time, answered).await.unwrap_or_else(timed_out)
             }
         };
-        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), &purse, in_use, span)
+        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), &purse, in_use, &span)
     }
 
     /// Finds out whose call it is and what method it is for, and lets it through unless the caller is nobody, calls too often
@@ -194,7 +206,8 @@ impl Edge {
             caller.charge_unread()?;
         }
         let in_use = (method.kind == Kind::Own).then(|| caller.calls().token());
-        Ok((Call { caller, bearer, charge }, method, in_use))
+        let came = caller.last_read();
+        Ok((Call { caller, bearer, charge, came }, method, in_use))
     }
 }
 

@@ -5,8 +5,11 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
@@ -39,7 +42,8 @@ impl Origin {
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self::Host(match address.to_canonical() {
-            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V4(address) if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(Ipv6Addr::LOCALHOST) => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
             address @ IpAddr::V4(_) => address,
         })
@@ -97,13 +101,31 @@ struct Connection {
     /// What may have come on it before it is read.
     unread: OnceLock<Charge>,
     place: Place,
+    last_read: LastRead,
+}
+
+/// When something was last read from a connection.
+#[derive(Debug, Clone)]
+pub(super) struct LastRead(Arc<(Instant, AtomicU64)>);
+
+impl LastRead {
+    /// That of a connection that begins now.
+    pub(super) fn new() -> Self {
+        Self(Arc::new((Instant::now(), AtomicU64::new(0))))
+    }
+
+    /// Something has been read.
+    pub(super) fn note(&self) {
+        let nanos = u64::try_from(self.0.0.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.0.1.store(nanos, Ordering::Relaxed);
+    }
 }
 
 impl Caller {
     /// A connection, which has been charged.
     pub(crate) fn new(peer: Peer, origin: Origin, purse: Arc<Purse>, charge: Charge, place: Place) -> Self {
-        let (calls, unread) = (TaskTracker::new(), OnceLock::new());
-        let connection = Connection { peer, origin, calls, _charge: charge, unread, place };
+        let (calls, unread, last_read) = (TaskTracker::new(), OnceLock::new(), LastRead::new());
+        let connection = Connection { peer, origin, calls, _charge: charge, unread, place, last_read };
         Self { connection: Arc::new(connection), account: None, purse }
     }
 
@@ -135,6 +157,17 @@ impl Caller {
     /// The calls under way on this connection, each with a token of its own.
     pub(crate) fn calls(&self) -> &TaskTracker {
         &self.connection.calls
+    }
+
+    /// When something was last read from the connection. What was read by then and is looked at now has waited since.
+    pub(crate) fn last_read(&self) -> Instant {
+        let (began, nanos) = &*self.connection.last_read.0;
+        *began + Duration::from_nanos(nanos.load(Ordering::Relaxed))
+    }
+
+    /// What notes that.
+    pub(super) fn reading(&self) -> LastRead {
+        self.connection.last_read.clone()
     }
 
     /// The connection's place.

@@ -199,8 +199,8 @@ mod tests {
     fn a_connection_with_a_call_of_an_account_is_no_stranger() {
         let connections = Arc::new(Connections::new(4, 2));
         let mut places = vec![];
-        for _ in 0..3 {
-            let place = connections.admit(host(places.len() as u32 + 1)).expect("free");
+        for number in 0..3 {
+            let place = connections.admit(host(number)).expect("free");
             // Here any origin that is known stands for an account.
             place.prove(Origin::User(1));
             place.prove(Origin::User(1));

@@ -72,8 +72,8 @@ pub(crate) struct Service<P> {
 
 impl<P: Send + Sync + 'static> Service<P> {
     /// A service whose calls `plane` answers.
-    pub(crate) fn new(name: &'static str, kind: Kind, plane: P) -> Self {
-        Self { name, kind, plane: Arc::new(plane), methods: HashMap::new() }
+    pub(crate) fn new(name: &'static str, kind: Kind, plane: Arc<P>) -> Self {
+        Self { name, kind, plane, methods: HashMap::new() }
     }
 
     /// Adds a method that takes one message and gives one.
@@ -100,10 +100,11 @@ impl<P: Send + Sync + 'static> Service<P> {
         F: Future<Output = Result<Reply, ServiceError>> + Send + 'static,
     {
         let plane = Arc::clone(&self.plane);
-        let handler: Handler = Box::new(move |call, mut requests| {
+        let handler: Handler = Box::new(move |mut call, mut requests| {
             let plane = Arc::clone(&plane);
             Box::pin(async move {
                 let asked = requests.one().await?;
+                call.has_come();
                 let purse = Arc::clone(call.purse());
                 purse.in_turn(handler(plane, call, asked)).await
             })

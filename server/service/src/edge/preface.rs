@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
+use super::caller::LastRead;
 use super::tasks::Tasks;
 
 /// What a client sends first (RFC 9113, section 3.4).
@@ -18,6 +19,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(crate) struct Begun<IO> {
     io: IO,
     tasks: Tasks,
+    last_read: LastRead,
     replay: &'static [u8],
 }
 
@@ -26,7 +28,7 @@ impl<IO: AsyncRead + Unpin> Begun<IO> {
     ///
     /// # Errors
     /// When the connection ends, or begins with anything else.
-    pub(crate) async fn read(mut io: IO, tasks: Tasks) -> io::Result<Self> {
+    pub(crate) async fn read(mut io: IO, tasks: Tasks, last_read: LastRead) -> io::Result<Self> {
         let mut bytes = [0; PREFACE.len()];
         let mut read = 0;
         while read < PREFACE.len() {
@@ -39,7 +41,7 @@ impl<IO: AsyncRead + Unpin> Begun<IO> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not HTTP/2"));
             }
         }
-        Ok(Self { io, tasks, replay: PREFACE })
+        Ok(Self { io, tasks, last_read, replay: PREFACE })
     }
 }
 
@@ -52,7 +54,11 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Begun<IO> {
         let this = self.get_mut();
         ready!(this.tasks.poll_few(context));
         if this.replay.is_empty() {
-            return Pin::new(&mut this.io).poll_read(context, buffer);
+            let read = Pin::new(&mut this.io).poll_read(context, buffer);
+            if read.is_ready() {
+                this.last_read.note();
+            }
+            return read;
         }
         let (now, later) = this.replay.split_at(this.replay.len().min(buffer.remaining()));
         buffer.put_slice(now);
@@ -103,7 +109,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         });
-        let mut begun = Begun::read(server, Tasks::new(1)).await.expect("a preface");
+        let mut begun = Begun::read(server, Tasks::new(1), LastRead::new()).await.expect("a preface");
         sending.await.expect("no panic");
         let mut read = Vec::new();
         begun.read_to_end(&mut read).await.expect("it ends");
@@ -123,7 +129,7 @@ mod tests {
                 drop(client);
             }
             assert_eq!(
-                Begun::read(server, Tasks::new(1)).await.err().map(|error| error.kind()),
+                Begun::read(server, Tasks::new(1), LastRead::new()).await.err().map(|error| error.kind()),
                 Some(kind),
                 "{sent}"
             );

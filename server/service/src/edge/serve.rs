@@ -122,7 +122,7 @@ async fn connection<IO, S, B>(
     let opened = async {
         let io = accepted.open().await?;
         Ok(match speech {
-            Speech::Grpc => Opened::Grpc(Begun::read(io, tasks.clone()).await?),
+            Speech::Grpc => Opened::Grpc(Begun::read(io, tasks.clone(), caller.reading()).await?),
             Speech::Page => Opened::Page(io),
         })
     };

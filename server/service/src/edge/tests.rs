@@ -18,6 +18,7 @@ use crate::error::ServiceError;
 /// A service with a mistake in it.
 struct Mistaken;
 
+#[expect(clippy::unused_async, reason = "handlers are asynchronous")]
 impl Mistaken {
     async fn get_server(self: Arc<Self>, call: Call, _: GetServerRequest) -> Result<Reply, ServiceError> {
         call.answer(&GetServerResponse::default())
@@ -39,7 +40,7 @@ impl Mistaken {
 async fn client() -> CatalogServiceClient<tonic::transport::Channel> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let service = Service::new("boardwire.v1.CatalogService", Kind::Own, Mistaken)
+    let service = Service::new("boardwire.v1.CatalogService", Kind::Own, Arc::new(Mistaken))
         .call("GetServer", Mistaken::get_server)
         .call("ListGames", Mistaken::list_games)
         .call("GetGame", Mistaken::get_game);

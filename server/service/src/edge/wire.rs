@@ -284,7 +284,7 @@ impl Sent {
         reply: Result<Reply, ServiceError>,
         purse: &Arc<Purse>,
         in_use: Option<TaskTrackerToken>,
-        span: Span,
+        span: &Span,
     ) -> Response<Self> {
         let sent = |reply| Self {
             reply,

@@ -30,7 +30,7 @@ pub(crate) struct BatchPlane {
 
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<BatchPlane> {
     let plane = BatchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("boardwire.v1.BatchService", Kind::Own, plane)
+    Service::new("boardwire.v1.BatchService", Kind::Own, Arc::new(plane))
         .call("OpenBatch", BatchPlane::open)
         .call("ResetBatch", BatchPlane::reset)
         .call("StepBatch", BatchPlane::step)

@@ -26,7 +26,7 @@ pub(crate) struct Catalog {
 
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<Catalog> {
     let catalog = Catalog { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("boardwire.v1.CatalogService", Kind::Own, catalog)
+    Service::new("boardwire.v1.CatalogService", Kind::Own, Arc::new(catalog))
         .call("GetServer", Catalog::get_server)
         .call("ListGames", Catalog::list_games)
         .call("GetGame", Catalog::get_game)

@@ -38,7 +38,8 @@ const ANSWER_BYTES: usize = 16 << 10;
 
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<WorldPlane> {
     let plane = WorldPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("dm_env_rpc.v1.Environment", Kind::Own, plane).stream("Process", WorldPlane::process)
+    Service::new("dm_env_rpc.v1.Environment", Kind::Own, Arc::new(plane))
+        .stream("Process", WorldPlane::process)
 }
 
 /// One agent, and the world it is in.

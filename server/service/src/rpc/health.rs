@@ -32,7 +32,7 @@ const ANSWER_BYTES: usize = 512;
 /// Tells whoever asks how the services are.
 pub(crate) struct Health(BTreeMap<&'static str, watch::Sender<bool>>);
 
-pub(super) fn service(health: &Arc<Health>) -> Service<Arc<Health>> {
+pub(super) fn service(health: &Arc<Health>) -> Service<Health> {
     Service::new("grpc.health.v1.Health", Kind::Health, Arc::clone(health))
         .call("Check", check)
         .watch("Watch", follow)
@@ -48,21 +48,13 @@ fn told(serves: Option<bool>) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-async fn check(
-    health: Arc<Arc<Health>>,
-    call: Call,
-    asked: HealthCheckRequest,
-) -> Result<Reply, ServiceError> {
+async fn check(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, ServiceError> {
     let serves = health.0.get(asked.service.as_str()).ok_or(ServiceError::UnknownHealth)?;
     call.answer(&told(Some(*serves.borrow())))
 }
 
 /// Answers at once, and then whenever the status has changed. A service that is unknown stays so.
-async fn follow(
-    health: Arc<Arc<Health>>,
-    call: Call,
-    asked: HealthCheckRequest,
-) -> Result<Reply, ServiceError> {
+async fn follow(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> Result<Reply, ServiceError> {
     let mut serves = health.0.get(asked.service.as_str()).map(watch::Sender::subscribe);
     if let Some(serves) = &mut serves {
         serves.mark_changed();

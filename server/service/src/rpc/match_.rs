@@ -15,6 +15,7 @@ use boardwire_batch::tables::Table;
 use boardwire_batch::{Refused, messages};
 use boardwire_kernel::Seat;
 use futures_util::{StreamExt as _, stream};
+use tokio::time::Instant;
 
 use super::pages::Paging;
 use super::request_id;
@@ -30,7 +31,7 @@ use crate::telemetry;
 pub(crate) struct MatchPlane(Arc<Matches>);
 
 pub(super) fn service(matches: &Arc<Matches>) -> Service<MatchPlane> {
-    Service::new("boardwire.v1.MatchService", Kind::Own, MatchPlane(Arc::clone(matches)))
+    Service::new("boardwire.v1.MatchService", Kind::Own, Arc::new(MatchPlane(Arc::clone(matches))))
         .call("CreateMatch", MatchPlane::create)
         .call("GetMatch", MatchPlane::get)
         .call("ListMatches", MatchPlane::list)
@@ -140,7 +141,7 @@ impl MatchPlane {
     }
 
     async fn act(self: Arc<Self>, call: Call, asked: ActRequest) -> Result<Reply, ServiceError> {
-        let acted = act(&self.0, call.token(), &asked).await?;
+        let acted = act(&self.0, call.token(), call.came(), &asked).await?;
         call.answer(&acted)
     }
 
@@ -162,7 +163,8 @@ impl MatchPlane {
         Ok(Reply::stream(stream::try_unfold(state, |(plane, call, mut requests)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
             let charge = call.purse().wait(ANSWER_BYTES).await?;
-            let answer = call.purse().in_turn(answer(&plane.0, call.token(), asked)).await;
+            let came = call.caller().last_read();
+            let answer = call.purse().in_turn(answer(&plane.0, call.token(), came, asked)).await;
             let answer = Answer::new(charge, &answer)?;
             Ok(Some((answer, (plane, call, requests))))
         })))
@@ -308,6 +310,7 @@ async fn observe(
 async fn act(
     matches: &Matches,
     token: Option<&str>,
+    came: Instant,
     asked: &ActRequest,
 ) -> Result<ActResponse, ServiceError> {
     let request = telemetry::Request::begin("Act");
@@ -316,7 +319,7 @@ async fn act(
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     let thought = asked.thought.map(|thought| convert::elapsed(thought).unwrap_or_default());
-    arbiter.act_after(seat, decision, thought).await?;
+    arbiter.act_after(seat, decision, came, thought).await?;
     let observation = seen(&arbiter, token, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, asked.wait);
     Ok(ActResponse { observation })
@@ -353,12 +356,12 @@ async fn resign(
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
-async fn answer(matches: &Matches, token: Option<&str>, asked: PlayRequest) -> PlayResponse {
+async fn answer(matches: &Matches, token: Option<&str>, came: Instant, asked: PlayRequest) -> PlayResponse {
     use play_request::Request;
     use play_response::Answer;
     let answer = match &asked.request {
         Some(Request::Observe(asked)) => observe(matches, token, asked).await.map(Answer::Observe),
-        Some(Request::Act(asked)) => act(matches, token, asked).await.map(Answer::Act),
+        Some(Request::Act(asked)) => act(matches, token, came, asked).await.map(Answer::Act),
         Some(Request::Reset(asked)) => reset(matches, token, asked).await.map(Answer::Reset),
         Some(Request::Resign(asked)) => resign(matches, token, asked).await.map(Answer::Resign),
         None => Err(Refused::BadField {

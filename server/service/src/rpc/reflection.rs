@@ -34,7 +34,7 @@ pub(super) fn service() -> Service<Reflection> {
     for set in SETS {
         pool.decode_file_descriptor_set(set).expect("descriptors are generated");
     }
-    Service::new("grpc.reflection.v1.ServerReflection", Kind::Reflection, Reflection(pool))
+    Service::new("grpc.reflection.v1.ServerReflection", Kind::Reflection, Arc::new(Reflection(pool)))
         .stream("ServerReflectionInfo", Reflection::tell)
 }
 

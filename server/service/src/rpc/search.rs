@@ -31,7 +31,7 @@ pub(crate) struct SearchPlane {
 
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<SearchPlane> {
     let plane = SearchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("boardwire.v1.SearchService", Kind::Own, plane)
+    Service::new("boardwire.v1.SearchService", Kind::Own, Arc::new(plane))
         .call("Determinize", SearchPlane::determinize)
         .call("Advance", SearchPlane::advance)
         .call("Rollout", SearchPlane::roll_out)

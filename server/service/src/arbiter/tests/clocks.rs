@@ -52,7 +52,7 @@ fn check(arbiter: &Arbiter) {
 /// Makes the lowest legal choice of a seat.
 async fn choose(arbiter: &Arc<Arbiter>, seat: Seat, thought: Option<Duration>) -> Result<(), ServiceError> {
     let seen = look(arbiter, seat).await;
-    arbiter.act_after(seat, answer(&seen, legal(&seen)[0]), thought).await
+    arbiter.act_after(seat, answer(&seen, legal(&seen)[0]), Instant::now(), thought).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -160,7 +160,7 @@ fn step(rows: BatchStep, tag: Option<u32>) -> Answer {
 /// The messages of a response as bytes, and the trailers.
 async fn sent(answers: Vec<Result<Answer, ServiceError>>) -> (Vec<Vec<u8>>, HeaderMap) {
     let reply = Reply::stream(stream::iter(answers));
-    let mut body = Sent::respond(Ok(reply), &purse(1), None, Span::none()).into_body();
+    let mut body = Sent::respond(Ok(reply), &purse(1), None, &Span::none()).into_body();
     let (mut bytes, mut messages) = (vec![], vec![]);
     loop {
         let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
@@ -259,7 +259,7 @@ async fn a_stream_that_panics_ends_with_its_status() {
         assert!(at < 1, "a secret");
         Answer::new(purse(1).overdraw(0), &named(3))
     });
-    let mut body = Sent::respond(Ok(Reply::stream(answers)), &purse(1), None, Span::none()).into_body();
+    let mut body = Sent::respond(Ok(Reply::stream(answers)), &purse(1), None, &Span::none()).into_body();
     let mut frames = vec![];
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         frames.push(frame);
@@ -274,7 +274,7 @@ async fn a_stream_that_panics_ends_with_its_status() {
 async fn a_refusal_is_charged_until_it_has_been_sent() {
     let ledger = Ledger::new(0, 1 << 20);
     let purse = ledger.purse(Origin::Unknown);
-    let response = Sent::respond(Err(ServiceError::TimedOut), &purse, None, Span::none());
+    let response = Sent::respond(Err(ServiceError::TimedOut), &purse, None, &Span::none());
     let (parts, body) = response.into_parts();
     assert!(body.is_end_stream());
     drop(body);
