@@ -322,7 +322,7 @@ impl Drop for Pool {
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         self.shared.called.notify_all();
-        drop(waiting);
+        discard(waiting);
     }
 }
 
@@ -338,7 +338,14 @@ impl Owner {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
         // What waits is dropped once the lock is free again: it may lock what it likes.
         let waiting = self.shared.lock().leave(&self.account);
-        drop(waiting);
+        discard(waiting);
+    }
+}
+
+/// Drops work that nobody wants any more, which may panic: whoever cancels it has nothing to do with that.
+fn discard(work: impl Sized) {
+    if catch_unwind(AssertUnwindSafe(|| drop(work))).is_err() {
+        tracing::error!("work of the pool panicked when it was dropped");
     }
 }
 
@@ -419,7 +426,7 @@ impl Shared {
         let mut state = self.lock();
         if state.stopped {
             drop(state);
-            return drop(task);
+            return discard(task);
         }
         state.enter(account, task);
         let starts = !std::mem::replace(&mut state.started, true);
@@ -464,13 +471,10 @@ impl Shared {
         let start = Instant::now();
         let generation = Some((Arc::clone(&account.generation), task.generation));
         let slice = Slice { until: Some(start + SLICE), generation };
-        if slice.is_cancelled() {
-            return;
-        }
         // Dropping the work belongs to it: it may run code of its own.
-        let more = catch_unwind(AssertUnwindSafe(move || match task.work.advance(&slice) {
-            Flow::More if !slice.is_cancelled() => Some(task),
-            Flow::More | Flow::Done => None,
+        let more = catch_unwind(AssertUnwindSafe(move || {
+            let has_more = !slice.is_cancelled() && task.work.advance(&slice) == Flow::More;
+            (has_more && !slice.is_cancelled()).then_some(task)
         }));
         account.charge(start);
         match more {

@@ -280,3 +280,38 @@ fn threads_are_started_once_they_can_be() {
     owner.spawn(Once::new(move || notes.send(std::thread::current().id()).expect("the test waits")));
     assert_ne!(heard.recv(), Ok(std::thread::current().id()));
 }
+
+/// Work whose end is a mistake of its own.
+struct Ending;
+
+impl Work for Ending {
+    fn advance(&mut self, _: &Slice) -> Flow {
+        Flow::More
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        panic!("at its end");
+    }
+}
+
+#[test]
+fn work_that_panics_when_it_is_dropped_harms_nobody() {
+    let (pool, hold) = held();
+    let (notes, heard) = mpsc::channel();
+    let [waits, runs, after] = [(); 3].map(|()| pool.alone().owner());
+    waits.spawn(Ending);
+    waits.cancel();
+    runs.spawn(Ending);
+    // It is cancelled while a thread has it, or before one takes it.
+    drop(hold);
+    after.spawn(noting("during", 1, &notes));
+    assert_eq!(heard.recv(), Ok("during"));
+    drop(runs);
+    after.spawn(noting("after", 1, &notes));
+    assert_eq!(heard.recv(), Ok("after"), "the only thread lives");
+    waits.spawn(Ending);
+    drop(pool);
+    waits.spawn(Ending);
+}
