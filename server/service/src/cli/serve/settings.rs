@@ -62,10 +62,10 @@ pub(super) struct Settings {
     /// The most calls that one seat of a match may have waiting. [default: 16]
     #[arg(long, env = "BOARDWIRE_MAX_WAITING_CALLS")]
     max_waiting_calls: Option<usize>,
-    /// After this many seconds without use a match is closed. [default: 14400]
+    /// After this many seconds without use a match is closed; 0 for never. [default: 14400]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_MATCH_IDLE_TIMEOUT")]
     match_idle_timeout: Option<u64>,
-    /// How many seconds agents may take to open what they contribute to fair deals, once all have joined. [default: 30]
+    /// How many seconds agents may take to open their parts of fair deals, once all have joined; 0 for any. [default: 30]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_OPENING_TIMEOUT")]
     opening_timeout: Option<u64>,
     /// The most batches, searches and worlds that may be open at once; one caller may have three quarters. [default: 1000]
@@ -77,7 +77,7 @@ pub(super) struct Settings {
     /// The most environments that one caller may have. [default: 196608]
     #[arg(long, env = "BOARDWIRE_MAX_ENVIRONMENTS_PER_CALLER")]
     max_environments_per_caller: Option<usize>,
-    /// After this many seconds without use a batch is closed. [default: 1800]
+    /// After this many seconds without use a batch is closed; 0 for never. [default: 1800]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_IDLE_TIMEOUT")]
     idle_timeout: Option<u64>,
     /// Threads of the pool, which steps environments and lets bots think. [default: one a core]
@@ -123,7 +123,7 @@ pub(super) struct Settings {
     /// The most calls a second of one caller; 0 for as many as it likes. [default: 100000]
     #[arg(long, env = "BOARDWIRE_MAX_RATE")]
     max_rate: Option<u32>,
-    /// A connection is closed that has not begun HTTP/2 after this many seconds. [default: 10]
+    /// How many seconds a connection may take to begin HTTP/2, and a call to bring its message; 0 for any. [default: 10]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_HANDSHAKE_TIMEOUT")]
     handshake_timeout: Option<u64>,
     /// Calls under way have this many seconds to end once the server stops. [default: 5]
@@ -320,8 +320,8 @@ impl Settings {
             matches: self.max_matches.unwrap_or(limits.matches),
             per_caller: self.max_matches_per_caller.unwrap_or(limits.per_caller),
             waiting: self.max_waiting_calls.unwrap_or(limits.waiting),
-            idle: self.match_idle_timeout.map_or(limits.idle, Duration::from_secs),
-            opening: self.opening_timeout.map_or(limits.opening, Duration::from_secs),
+            idle: self.match_idle_timeout.map_or(limits.idle, time_out),
+            opening: self.opening_timeout.map_or(limits.opening, time_out),
         }
     }
 
@@ -331,7 +331,7 @@ impl Settings {
             batches: self.max_batches.unwrap_or(limits.batches),
             environments: self.max_environments.unwrap_or(limits.environments),
             per_caller: self.max_environments_per_caller.unwrap_or(limits.per_caller),
-            idle: self.idle_timeout.map_or(limits.idle, Duration::from_secs),
+            idle: self.idle_timeout.map_or(limits.idle, time_out),
         }
     }
 
@@ -355,10 +355,23 @@ impl Settings {
             connection_bytes: self.max_connection_bytes.unwrap_or(bounds.connection_bytes),
             bytes: self.max_bytes.unwrap_or(bounds.bytes),
             rate: self.max_rate.unwrap_or(bounds.rate),
-            handshake_timeout: self.handshake_timeout.map_or(bounds.handshake_timeout, Duration::from_secs),
-            drain_timeout: self.drain_timeout.map_or(bounds.drain_timeout, Duration::from_secs),
+            handshake_timeout: self.handshake_timeout.map_or(bounds.handshake_timeout, time_out),
+            drain_timeout: self.drain_timeout.map_or(bounds.drain_timeout, lasting),
         }
     }
+}
+
+/// The longest time that a setting may ask for: with more than that no clock could reckon.
+const LONGEST: Duration = Duration::from_hours(24 * 366 * 10);
+
+/// A time in seconds.
+fn lasting(seconds: u64) -> Duration {
+    Duration::from_secs(seconds).min(LONGEST)
+}
+
+/// A time-out in seconds; 0 for none.
+fn time_out(seconds: u64) -> Duration {
+    if seconds == 0 { LONGEST } else { lasting(seconds) }
 }
 
 #[cfg(test)]

@@ -123,3 +123,30 @@ fn the_defaults_in_the_help_are_those_of_the_code() {
         assert!(row.is_some_and(|row| row.ends_with(&format!("| {default} |"))), "{flag}: {row:?}");
     }
 }
+
+#[test]
+fn times_are_never_longer_than_clocks_can_reckon_and_a_time_out_of_nothing_is_none() {
+    let settings = |time: &str| {
+        flags(&[
+            "--idle-timeout",
+            time,
+            "--match-idle-timeout",
+            time,
+            "--opening-timeout",
+            time,
+            "--handshake-timeout",
+            time,
+            "--drain-timeout",
+            time,
+        ])
+    };
+    for time in ["0", "18446744073709551615"] {
+        let settings = settings(time);
+        let (matches, bounds) = (settings.match_limits(), settings.bounds());
+        let all = [matches.idle, matches.opening, settings.batch_limits().idle, bounds.handshake_timeout];
+        assert_eq!(all, [LONGEST; 4], "{time}");
+        let drains = if time == "0" { Duration::ZERO } else { LONGEST };
+        assert_eq!(bounds.drain_timeout, drains, "a server may stop at once");
+        assert!(std::time::Instant::now().checked_add(2 * LONGEST).is_some());
+    }
+}
