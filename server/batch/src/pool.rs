@@ -4,7 +4,7 @@
 //! Work belongs to an owner, a match or a batch, and owners belong to groups, one for each caller. Work is done in slices of
 //! about a millisecond. The next slice goes to the group that has used the least time so far, and there to the owner that
 //! has: a crowd of heavy owners delays one of another caller by no more than a slice. An owner that ends takes its work
-//! along. Whoever waits for work awaits a message; no thread that reads connections ever waits for the pool.
+//! along. A caller that waits for work awaits a message: no thread that reads connections ever waits for the pool.
 
 mod each;
 #[cfg(feature = "testkit")]
@@ -111,7 +111,7 @@ struct State {
     all: Account,
     /// How many owners and groups there have been.
     accounts: u64,
-    /// The groups of callers, by what these are told apart by.
+    /// One group for each caller, keyed by the caller's number.
     groups: HashMap<u64, Weak<Account>>,
     /// Whether the first work has started threads, or is being done by whoever asked for it.
     started: bool,
@@ -164,7 +164,8 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T: Waits> Queue<T> {
-    /// What waits of somebody; whoever has had nothing waiting comes late, and has no claim to what others have used before.
+    /// The queued work of a member, which is added if it had none. A new member starts at the floor, so that it gets no
+    /// credit for the time it was idle.
     fn enter(&mut self, account: &Arc<Account>, floor: &AtomicU64) -> &mut T {
         let member = self.members.entry(account.number).or_insert_with(|| {
             account.used.fetch_max(floor.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -174,14 +175,14 @@ impl<T: Waits> Queue<T> {
         &mut member.waiting
     }
 
-    /// Takes somebody out of the turns, with all that waits.
+    /// Takes a member out of the turns, with all that it has waiting.
     fn leave(&mut self, number: u64) -> Option<T> {
         let member = self.members.remove(&number)?;
         self.turns.remove(&(member.used, number));
         Some(member.waiting)
     }
 
-    /// Takes something of whoever has used the least, which is the floor for who comes late.
+    /// Takes work from the member that has used the least time. That time becomes the floor: where new members start.
     fn next<R>(&mut self, floor: &AtomicU64, take: impl FnOnce(&mut Member<T>) -> Option<R>) -> Option<R> {
         let (used, number) = self.turns.pop_first()?;
         floor.fetch_max(micros(used), Ordering::Relaxed);
@@ -227,7 +228,7 @@ impl std::fmt::Debug for Task {
     }
 }
 
-/// The owners of one caller.
+/// One caller's owners of work (its matches and batches), which share that caller's part of the threads' time.
 #[derive(Debug, Clone)]
 pub struct Group {
     shared: Arc<Shared>,
@@ -242,7 +243,7 @@ impl Group {
         self.threads
     }
 
-    /// Somebody new to do work for.
+    /// A new owner.
     #[must_use]
     pub fn owner(&self) -> Owner {
         let number = self.shared.lock().number();
@@ -342,7 +343,7 @@ impl Owner {
     }
 }
 
-/// Drops work that nobody wants any more, which may panic: whoever cancels it has nothing to do with that.
+/// Drops cancelled work. That may panic, which must not reach the code that cancels it.
 fn discard(work: impl Sized) {
     if catch_unwind(AssertUnwindSafe(|| drop(work))).is_err() {
         tracing::error!("work of the pool panicked when it was dropped");

@@ -52,9 +52,9 @@ impl Default for Limits {
 const CHUNK: usize = 250;
 const CHUNKS: usize = 40;
 
-/// What is told of some of the matches, in the order of their ids.
+/// A page of a list of matches, in the order of their ids.
 pub struct Page<T> {
-    /// What is told of each.
+    /// An entry for each match.
     pub matches: Vec<T>,
     /// The id of the last one looked at; none when there are no more.
     pub last: Option<String>,
@@ -267,8 +267,8 @@ impl Matches {
         self.lock().tokens.get(&secret::digest(token)).cloned().ok_or(ServiceError::UnknownToken)
     }
 
-    /// What `tell` tells of up to `size` matches whose ids come after `after`, in the order of their ids; private ones are left
-    /// out. A page may be short where of many nothing is told.
+    /// A page of up to `size` matches whose ids come after `after`, each as `tell` describes it. Private matches, and those
+    /// for which `tell` gives nothing, are left out. A page may be short where many are.
     ///
     /// # Errors
     /// Only a mistake of the server's.
@@ -296,7 +296,7 @@ impl Matches {
         Ok(page)
     }
 
-    /// Adds what is told of the matches that come next after `after` to a page; whether it is finished.
+    /// Adds the matches that come next after `after` to a page; returns whether the page is finished.
     fn look<T>(
         &self,
         page: &mut Page<T>,

@@ -72,7 +72,7 @@ impl Call {
     /// Answers with an ordinary message, for which the call has room.
     ///
     /// # Errors
-    /// It is longer than any client takes.
+    /// The encoded message is longer than any client takes.
     pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, ServiceError> {
         Answer::new(self.charge, message).map(Reply::One)
     }
@@ -169,8 +169,8 @@ impl Edge {
         Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), &purse, in_use, &span)
     }
 
-    /// Finds out whose call it is and what method it is for, and lets it through unless the caller is nobody, calls too often
-    /// or holds too much. Who is nobody may not find that out more often than others call.
+    /// Finds the caller and the method of a call. Refuses it if the account is unknown, or if the caller makes too many calls or
+    /// holds too many bytes. Calls with a wrong token count in the rate, too.
     fn admit(
         &self,
         parts: &mut Parts,
@@ -241,8 +241,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     content.eq_ignore_ascii_case("application/grpc") || content.eq_ignore_ascii_case("application/grpc+proto")
 }
 
-/// What a request is named in logs and in its response: as its caller has named it if that can be written to a log, or else
-/// anyhow.
+/// The request id for logs and the response: the caller's own if it is short and printable, otherwise a random one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
     let proper = |id: &&HeaderValue| {
         (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)

@@ -54,7 +54,7 @@ impl Origin {
         limit - limit / 4
     }
 
-    /// Whether somebody is known by it: not whoever comes from an address.
+    /// Whether it names an account or a user; an address names neither.
     pub(crate) fn is_known(self) -> bool {
         matches!(self, Self::User(_) | Self::Account(_))
     }
@@ -109,12 +109,12 @@ struct Connection {
 pub(super) struct LastRead(Arc<(Instant, AtomicU64)>);
 
 impl LastRead {
-    /// That of a connection that begins now.
+    /// The time for a connection that is opened now.
     pub(super) fn new() -> Self {
         Self(Arc::new((Instant::now(), AtomicU64::new(0))))
     }
 
-    /// Something has been read.
+    /// Records that something was read just now.
     pub(super) fn note(&self) {
         let nanos = u64::try_from(self.0.0.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.0.1.store(nanos, Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl Caller {
         *began + Duration::from_nanos(nanos.load(Ordering::Relaxed))
     }
 
-    /// What notes that.
+    /// The time of the last read, which the reader of the connection updates.
     pub(super) fn reading(&self) -> LastRead {
         self.connection.last_read.clone()
     }

@@ -25,11 +25,11 @@ pub(crate) const REQUEST_BYTES: usize = 4 << 10;
 /// So many origins are remembered before those are forgotten that hold nothing.
 const ORIGINS: usize = 1_024;
 
-/// Requests of one origin that may be worked on at once by the threads that serve connections. Others of it wait, so that
-/// those of another origin come after a few and not after all.
+/// How many requests of one origin the threads that serve connections may handle concurrently. The rest wait, so that
+/// a request of another origin queues behind a few of them and not behind all.
 const TURNS: usize = 16;
 
-/// Bytes that are counted together, and how many they may be.
+/// A memory budget, of one origin or of the whole server: its limit, and the bytes in use.
 #[derive(Debug)]
 struct Total {
     limit: usize,
@@ -110,7 +110,7 @@ impl Ledger {
     }
 }
 
-/// Where the calls of one connection are charged.
+/// Memory accounting for the calls of one connection: against the connection, its origin and the whole server.
 #[derive(Debug, Clone)]
 pub(crate) struct Purse {
     own: Arc<Semaphore>,

@@ -56,7 +56,7 @@ pub(crate) enum Shape {
 pub(crate) enum Kind {
     /// The protocol: a server that stops waits for calls of it to end.
     Own,
-    /// To learn about the protocol: its streams go on for ever, and nobody waits for them.
+    /// Reflection. A server that stops does not wait for its streams, which have no end.
     Reflection,
     /// The server's health, which everybody may ask for, whatever else is under way. Its streams go on for ever.
     Health,

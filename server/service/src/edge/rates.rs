@@ -40,7 +40,7 @@ impl Rates {
         }))
     }
 
-    /// Refuses a call of somebody who calls too often.
+    /// Refuses a call if its caller makes too many.
     pub(crate) fn check(&self, origin: Origin) -> Result<(), ServiceError> {
         if let Some(limit) = origin.quotas().calls {
             return within(origin, limit);

@@ -91,7 +91,7 @@ impl Requests {
                 return if self.read.is_empty() {
                     Ok(None)
                 } else {
-                    Err(undecodable("the call ended in the midst of it"))
+                    Err(undecodable("the call ended before the message did"))
                 };
             };
             if let Ok(data) = frame.into_data() {
@@ -191,7 +191,7 @@ impl Answer {
     /// Encodes a message, out of what has been charged for it.
     ///
     /// # Errors
-    /// It is longer than any client takes.
+    /// The encoded message is longer than any client takes.
     pub(crate) fn new(mut charge: Charge, message: &impl Message) -> Result<Self, ServiceError> {
         let bytes = message.encoded_len();
         charge.fit(PREFIX + bytes + FRAME_BYTES);
@@ -273,7 +273,7 @@ pub(crate) struct Sent {
     /// The views of the answer whose beginning has been sent.
     views: Bytes,
     purse: Arc<Purse>,
-    /// The sign that the connection is in use, unless nobody waits for the end of the call.
+    /// Tells a server that stops to wait for the call, if it is to.
     _in_use: Option<TaskTrackerToken>,
     span: Span,
 }

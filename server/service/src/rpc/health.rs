@@ -29,7 +29,7 @@ const OTHERS: [&str; 4] = [
 /// What an answer takes.
 const ANSWER_BYTES: usize = 512;
 
-/// Tells whoever asks how the services are.
+/// The health of each service, by name.
 pub(crate) struct Health(BTreeMap<&'static str, watch::Sender<bool>>);
 
 pub(super) fn service(health: &Arc<Health>) -> Service<Health> {

@@ -55,8 +55,8 @@ async fn a_length_alone_is_refused() {
 #[tokio::test]
 async fn what_is_no_message_is_told() {
     for (sent, problem) in [
-        (&b"\0\0\0\0"[..], "in the midst"),
-        (b"\0\0\0\0\x05abc", "in the midst"),
+        (&b"\0\0\0\0"[..], "ended before"),
+        (b"\0\0\0\0\x05abc", "ended before"),
         (b"\0\0\0\0\x01\xff", "failed to decode"),
         (b"\x01\0\0\0\0", "begins with 1"),
     ] {
@@ -71,7 +71,7 @@ async fn what_is_no_message_is_told() {
     );
 }
 
-/// Somebody may announce a long message and send nothing of it.
+/// A client may announce a long message and send nothing of it.
 #[tokio::test]
 async fn bytes_are_charged_as_they_come() {
     let (own, message) = (1 << 20, framed(&named(600_000).encode_to_vec()));
