@@ -145,7 +145,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("DealWithheld")
 def _(client: boardwire.Client) -> None:
-    with boardwire.connect(server_args=["--opening-timeout", "0"]) as hurried:
+    with boardwire.connect(server_args=["--opening-timeout", "1"]) as hurried:
         match = hurried.create_match("faraway", players=["remote", "random"], fair_deals=True)
         match.join(0).observe(wait=True)
 
