@@ -6,6 +6,5 @@ from servers import address, client
 
 __all__ = ["address", "client"]
 
-# A shell that runs tests in the background lets them ignore Ctrl-C, and with them all programs that they start and
-# interrupt.
+# A shell that runs tests in the background lets them ignore Ctrl-C, and all programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
