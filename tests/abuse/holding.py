@@ -176,7 +176,7 @@ def unread_pages(target: Target, size: int) -> str:
     return f"{len(wires)} connections"
 
 
-@attack(quick=400, full=1_800, flags=flags)
+@attack(quick=400, full=1_000, flags=flags)
 def many_rollouts(target: Target, size: int) -> str:
     """Rollouts of as many playouts as one call may ask for, by one seat, all at once."""
     with Stubs(target.address) as stubs:

@@ -115,7 +115,7 @@ def unread_health(target: Target, size: int) -> str:
     return f"{size} unread"
 
 
-@attack(quick=1_000, full=16_384, flags=lambda size: ("--max-bytes", 4 << 20))
+@attack(quick=1_000, full=1_024, flags=lambda size: ("--max-bytes", 4 << 20))
 def unread_calls(target: Target, size: int) -> str:
     """More calls than the server has room for, by one caller who reads no answer: others are still served."""
     path = "/boardwire.v1.CatalogService/ListGames"

@@ -26,16 +26,16 @@ def ended(wires: list[Wire]) -> Counter[str]:
     return counts
 
 
-@attack(quick=2_000, full=20_000, flags=lambda size: ("--max-bytes", size * STREAM_BYTES))
+@attack(quick=2_000, full=20_000, flags=lambda size: ("--max-bytes", size * STREAM_BYTES * 136 // 100))
 def streams(target: Target, size: int) -> str:
     """More streams than one caller may have; the rest is refused, and those that are ended make room."""
     with Stubs(target.address) as stubs:
         seat = Seat(stubs)
         wires = opened(target, size, lambda wire: wire.call(PLAY, seat.tokens[0], end=False))
-        until(lambda: ended(wires)[FULL] >= size // 4, PATIENCE, "streams were not refused")
+        # A caller may have three quarters; connections take something, too, and the last one finds room.
+        until(lambda: ended(wires)[FULL] >= size // 100, PATIENCE, "streams were not refused")
         refused = ended(wires)
-        # Connections take something, too.
-        expect(set(refused) == {FULL} and refused[FULL] < size // 2, f"streams ended as {counted(refused)}")
+        expect(set(refused) == {FULL} and refused[FULL] < size // 20, f"streams ended as {counted(refused)}")
         # Another caller's calls still go through.
         with Stubs(target.unix) as others:
             Seat(others).act()
