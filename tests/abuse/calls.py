@@ -166,11 +166,19 @@ class Seat:
 
     def act(self, seat: int = 0) -> None:
         """Makes the first legal decision at a seat that owes one."""
-        seen = self.observe(seat)
+        self.answer(self.observe(seat), seat)
+
+    def answer(self, seen: Observation, seat: int = 0, **more: Any) -> Observation:
+        """Makes the first legal decision of those that a seat has seen; gives what it sees then."""
         act = match_service_pb2.ActRequest(
-            match_id=self.match_id, episode=seen.episode, decision=seen.decision, action=legal(seen.mask)[0]
+            match_id=self.match_id,
+            episode=seen.episode,
+            decision=seen.decision,
+            action=legal(seen.mask)[0],
+            **more,
         )
-        self.stubs.matches.Act(act, metadata=bearer(self.tokens[seat]))
+        metadata = bearer(self.tokens[seat])
+        return self.stubs.matches.Act(act, metadata=metadata, timeout=PATIENCE).observation
 
     def alternate(self) -> None:
         """Makes decisions at seat 1 until seat 0 owes one: who comes next depends on the cards."""

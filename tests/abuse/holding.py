@@ -11,7 +11,7 @@ from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
 from boardwire.v1.search_service_pb2 import DeterminizeRequest, RolloutRequest
-from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, legal, outcome, served
+from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, outcome, served
 from connections import PREFACE, SETTINGS
 from target import Target, expect, until
 from wire import Wire, framed, raw
@@ -99,14 +99,7 @@ def watched(stubs: Stubs) -> str:
     seat = Seat(stubs)
     seen = seat.observe()
     while not seen.terminated:
-        act = pb.ActRequest(
-            match_id=seat.match_id,
-            episode=seen.episode,
-            decision=seen.decision,
-            action=legal(seen.mask)[0],
-            wait=True,
-        )
-        seen = stubs.matches.Act(act, metadata=bearer(seat.tokens[0])).observation
+        seen = seat.answer(seen, wait=True)
     return seat.match_id
 
 
@@ -242,3 +235,20 @@ def silent_calls(target: Target, size: int) -> str:
         ended.total() == size, f"{size - ended.total():,} calls did not end; others ended as {counted(ended)}"
     )
     return f"ended as {counted(ended)}"
+
+
+@attack(quick=100, full=300, flags=flags)
+def idle_streams(target: Target, size: int) -> str:
+    """Streams that stay open after one request of 4 MiB, which has been answered."""
+    step = batch_pb.StepBatchRequest(batch_id="x", actions=bytes(4 * MIB - 64))
+    data = framed(batch_pb.RunBatchRequest(tag=1, step=step).SerializeToString())
+    wire = Wire(target)
+    with bounded(target):
+        for _ in range(size):
+            stream = wire.call("/boardwire.v1.BatchService/RunBatch", "x", data, end=False)
+            expect(wire.pump(lambda stream=stream: stream in wire.answered, 30), "a stream was not answered")  # type: ignore[misc]
+            expect(stream not in wire.ended, f"a stream ended as {wire.ended.get(stream)}")
+        quiet(target)
+    wire.close()
+    served(target)
+    return f"{size} streams"

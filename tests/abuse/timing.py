@@ -12,11 +12,11 @@ from google.protobuf.duration_pb2 import Duration
 from attacks import attack
 from boardwire.v1 import match_pb2
 from boardwire.v1 import match_service_pb2 as pb
-from calls import OK, Seat, Stubs, bearer, counted, flood, legal
+from calls import OK, Seat, Stubs, bearer, counted, flood
 from target import Target, expect, until
 from wire import Wire, framed
 
-#: How much slower a clock may run for somebody who floods: a twentieth, and in seconds what is not sure.
+#: How much slower a clock may run beside a flood: by a twentieth, and by so many seconds that are uncertain.
 SLOWER, UNSURE = 1.05, 0.1
 #: How long a timed agent plays beside the flood, in seconds.
 PLAYED = 2.0
@@ -77,15 +77,7 @@ def played(stubs: Stubs) -> int:
     seat, decisions = TimedSeat(stubs, 100), 0
     seen = seat.observe()
     while not seen.terminated:
-        act = pb.ActRequest(
-            match_id=seat.match_id,
-            episode=seen.episode,
-            decision=seen.decision,
-            action=legal(seen.mask)[0],
-            thought=Duration(nanos=240_000),
-            wait=True,
-        )
-        seen = stubs.matches.Act(act, metadata=bearer(seat.tokens[0]), timeout=60).observation
+        seen = seat.answer(seen, thought=Duration(nanos=240_000), wait=True)
         decisions += 1
         expect(not seen.timed_out, f"time ran out at decision {decisions}")
     expect(not any(seen.outcome.forfeits), f"it has forfeited after {decisions} decisions")

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -22,10 +23,17 @@ static HELD_UP: LazyLock<Mutex<(Duration, Option<Instant>)>> = LazyLock::new(Mut
 /// How many microseconds a task has waited for its turn lately.
 static LAG: AtomicU64 = AtomicU64::new(0);
 
+/// Whether a test simulates time on this thread.
+fn is_ignored() -> bool {
+    #[cfg(test)]
+    return tests::IGNORED.get();
+    #[cfg(not(test))]
+    false
+}
+
 /// How long this process has been held up so far.
 pub(crate) fn so_far() -> Duration {
-    #[cfg(test)]
-    if tests::IGNORED.get() {
+    if is_ignored() {
         return Duration::ZERO;
     }
     let (all, last) = *HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,26 +47,25 @@ fn late(since: Duration) -> Duration {
 
 /// Resolves when whatever had come before has been looked at: a decision may have come in time, and wait for its turn.
 pub(crate) async fn settle() {
-    #[cfg(test)]
-    let is_ignored = tests::IGNORED.get();
-    #[cfg(not(test))]
-    let is_ignored = false;
     let lag = Duration::from_micros(LAG.load(Ordering::Relaxed)).min(LONGEST_LAG);
-    if !is_ignored && lag > Duration::from_millis(1) {
+    if !is_ignored() && lag > Duration::from_millis(1) {
         tokio::time::sleep(2 * lag).await;
     }
-    // What is read from sockets in the meantime wakes tasks, which come first.
+    // Tasks that were woken before this one run before it.
     for _ in 0..3 {
         tokio::task::yield_now().await;
     }
 }
 
 /// Notices when the server is held up, until this is dropped: what happens since is nothing to anybody.
-pub(crate) struct Watch(Option<mpsc::Sender<()>>);
+pub(crate) struct Watch(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if self.0.take().is_some() {
+        if let Some((watching, thread)) = self.0.take() {
+            drop(watching);
+            // It ends at once, and must not note another time afterwards.
+            let _ = thread.join();
             HELD_UP.lock().unwrap_or_else(PoisonError::into_inner).1 = None;
         }
     }
@@ -69,8 +76,7 @@ impl Drop for Watch {
 /// # Errors
 /// The thread cannot be started.
 pub(crate) fn watch(matches: &Arc<Matches>) -> std::io::Result<Watch> {
-    #[cfg(test)]
-    if tests::IGNORED.get() {
+    if is_ignored() {
         return Ok(Watch(None));
     }
     let (watching, watched) = mpsc::channel::<()>();
@@ -93,8 +99,8 @@ pub(crate) fn watch(matches: &Arc<Matches>) -> std::io::Result<Watch> {
             });
         }
     };
-    std::thread::Builder::new().name("held-up".to_owned()).spawn(notice)?;
-    Ok(Watch(Some(watching)))
+    let thread = std::thread::Builder::new().name("held-up".to_owned()).spawn(notice)?;
+    Ok(Watch(Some((watching, thread))))
 }
 
 #[cfg(test)]

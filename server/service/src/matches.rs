@@ -271,7 +271,7 @@ impl Matches {
     /// for which `tell` gives nothing, are left out. A page may be short where many are.
     ///
     /// # Errors
-    /// Only a mistake of the server's.
+    /// The pool has lost the work, which is a mistake of the server.
     pub async fn list<T: Send + 'static>(
         self: &Arc<Self>,
         origin: Origin,

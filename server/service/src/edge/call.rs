@@ -26,7 +26,7 @@ use super::caller::{Bearer, Caller};
 use super::ledger::{CALL_BYTES, Charge, Purse};
 use super::methods::{Kind, Method, Shape};
 use super::traces;
-use super::wire::{Answer, Reply, Requests, Sent};
+use super::wire::{Reply, Requests, Sent};
 use crate::error::ServiceError;
 use crate::secret;
 
@@ -74,7 +74,7 @@ impl Call {
     /// # Errors
     /// The encoded message is longer than any client takes.
     pub(crate) fn answer(self, message: &impl Message) -> Result<Reply, ServiceError> {
-        Answer::new(self.charge, message).map(Reply::One)
+        Reply::message(self.charge, message)
     }
 }
 
@@ -101,11 +101,13 @@ where
         let span = span(&parts, &id);
         let (edge, inside) = (Arc::clone(&self.0), span.clone());
         let caller = parts.extensions.get::<Caller>().expect("every connection names its caller").clone();
-        let unanswered = Unanswered { edge: Arc::clone(&edge), caller: Some(caller.clone()) };
+        let unanswered = Unanswered { edge: Arc::clone(&edge), caller, is_answered: false };
         let answered = async move {
+            // Moved as a whole, so that it is dropped with the call.
+            let mut unanswered = unanswered;
             let body = tonic::body::Body::new(body);
-            let mut response = edge.answer(parts, body, caller, inside).await;
-            unanswered.end();
+            let mut response = edge.answer(parts, body, &mut unanswered.caller, inside).await;
+            unanswered.is_answered = true;
             response.headers_mut().insert(REQUEST_ID, id);
             Ok(response)
         };
@@ -113,25 +115,17 @@ where
     }
 }
 
-/// A call that has not been answered. It was reset if this is dropped with its caller.
+/// A call under way: it was reset if this is dropped before the call is answered.
 struct Unanswered {
     edge: Arc<Edge>,
-    caller: Option<Caller>,
-}
-
-impl Unanswered {
-    /// It has been answered.
-    fn end(mut self) {
-        self.caller = None;
-    }
+    caller: Caller,
+    is_answered: bool,
 }
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        if let Some(caller) =
-            self.caller.take().filter(|caller| self.edge.rates.is_reset_too_often(caller.origin()))
-        {
-            caller.place().close();
+        if !self.is_answered && self.edge.rates.is_reset_too_often(self.caller.origin()) {
+            self.caller.place().close();
         }
     }
 }
@@ -141,23 +135,22 @@ impl Edge {
         &self,
         mut parts: Parts,
         body: tonic::body::Body,
-        caller: Caller,
+        caller: &mut Caller,
         span: Span,
     ) -> Response<Sent> {
-        let purse = Arc::clone(caller.purse());
         if let Some(refused) = refuse_other(&parts) {
-            return refused.map(|()| Sent::empty(&purse, span));
+            return refused.map(|()| Sent::empty(caller.purse(), span));
         }
         let time = time(&parts.headers);
         let (call, method, in_use) = match self.admit(&mut parts, caller) {
             Ok(admitted) => admitted,
-            Err(error) => return Sent::respond(Err(error), &purse, None, &span),
+            Err(error) => return Sent::respond(Err(error), caller.purse(), None, &span),
         };
         // They may be large, and are not needed any more.
         drop(parts);
-        let purse = Arc::clone(call.purse());
+        let purse = caller.purse();
         let (bytes, message_time) = (method.message_bytes, self.bounds.handshake_timeout);
-        let requests = Requests::new(body, bytes, message_time, Arc::clone(&purse));
+        let requests = Requests::new(body, bytes, message_time, Arc::clone(purse));
         let answered = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
         let reply = match time {
             None => answered.await,
@@ -166,7 +159,7 @@ impl Edge {
                 tokio::time::timeout(time, answered).await.unwrap_or_else(timed_out)
             }
         };
-        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), &purse, in_use, &span)
+        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), purse, in_use, &span)
     }
 
     /// Finds the caller and the method of a call. Refuses it if the account is unknown, or if the caller makes too many calls or
@@ -174,14 +167,14 @@ impl Edge {
     fn admit(
         &self,
         parts: &mut Parts,
-        mut caller: Caller,
+        caller: &mut Caller,
     ) -> Result<(Call, &Method, Option<TaskTrackerToken>), ServiceError> {
         let found = self.methods.find(parts.uri.path());
         let is_health = found.as_ref().is_ok_and(|method| method.kind == Kind::Health);
         let identified = match &self.accounts {
             Some(accounts) if !is_health => accounts.identify(&mut parts.headers).map(|account| {
                 Span::current().record("account", account.name());
-                caller = caller.of(account, &self.ledger);
+                *caller = caller.of(account, &self.ledger);
             }),
             _ => Ok(()),
         };
@@ -207,7 +200,7 @@ impl Edge {
         }
         let in_use = (method.kind == Kind::Own).then(|| caller.calls().token());
         let came = caller.last_read();
-        Ok((Call { caller, bearer, charge, came }, method, in_use))
+        Ok((Call { caller: caller.clone(), bearer, charge, came }, method, in_use))
     }
 }
 

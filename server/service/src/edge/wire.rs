@@ -76,7 +76,11 @@ impl Requests {
     /// # Errors
     /// A message that is compressed, too long or none of this type, for whose bytes there is no room, or that takes too long.
     pub(crate) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, ServiceError> {
-        (self.charge, self.charged) = (None, REQUEST_BYTES);
+        if self.charge.take().is_some() {
+            // What came after a large message would keep its buffer, which is not charged any more.
+            self.read = BytesMut::from(&self.read[..]);
+        }
+        self.charged = REQUEST_BYTES;
         loop {
             if !self.read.is_empty() {
                 self.since.get_or_insert_with(Instant::now);
@@ -252,8 +256,8 @@ fn put_key(out: &mut BytesMut, key: u8, number: usize) {
 
 /// What a call is answered with.
 pub(crate) enum Reply {
-    /// One message.
-    One(Answer),
+    /// One message, until it has been sent.
+    One(Option<Answer>),
     /// As many as there will be.
     Many(Pin<Box<dyn Stream<Item = Result<Answer, ServiceError>> + Send>>),
     /// Nothing further: the status has been sent.
@@ -261,6 +265,14 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
+    /// One message, out of what has been charged for it.
+    ///
+    /// # Errors
+    /// As [`Answer::new`].
+    pub(crate) fn message(charge: Charge, message: &impl Message) -> Result<Self, ServiceError> {
+        Ok(Self::One(Some(Answer::new(charge, message)?)))
+    }
+
     /// A stream of answers.
     pub(crate) fn stream(answers: impl Stream<Item = Result<Answer, ServiceError>> + Send + 'static) -> Self {
         Self::Many(Box::pin(answers))
@@ -323,10 +335,7 @@ impl Sent {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.views))));
         }
         let answer = match &mut self.reply {
-            Reply::One(_) => match std::mem::replace(&mut self.reply, Reply::stream(stream::empty())) {
-                Reply::One(answer) => Some(Ok(answer)),
-                _ => None,
-            },
+            Reply::One(answer) => answer.take().map(Ok),
             Reply::Many(answers) => ready!(answers.as_mut().poll_next(context)),
             Reply::Over => None,
         };

@@ -28,9 +28,12 @@ pub(crate) struct BatchPlane {
     batches: Arc<Batches>,
 }
 
+/// The service, as the protocol names it.
+pub(super) const NAME: &str = "boardwire.v1.BatchService";
+
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<BatchPlane> {
     let plane = BatchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("boardwire.v1.BatchService", Kind::Own, Arc::new(plane))
+    Service::new(NAME, Kind::Own, Arc::new(plane))
         .call("OpenBatch", BatchPlane::open)
         .call("ResetBatch", BatchPlane::reset)
         .call("StepBatch", BatchPlane::step)
@@ -121,7 +124,7 @@ impl BatchPlane {
         // The snapshot, and the message that it is copied to.
         let charge = call.purse().wait(2 * batch.snapshot_bytes(&mask)).await?;
         let snapshot = batch.save(self.batches.key(), &mask).await?;
-        Ok(Reply::One(Answer::new(charge, &SaveBatchResponse { snapshot })?))
+        Reply::message(charge, &SaveBatchResponse { snapshot })
     }
 
     async fn load(self: Arc<Self>, call: Call, asked: LoadBatchRequest) -> Result<Reply, ServiceError> {
@@ -143,7 +146,7 @@ type Rows = (Charge, BatchStep);
 
 /// Answers with the rows of a step.
 fn one((charge, step): Rows) -> Result<Reply, ServiceError> {
-    Answer::step(charge, step, None).map(Reply::One)
+    Ok(Reply::One(Some(Answer::step(charge, step, None)?)))
 }
 
 /// Charges the rows of `count` environments, all of them when it is 0.

@@ -11,7 +11,7 @@ use boardwire_games::Registry;
 use super::pages::Paging;
 use crate::batches::Batches;
 use crate::convert;
-use crate::edge::{Answer, Call, Kind, Reply, Service};
+use crate::edge::{Call, Kind, Reply, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 
@@ -24,9 +24,12 @@ pub(crate) struct Catalog {
     batches: Arc<Batches>,
 }
 
+/// The service, as the protocol names it.
+pub(super) const NAME: &str = "boardwire.v1.CatalogService";
+
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<Catalog> {
     let catalog = Catalog { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("boardwire.v1.CatalogService", Kind::Own, Arc::new(catalog))
+    Service::new(NAME, Kind::Own, Arc::new(catalog))
         .call("GetServer", Catalog::get_server)
         .call("ListGames", Catalog::list_games)
         .call("GetGame", Catalog::get_game)
@@ -55,6 +58,6 @@ impl Catalog {
     async fn get_game(self: Arc<Self>, call: Call, asked: GetGameRequest) -> Result<Reply, ServiceError> {
         let charge = call.purse().wait(SPEC_BYTES).await?;
         let spec = messages::game_spec(self.matches.tables(), &asked)?;
-        Ok(Reply::One(Answer::new(charge, &GetGameResponse { spec: Some(spec) })?))
+        Reply::message(charge, &GetGameResponse { spec: Some(spec) })
     }
 }

@@ -36,10 +36,12 @@ pub(crate) struct WorldPlane {
 /// What an answer is charged with before it is made.
 const ANSWER_BYTES: usize = 16 << 10;
 
+/// The service, as the protocol names it.
+pub(super) const NAME: &str = "dm_env_rpc.v1.Environment";
+
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<WorldPlane> {
     let plane = WorldPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("dm_env_rpc.v1.Environment", Kind::Own, Arc::new(plane))
-        .stream("Process", WorldPlane::process)
+    Service::new(NAME, Kind::Own, Arc::new(plane)).stream("Process", WorldPlane::process)
 }
 
 /// One agent, and the world it is in.

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
+use super::{batch, catalog, dm_env_rpc, match_, search};
 use crate::edge::{Answer, Call, Kind, Reply, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -18,14 +19,9 @@ const OFTEN: Duration = Duration::from_millis(250);
 /// The server as a whole, as the protocol of health names it.
 const ALL: &str = "";
 /// What needs the journal.
-const MATCHES: &str = "boardwire.v1.MatchService";
+const MATCHES: &str = match_::NAME;
 /// What needs nothing else.
-const OTHERS: [&str; 4] = [
-    "boardwire.v1.CatalogService",
-    "boardwire.v1.BatchService",
-    "boardwire.v1.SearchService",
-    "dm_env_rpc.v1.Environment",
-];
+const OTHERS: [&str; 4] = [catalog::NAME, batch::NAME, search::NAME, dm_env_rpc::NAME];
 /// What an answer takes.
 const ANSWER_BYTES: usize = 512;
 

@@ -30,8 +30,11 @@ use crate::telemetry;
 /// Plays matches.
 pub(crate) struct MatchPlane(Arc<Matches>);
 
+/// The service, as the protocol names it.
+pub(super) const NAME: &str = "boardwire.v1.MatchService";
+
 pub(super) fn service(matches: &Arc<Matches>) -> Service<MatchPlane> {
-    Service::new("boardwire.v1.MatchService", Kind::Own, Arc::new(MatchPlane(Arc::clone(matches))))
+    Service::new(NAME, Kind::Own, Arc::new(MatchPlane(Arc::clone(matches))))
         .call("CreateMatch", MatchPlane::create)
         .call("GetMatch", MatchPlane::get)
         .call("ListMatches", MatchPlane::list)
@@ -106,7 +109,7 @@ impl MatchPlane {
         let page = self.0.list(origin, after, paging.size, tell).await?;
         self.0.kept().await?;
         let answer = ListMatchesResponse { matches: page.matches, next_page_token: paging.next(page.last) };
-        Ok(Reply::One(Answer::new(charge, &answer)?))
+        Reply::message(charge, &answer)
     }
 
     async fn join(self: Arc<Self>, call: Call, asked: JoinMatchRequest) -> Result<Reply, ServiceError> {
@@ -162,8 +165,8 @@ impl MatchPlane {
         let state = (self, call, requests);
         Ok(Reply::stream(stream::try_unfold(state, |(plane, call, mut requests)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
-            let charge = call.purse().wait(ANSWER_BYTES).await?;
             let came = call.caller().last_read();
+            let charge = call.purse().wait(ANSWER_BYTES).await?;
             let answer = call.purse().in_turn(answer(&plane.0, call.token(), came, asked)).await;
             let answer = Answer::new(charge, &answer)?;
             Ok(Some((answer, (plane, call, requests))))
@@ -182,7 +185,7 @@ impl MatchPlane {
         let replayed = owner.run(move || {
             let replay = played.replay(viewer, asked.episode, !belongs)?;
             let replay = Some(convert::replay(&played, replay, belongs));
-            Ok::<_, ServiceError>(Reply::One(Answer::new(charge, &GetReplayResponse { replay })?))
+            Reply::message(charge, &GetReplayResponse { replay })
         });
         let reply = replayed.await.ok_or_else(|| lost("a replay"))??;
         arbiter.kept().await?;

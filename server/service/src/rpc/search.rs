@@ -17,7 +17,7 @@ use bytes::Bytes;
 use super::message_bytes;
 use crate::arbiter::Arbiter;
 use crate::batches::{Batches, InUse, Terms};
-use crate::edge::{Answer, Call, Kind, Reply, Service};
+use crate::edge::{Call, Kind, Reply, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -29,9 +29,12 @@ pub(crate) struct SearchPlane {
     batches: Arc<Batches>,
 }
 
+/// The service, as the protocol names it.
+pub(super) const NAME: &str = "boardwire.v1.SearchService";
+
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<SearchPlane> {
     let plane = SearchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
-    Service::new("boardwire.v1.SearchService", Kind::Own, Arc::new(plane))
+    Service::new(NAME, Kind::Own, Arc::new(plane))
         .call("Determinize", SearchPlane::determinize)
         .call("Advance", SearchPlane::advance)
         .call("Rollout", SearchPlane::roll_out)
@@ -65,7 +68,7 @@ impl SearchPlane {
             search: Some(messages::search(&search)),
             step: Some(messages::world_step(step)),
         };
-        Ok(Reply::One(Answer::new(charge, &answer)?))
+        Reply::message(charge, &answer)
     }
 
     async fn advance(self: Arc<Self>, call: Call, asked: AdvanceRequest) -> Result<Reply, ServiceError> {
@@ -76,7 +79,7 @@ impl SearchPlane {
         let charge = call.purse().wait(2 * search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await?;
         timed.answered(search.table().rules.info().id, false);
-        Ok(Reply::One(Answer::new(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })?))
+        Reply::message(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })
     }
 
     async fn roll_out(self: Arc<Self>, call: Call, asked: RolloutRequest) -> Result<Reply, ServiceError> {
@@ -87,7 +90,7 @@ impl SearchPlane {
         let charge = call.purse().wait(search.reward_bytes(worlds.len())).await?;
         let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
         timed.answered(search.table().rules.info().id, false);
-        Ok(Reply::One(Answer::new(charge, &RolloutResponse { reward: messages::rewards(&rewards) })?))
+        Reply::message(charge, &RolloutResponse { reward: messages::rewards(&rewards) })
     }
 
     async fn release(self: Arc<Self>, call: Call, asked: ReleaseRequest) -> Result<Reply, ServiceError> {

@@ -100,6 +100,23 @@ async fn bytes_are_charged_as_they_come() {
     );
 }
 
+/// A stream may be open for long after a large message.
+#[tokio::test]
+async fn nothing_is_kept_of_a_large_message_once_the_next_is_awaited() {
+    let (large, small) = (named(600_000), named(3));
+    let message = framed(&large.encode_to_vec());
+    // The beginning of the next message comes with the end of the large one.
+    let (beginning, rest) =
+        (&message[..590_000], [&message[590_000..], &framed(&small.encode_to_vec())[..4]].concat());
+    let mut requests =
+        requests(1 << 20, &purse(1 << 20), &[beginning, &rest, &framed(&small.encode_to_vec())[4..]]);
+    assert_eq!(requests.next().await, Ok(Some(large)));
+    assert!(requests.charge.is_some());
+    assert_eq!(requests.next().await, Ok(Some(small)));
+    assert!(requests.charge.is_none());
+    assert!(!requests.read.try_reclaim(100_000), "its buffer is still there");
+}
+
 /// A second for the first kilobytes, and one more for each 64 that have come.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_comes_too_slowly_is_given_up() {
