@@ -243,8 +243,8 @@ impl Arbiter {
         self.act_after(seat, decision, tokio::time::Instant::now(), None).await
     }
 
-    /// The same for a decision that came at a time, of an agent that says for how long it has thought: what else the decision took was on the wire, and within
-    /// bounds is not counted by the seat's clock.
+    /// The same for a decision that arrived at a time. If the agent says for how long it has `thought`, the rest of the time was on
+    /// the wire, and within bounds the seat's clock does not count it.
     ///
     /// # Errors
     /// As [`act`](Self::act), and a decision that has come too late.
@@ -252,7 +252,7 @@ impl Arbiter {
         self: &Arc<Self>,
         seat: Seat,
         decision: Decision,
-        came: tokio::time::Instant,
+        arrived: tokio::time::Instant,
         thought: Option<Duration>,
     ) -> Result<(), ServiceError> {
         let late = || ServiceError::DecisionLate { episode: decision.episode, decision: decision.number };
@@ -264,7 +264,7 @@ impl Arbiter {
             if let Some(What::Played { took: place, .. }) = &mut decided
                 && self.settings.clock(seat).is_some()
             {
-                let took = inner.clocks.took(&inner.standing, seat, came, thought);
+                let took = inner.clocks.took(&inner.standing, seat, arrived, thought);
                 if took.is_none() {
                     self.time_runs_out(inner, seat)?;
                     if inner.standing.places[seat.index()].lapsed {

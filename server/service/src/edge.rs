@@ -33,7 +33,7 @@ pub(crate) use accept::{Accept, Socket};
 pub(crate) use accounts::{is_name, line};
 pub(crate) use call::{Call, Gate};
 pub(crate) use caller::Caller;
-pub(crate) use ledger::{Charge, Purse};
+pub(crate) use ledger::{Budget, Charge};
 #[cfg(test)]
 pub(crate) use methods::Shape;
 pub(crate) use methods::{Kind, Methods, Service};

@@ -23,7 +23,7 @@ use tracing::{Instrument as _, Span};
 
 use super::Edge;
 use super::caller::{Bearer, Caller};
-use super::ledger::{CALL_BYTES, Charge, Purse};
+use super::ledger::{Budget, CALL_BYTES, Charge};
 use super::methods::{Kind, Method, Shape};
 use super::traces;
 use super::wire::{Reply, Requests, Sent};
@@ -40,18 +40,18 @@ pub(crate) struct Call {
     caller: Caller,
     bearer: Option<Bearer>,
     charge: Charge,
-    came: Instant,
+    arrived: Instant,
 }
 
 impl Call {
     /// When its message came: what it waited for since then is the server's matter.
-    pub(crate) fn came(&self) -> Instant {
-        self.came
+    pub(crate) fn arrived(&self) -> Instant {
+        self.arrived
     }
 
     /// Its message has come.
-    pub(super) fn has_come(&mut self) {
-        self.came = self.caller.last_read();
+    pub(super) fn note_arrival(&mut self) {
+        self.arrived = self.caller.last_read();
     }
 
     /// Whose call it is.
@@ -65,8 +65,8 @@ impl Call {
     }
 
     /// Where more than an ordinary answer is charged.
-    pub(crate) fn purse(&self) -> &Arc<Purse> {
-        self.caller.purse()
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        self.caller.budget()
     }
 
     /// Answers with an ordinary message, for which the call has room.
@@ -139,18 +139,18 @@ impl Edge {
         span: Span,
     ) -> Response<Sent> {
         if let Some(refused) = refuse_other(&parts) {
-            return refused.map(|()| Sent::empty(caller.purse(), span));
+            return refused.map(|()| Sent::empty(caller.budget(), span));
         }
         let time = time(&parts.headers);
         let (call, method, in_use) = match self.admit(&mut parts, caller) {
             Ok(admitted) => admitted,
-            Err(error) => return Sent::respond(Err(error), caller.purse(), None, &span),
+            Err(error) => return Sent::respond(Err(error), caller.budget(), None, &span),
         };
         // They may be large, and are not needed any more.
         drop(parts);
-        let purse = caller.purse();
+        let budget = caller.budget();
         let (bytes, message_time) = (method.message_bytes, self.bounds.handshake_timeout);
-        let requests = Requests::new(body, bytes, message_time, Arc::clone(purse));
+        let requests = Requests::new(body, bytes, message_time, Arc::clone(budget));
         let answered = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
         let reply = match time {
             None => answered.await,
@@ -159,7 +159,7 @@ impl Edge {
                 tokio::time::timeout(time, answered).await.unwrap_or_else(timed_out)
             }
         };
-        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), purse, in_use, &span)
+        Sent::respond(reply.unwrap_or_else(|panic| Err(panicked(&*panic))), budget, in_use, &span)
     }
 
     /// Finds the caller and the method of a call. Refuses it if the account is unknown, or if the caller makes too many calls or
@@ -190,17 +190,17 @@ impl Edge {
             });
         }
         let bearer = Bearer::read(&parts.headers)?;
-        let mut charge = caller.purse().charge(CALL_BYTES);
+        let mut charge = caller.budget().charge(CALL_BYTES);
         if charge.is_err() && is_health && method.shape == Shape::Call {
-            charge = self.health.purse(caller.origin()).charge(CALL_BYTES);
+            charge = self.health.budget(caller.origin()).charge(CALL_BYTES);
         }
         let charge = charge?;
         if method.shape == Shape::Stream {
             caller.charge_unread()?;
         }
         let in_use = (method.kind == Kind::Own).then(|| caller.calls().token());
-        let came = caller.last_read();
-        Ok((Call { caller: caller.clone(), bearer, charge, came }, method, in_use))
+        let arrived = caller.last_read();
+        Ok((Call { caller: caller.clone(), bearer, charge, arrived }, method, in_use))
     }
 }
 

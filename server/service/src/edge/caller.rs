@@ -15,7 +15,7 @@ use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
 use super::accounts::{Account, Quotas};
 use super::connections::Place;
-use super::ledger::{Charge, Ledger, Purse};
+use super::ledger::{Budget, Charge, Ledger};
 use super::serve::CONNECTION_WINDOW;
 use crate::batches::Peer;
 use crate::error::ServiceError;
@@ -88,7 +88,7 @@ impl fmt::Display for Origin {
 pub(crate) struct Caller {
     connection: Arc<Connection>,
     account: Option<Account>,
-    purse: Arc<Purse>,
+    budget: Arc<Budget>,
 }
 
 #[derive(Debug)]
@@ -123,10 +123,10 @@ impl LastRead {
 
 impl Caller {
     /// A connection, which has been charged.
-    pub(crate) fn new(peer: Peer, origin: Origin, purse: Arc<Purse>, charge: Charge, place: Place) -> Self {
+    pub(crate) fn new(peer: Peer, origin: Origin, budget: Arc<Budget>, charge: Charge, place: Place) -> Self {
         let (calls, unread, last_read) = (TaskTracker::new(), OnceLock::new(), LastRead::new());
         let connection = Connection { peer, origin, calls, _charge: charge, unread, place, last_read };
-        Self { connection: Arc::new(connection), account: None, purse }
+        Self { connection: Arc::new(connection), account: None, budget }
     }
 
     /// The same connection, with a call of this account.
@@ -135,7 +135,7 @@ impl Caller {
         Self {
             connection: Arc::clone(&self.connection),
             account: Some(account),
-            purse: ledger.purse_of(&self.purse, Origin::Account(account)),
+            budget: ledger.budget_of(&self.budget, Origin::Account(account)),
         }
     }
 
@@ -150,8 +150,8 @@ impl Caller {
     }
 
     /// Where its calls are charged.
-    pub(crate) fn purse(&self) -> &Arc<Purse> {
-        &self.purse
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// The calls under way on this connection, each with a token of its own.
@@ -183,7 +183,7 @@ impl Caller {
     pub(super) fn charge_unread(&self) -> Result<(), ServiceError> {
         if self.connection.unread.get().is_none() {
             // Of two streams that begin at once both are charged, and one charge is given back.
-            let _ = self.connection.unread.set(self.purse.charge(CONNECTION_WINDOW as usize)?);
+            let _ = self.connection.unread.set(self.budget.charge(CONNECTION_WINDOW as usize)?);
         }
         Ok(())
     }

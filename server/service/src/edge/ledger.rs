@@ -74,9 +74,9 @@ impl Ledger {
         Self { all: Arc::new(Total::new(all)), by_origin: Mutex::default(), connection_bytes }
     }
 
-    /// The purse of a new connection from an origin.
-    pub(crate) fn purse(&self, origin: Origin) -> Arc<Purse> {
-        Arc::new(Purse {
+    /// The budget of a new connection from an origin.
+    pub(crate) fn budget(&self, origin: Origin) -> Arc<Budget> {
+        Arc::new(Budget {
             own: Arc::new(Semaphore::new(self.connection_bytes)),
             own_bytes: self.connection_bytes,
             origin: self.total(origin),
@@ -84,9 +84,9 @@ impl Ledger {
         })
     }
 
-    /// The purse of the same connection for calls of another origin: an account.
-    pub(crate) fn purse_of(&self, purse: &Purse, origin: Origin) -> Arc<Purse> {
-        Arc::new(Purse { origin: self.total(origin), ..purse.clone() })
+    /// The budget of the same connection for calls of another origin: an account.
+    pub(crate) fn budget_of(&self, budget: &Budget, origin: Origin) -> Arc<Budget> {
+        Arc::new(Budget { origin: self.total(origin), ..budget.clone() })
     }
 
     fn total(&self, origin: Origin) -> Arc<Total> {
@@ -112,14 +112,14 @@ impl Ledger {
 
 /// Memory accounting for the calls of one connection: against the connection, its origin and the whole server.
 #[derive(Debug, Clone)]
-pub(crate) struct Purse {
+pub(crate) struct Budget {
     own: Arc<Semaphore>,
     own_bytes: usize,
     origin: Arc<Total>,
     all: Arc<Total>,
 }
 
-impl Purse {
+impl Budget {
     /// Charges what a connection or a call takes for itself. Connections and the calls on each are few enough without a
     /// limit by connection.
     ///
@@ -133,7 +133,7 @@ impl Purse {
     ///
     /// # Errors
     /// The origin or the server holds as much as it may.
-    pub(crate) async fn wait(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
+    pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
         let own = Arc::clone(&self.own).acquire_many_owned(self.permits(bytes)).await;
         let own = own.expect("the semaphore of a connection is never closed");
         self.charge_with(Some(own), bytes)
@@ -143,7 +143,7 @@ impl Purse {
     ///
     /// # Errors
     /// The connection, the origin or the server holds as much as it may.
-    pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
+    pub(crate) fn try_reserve(self: &Arc<Self>, bytes: usize) -> Result<Charge, ServiceError> {
         let own = Arc::clone(&self.own).try_acquire_many_owned(self.permits(bytes));
         let own = own.map_err(|_| ServiceError::BytesFull { limit: self.own_bytes })?;
         self.charge_with(Some(own), bytes)
@@ -165,7 +165,7 @@ impl Purse {
     pub(crate) fn overdraw(self: &Arc<Self>, bytes: usize) -> Charge {
         self.origin.overdraw(bytes);
         self.all.overdraw(bytes);
-        Charge { bytes, own: None, purse: Arc::clone(self) }
+        Charge { bytes, own: None, budget: Arc::clone(self) }
     }
 
     fn charge_with(
@@ -178,7 +178,7 @@ impl Purse {
             self.origin.give_back(bytes);
             return Err(full);
         }
-        Ok(Charge { bytes, own, purse: Arc::clone(self) })
+        Ok(Charge { bytes, own, budget: Arc::clone(self) })
     }
 
     fn permits(&self, bytes: usize) -> u32 {
@@ -197,7 +197,7 @@ impl Purse {
 pub(crate) struct Charge {
     bytes: usize,
     own: Option<OwnedSemaphorePermit>,
-    purse: Arc<Purse>,
+    budget: Arc<Budget>,
 }
 
 impl Charge {
@@ -205,11 +205,11 @@ impl Charge {
     /// is there already, or was estimated too low.
     pub(crate) fn fit(&mut self, bytes: usize) {
         if bytes > self.bytes {
-            self.purse.origin.overdraw(bytes - self.bytes);
-            self.purse.all.overdraw(bytes - self.bytes);
+            self.budget.origin.overdraw(bytes - self.bytes);
+            self.budget.all.overdraw(bytes - self.bytes);
         } else {
-            self.purse.origin.give_back(self.bytes - bytes);
-            self.purse.all.give_back(self.bytes - bytes);
+            self.budget.origin.give_back(self.bytes - bytes);
+            self.budget.all.give_back(self.bytes - bytes);
             if let Some(own) = &mut self.own {
                 drop(own.split(own.num_permits().saturating_sub(bytes)));
             }
@@ -234,8 +234,8 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.purse.origin.give_back(self.bytes);
-        self.purse.all.give_back(self.bytes);
+        self.budget.origin.give_back(self.bytes);
+        self.budget.all.give_back(self.bytes);
     }
 }
 
@@ -262,37 +262,37 @@ mod tests {
     #[tokio::test]
     async fn an_answer_waits_until_its_connection_has_room() {
         let ledger = Ledger::new(100, 10_000_000);
-        let purse = ledger.purse(user(1));
-        let first = purse.wait(60).await.expect("it is free").hold(Bytes::from_static(b"answer"));
+        let budget = ledger.budget(user(1));
+        let first = budget.reserve(60).await.expect("it is free").hold(Bytes::from_static(b"answer"));
         let part = first.slice(..2);
-        let mut second = Box::pin(purse.wait(60));
+        let mut second = Box::pin(budget.reserve(60));
         assert!(futures_util::poll!(&mut second).is_pending());
         drop(first);
         assert!(futures_util::poll!(&mut second).is_pending(), "a part of it has not been sent");
         drop(part);
         drop(second.await.expect("now there is room"));
-        drop(purse.wait(1_000_000).await.expect("one answer always fits"));
-        assert_eq!((purse.free(), ledger.charged()), (100, 0));
+        drop(budget.reserve(1_000_000).await.expect("one answer always fits"));
+        assert_eq!((budget.free(), ledger.charged()), (100, 0));
     }
 
     #[test]
     fn what_all_connections_hold_is_bounded_and_no_origin_may_hold_all() {
         let ledger = Ledger::new(1_000, 1_000);
-        let (one, again, other) = (ledger.purse(user(1)), ledger.purse(user(1)), ledger.purse(user(2)));
-        let held = one.take(700).expect("it is free");
-        let refused = again.take(100).expect_err("an origin may have three quarters");
+        let (one, again, other) = (ledger.budget(user(1)), ledger.budget(user(1)), ledger.budget(user(2)));
+        let held = one.try_reserve(700).expect("it is free");
+        let refused = again.try_reserve(100).expect_err("an origin may have three quarters");
         assert_eq!(refused, ServiceError::BytesFull { limit: 750 });
         let rest = other.charge(300).expect("others have the rest");
-        assert_eq!(one.take(50).expect_err("it is full"), ServiceError::BytesFull { limit: 1_000 });
+        assert_eq!(one.try_reserve(50).expect_err("it is full"), ServiceError::BytesFull { limit: 1_000 });
         drop((held, rest));
-        again.take(750).expect("there is room again");
+        again.try_reserve(750).expect("there is room again");
         assert_eq!(ledger.charged(), 0);
     }
 
     #[tokio::test]
     async fn requests_of_an_origin_take_turns_and_others_do_not_wait_for_them() {
         let ledger = Ledger::new(1, 1);
-        let [busy, other] = [1, 2].map(|number| ledger.purse(user(number)));
+        let [busy, other] = [1, 2].map(|number| ledger.budget(user(number)));
         let turns: Vec<_> =
             (0..TURNS).map(|_| busy.origin.turns.try_acquire().expect("there are so many")).collect();
         let mut waits = Box::pin(busy.in_turn(async { 1 }));
@@ -312,26 +312,26 @@ mod tests {
     #[test]
     fn a_charge_becomes_what_is_held() {
         let ledger = Ledger::new(1_000, 10_000);
-        let purse = ledger.purse(user(1));
-        let mut charge = purse.take(100).expect("it is free");
-        charge.add(purse.take(200).expect("it is free"));
-        assert_eq!((purse.free(), ledger.charged()), (700, 300));
+        let budget = ledger.budget(user(1));
+        let mut charge = budget.try_reserve(100).expect("it is free");
+        charge.add(budget.try_reserve(200).expect("it is free"));
+        assert_eq!((budget.free(), ledger.charged()), (700, 300));
         charge.fit(50);
-        assert_eq!((purse.free(), ledger.charged()), (950, 50));
+        assert_eq!((budget.free(), ledger.charged()), (950, 50));
         charge.fit(9_000_000);
-        assert_eq!((purse.free(), ledger.charged()), (950, 9_000_000));
+        assert_eq!((budget.free(), ledger.charged()), (950, 9_000_000));
         drop(charge);
-        assert_eq!((purse.free(), ledger.charged()), (1_000, 0));
+        assert_eq!((budget.free(), ledger.charged()), (1_000, 0));
     }
 
     #[test]
     fn origins_that_hold_nothing_are_forgotten() {
         let ledger = Ledger::new(1, 1);
-        let kept = ledger.purse(user(0));
+        let kept = ledger.budget(user(0));
         for number in 1..100_000 {
-            drop(ledger.purse(user(number)));
+            drop(ledger.budget(user(number)));
         }
         assert!(ledger.by_origin.lock().expect("no panic").len() < 4 * ORIGINS);
-        assert!(Arc::ptr_eq(&kept.origin, &ledger.purse(user(0)).origin));
+        assert!(Arc::ptr_eq(&kept.origin, &ledger.budget(user(0)).origin));
     }
 }

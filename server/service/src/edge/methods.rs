@@ -104,9 +104,9 @@ impl<P: Send + Sync + 'static> Service<P> {
             let plane = Arc::clone(&plane);
             Box::pin(async move {
                 let asked = requests.one().await?;
-                call.has_come();
-                let purse = Arc::clone(call.purse());
-                purse.in_turn(handler(plane, call, asked)).await
+                call.note_arrival();
+                let budget = Arc::clone(call.budget());
+                budget.in_turn(handler(plane, call, asked)).await
             })
         });
         self.add(name, handler, shape)

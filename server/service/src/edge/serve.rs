@@ -82,10 +82,10 @@ pub(crate) async fn serve<A, S, B>(
         };
         let Some(place) = edge.connections.admit(origin) else { continue };
         edge.rates.forget();
-        let purse = edge.ledger.purse(origin);
-        let Ok(charge) = purse.charge(CONNECTION_BYTES) else { continue };
+        let budget = edge.ledger.budget(origin);
+        let Ok(charge) = budget.charge(CONNECTION_BYTES) else { continue };
         let leases = Leases::begin(&batches);
-        let caller = Caller::new(leases.peer, origin, purse, charge, place);
+        let caller = Caller::new(leases.peer, origin, budget, charge, place);
         let serving = connection(io, (speech, service.clone()), caller, edge.bounds.clone(), stop.clone());
         connections.spawn(async move {
             serving.await;

@@ -25,7 +25,7 @@ impl Mistaken {
     }
 
     async fn list_games(self: Arc<Self>, call: Call, _: ListGamesRequest) -> Result<Reply, ServiceError> {
-        let (caller, free) = (call.caller(), call.purse().free());
+        let (caller, free) = (call.caller(), call.budget().free());
         let (number, origin, token) = (caller.peer().0, caller.origin(), call.token());
         let next_page_token = format!("{number} from {origin} with {token:?}, {free} bytes");
         call.answer(&ListGamesResponse { games: vec![], next_page_token })

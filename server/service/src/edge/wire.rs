@@ -26,7 +26,7 @@ use tonic::metadata::GRPC_CONTENT_TYPE;
 use tracing::Span;
 
 use super::call::panicked;
-use super::ledger::{Charge, Purse, REQUEST_BYTES};
+use super::ledger::{Budget, Charge, REQUEST_BYTES};
 use crate::error::ServiceError;
 use crate::run::MAX_MESSAGE_BYTES;
 
@@ -35,7 +35,7 @@ const PREFIX: usize = 5;
 /// What a message takes beside its bytes until it has been sent.
 const FRAME_BYTES: usize = 256;
 /// How many bytes of a message a second are never too slow.
-const SLOWEST: usize = 64 << 10;
+const MIN_BYTES_A_SECOND: usize = 64 << 10;
 /// The header with the details of a status.
 const DETAILS: &str = "grpc-status-details-bin";
 /// The key of field `step` in the responses of single calls.
@@ -53,7 +53,7 @@ pub(crate) struct Requests {
     body: Body,
     /// The most bytes of a message.
     limit: usize,
-    purse: Arc<Purse>,
+    budget: Arc<Budget>,
     /// How long a message may take from its first byte on, or a single one from the beginning of its call.
     time: Duration,
     /// Since when the message is awaited.
@@ -66,9 +66,9 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(body: Body, limit: usize, time: Duration, purse: Arc<Purse>) -> Self {
+    pub(super) fn new(body: Body, limit: usize, time: Duration, budget: Arc<Budget>) -> Self {
         let (since, read, charge, charged) = (None, BytesMut::new(), None, REQUEST_BYTES);
-        Self { body, limit, purse, time, since, read, charge, charged }
+        Self { body, limit, budget, time, since, read, charge, charged }
     }
 
     /// The next message; none at the end. What the one before was charged with is given back.
@@ -126,7 +126,7 @@ impl Requests {
         let frame = match self.since {
             None => frame.await,
             Some(since) => {
-                let more = Duration::from_micros((1_000_000 * self.read.len() / SLOWEST) as u64);
+                let more = Duration::from_micros((1_000_000 * self.read.len() / MIN_BYTES_A_SECOND) as u64);
                 let late = |_| ServiceError::TimedOut;
                 tokio::time::timeout_at(since + self.time + more, frame).await.map_err(late)?
             }
@@ -166,7 +166,7 @@ impl Requests {
         if needed > self.charged {
             let whole = length.map_or(needed, |length| PREFIX + length);
             let target = needed.max(whole.min(2 * needed));
-            let more = self.purse.take(target - self.charged)?;
+            let more = self.budget.try_reserve(target - self.charged)?;
             match &mut self.charge {
                 Some(charge) => charge.add(more),
                 charge => *charge = Some(more),
@@ -284,7 +284,7 @@ pub(crate) struct Sent {
     reply: Reply,
     /// The views of the answer whose beginning has been sent.
     views: Bytes,
-    purse: Arc<Purse>,
+    budget: Arc<Budget>,
     /// Tells a server that stops to wait for the call, if it is to.
     _in_use: Option<TaskTrackerToken>,
     span: Span,
@@ -294,14 +294,14 @@ impl Sent {
     /// The response to a call.
     pub(super) fn respond(
         reply: Result<Reply, ServiceError>,
-        purse: &Arc<Purse>,
+        budget: &Arc<Budget>,
         in_use: Option<TaskTrackerToken>,
         span: &Span,
     ) -> Response<Self> {
         let sent = |reply| Self {
             reply,
             views: Bytes::new(),
-            purse: Arc::clone(purse),
+            budget: Arc::clone(budget),
             _in_use: in_use,
             span: span.clone(),
         };
@@ -315,7 +315,7 @@ impl Sent {
                 let is_compressed = matches!(error, ServiceError::UnsupportedCompression { .. });
                 let mut response = Response::new(sent(Reply::Over));
                 let headers = response.headers_mut();
-                *headers = status_headers(&error.into(), purse);
+                *headers = status_headers(&error.into(), budget);
                 headers.insert(CONTENT_TYPE, GRPC_CONTENT_TYPE);
                 if is_compressed {
                     headers.insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
@@ -326,8 +326,8 @@ impl Sent {
     }
 
     /// Nothing but headers.
-    pub(super) fn empty(purse: &Arc<Purse>, span: Span) -> Self {
-        Self { reply: Reply::Over, views: Bytes::new(), purse: Arc::clone(purse), _in_use: None, span }
+    pub(super) fn empty(budget: &Arc<Budget>, span: Span) -> Self {
+        Self { reply: Reply::Over, views: Bytes::new(), budget: Arc::clone(budget), _in_use: None, span }
     }
 
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, ServiceError>>> {
@@ -370,7 +370,7 @@ impl http_body::Body for Sent {
             None => Status::ok(""),
         };
         this.reply = Reply::Over;
-        Poll::Ready(Some(Ok(Frame::trailers(status_headers(&status, &this.purse)))))
+        Poll::Ready(Some(Ok(Frame::trailers(status_headers(&status, &this.budget)))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -379,13 +379,13 @@ impl http_body::Body for Sent {
 }
 
 /// The headers of a status. Those of a refusal are charged until they have been sent.
-fn status_headers(status: &Status, purse: &Arc<Purse>) -> HeaderMap {
+fn status_headers(status: &Status, budget: &Arc<Budget>) -> HeaderMap {
     tracing::debug!(code = ?status.code(), "answered");
     let mut headers = HeaderMap::new();
     status.add_header(&mut headers).expect("a status is a header");
     if let Some(details) = headers.get_mut(DETAILS) {
         let bytes = FRAME_BYTES + 2 * details.len();
-        let held = purse.overdraw(bytes).hold(Bytes::copy_from_slice(details.as_bytes()));
+        let held = budget.overdraw(bytes).hold(Bytes::copy_from_slice(details.as_bytes()));
         *details = HeaderValue::from_maybe_shared(held).expect("it was a header");
         // The table of HTTP/2's headers would keep it.
         details.set_sensitive(true);

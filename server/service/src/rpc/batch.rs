@@ -16,7 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::{message_bytes, request_id};
 use crate::batches::{Batches, Terms};
-use crate::edge::{Answer, Call, Charge, Kind, Purse, Reply, Requests, Service};
+use crate::edge::{Answer, Budget, Call, Charge, Kind, Reply, Requests, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
 use crate::secret;
@@ -76,11 +76,11 @@ impl BatchPlane {
     }
 
     async fn reset(self: Arc<Self>, call: Call, asked: ResetBatchRequest) -> Result<Reply, ServiceError> {
-        one(reset(&self.batches, call.token(), call.purse(), &asked).await?)
+        one(reset(&self.batches, call.token(), call.budget(), &asked).await?)
     }
 
     async fn step(self: Arc<Self>, call: Call, asked: StepBatchRequest) -> Result<Reply, ServiceError> {
-        one(step(&self.batches, call.token(), call.purse(), &asked).await?)
+        one(step(&self.batches, call.token(), call.budget(), &asked).await?)
     }
 
     async fn run(self: Arc<Self>, call: Call, requests: Requests) -> Result<Reply, ServiceError> {
@@ -93,7 +93,7 @@ impl BatchPlane {
             let mut requests = std::pin::pin!(requests);
             while let Some(asked) = requests.next().await {
                 let answer = match asked {
-                    Ok(asked) => call.purse().in_turn(answer(&batches, &token, call.purse(), asked)).await,
+                    Ok(asked) => call.budget().in_turn(answer(&batches, &token, call.budget(), asked)).await,
                     Err(error) => Err(error),
                 };
                 let last = answer.is_err();
@@ -122,7 +122,7 @@ impl BatchPlane {
         let SaveBatchRequest { batch_id, mask } = asked;
         let batch = self.batches.find(&batch_id, call.token())?;
         // The snapshot, and the message that it is copied to.
-        let charge = call.purse().wait(2 * batch.snapshot_bytes(&mask)).await?;
+        let charge = call.budget().reserve(2 * batch.snapshot_bytes(&mask)).await?;
         let snapshot = batch.save(self.batches.key(), &mask).await?;
         Reply::message(charge, &SaveBatchResponse { snapshot })
     }
@@ -130,7 +130,7 @@ impl BatchPlane {
     async fn load(self: Arc<Self>, call: Call, asked: LoadBatchRequest) -> Result<Reply, ServiceError> {
         let LoadBatchRequest { batch_id, snapshot, mask } = asked;
         let batch = self.batches.find(&batch_id, call.token())?;
-        let charge = rows(call.purse(), &batch, 0).await?;
+        let charge = rows(call.budget(), &batch, 0).await?;
         let loaded = batch.load(self.batches.key(), snapshot, &mask).await?;
         one((charge, messages::step(loaded)))
     }
@@ -150,19 +150,19 @@ fn one((charge, step): Rows) -> Result<Reply, ServiceError> {
 }
 
 /// Charges the rows of `count` environments, all of them when it is 0.
-async fn rows(purse: &Arc<Purse>, batch: &Batch, count: u32) -> Result<Charge, ServiceError> {
-    purse.wait(batch.step_bytes(count)).await
+async fn rows(budget: &Arc<Budget>, batch: &Batch, count: u32) -> Result<Charge, ServiceError> {
+    budget.reserve(batch.step_bytes(count)).await
 }
 
 async fn step(
     batches: &Batches,
     token: Option<&str>,
-    purse: &Arc<Purse>,
+    budget: &Arc<Budget>,
     asked: &StepBatchRequest,
 ) -> Result<Rows, ServiceError> {
     let request = telemetry::Request::begin("StepBatch");
     let batch = batches.find(&asked.batch_id, token)?;
-    let charge = rows(purse, &batch, asked.count).await?;
+    let charge = rows(budget, &batch, asked.count).await?;
     let step = batch.step(asked.first, asked.count, messages::actions(asked), asked.sequence).await?;
     request.answered(batch.table().rules.info().id, false);
     Ok((charge, messages::step(step)))
@@ -171,11 +171,11 @@ async fn step(
 async fn reset(
     batches: &Batches,
     token: Option<&str>,
-    purse: &Arc<Purse>,
+    budget: &Arc<Budget>,
     asked: &ResetBatchRequest,
 ) -> Result<Rows, ServiceError> {
     let batch = batches.find(&asked.batch_id, token)?;
-    let charge = rows(purse, &batch, 0).await?;
+    let charge = rows(budget, &batch, 0).await?;
     Ok((charge, messages::step(batch.reset(messages::reset(asked), asked.sequence).await?)))
 }
 
@@ -183,13 +183,13 @@ async fn reset(
 async fn answer(
     batches: &Batches,
     token: &str,
-    purse: &Arc<Purse>,
+    budget: &Arc<Budget>,
     asked: RunBatchRequest,
 ) -> Result<Answer, ServiceError> {
     let token = Some(token);
     let stepped = match &asked.request {
-        Some(run_batch_request::Request::Step(asked)) => step(batches, token, purse, asked).await,
-        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, purse, asked).await,
+        Some(run_batch_request::Request::Step(asked)) => step(batches, token, budget, asked).await,
+        Some(run_batch_request::Request::Reset(asked)) => reset(batches, token, budget, asked).await,
         None => Err(Refused::BadField {
             field: "request",
             value: "nothing".to_owned(),
@@ -202,7 +202,7 @@ async fn answer(
         Err(error) => {
             let refused = run_batch_response::Answer::Error(error.into());
             let refused = RunBatchResponse { tag: asked.tag, answer: Some(refused) };
-            Answer::new(purse.wait(REFUSAL_BYTES).await?, &refused)
+            Answer::new(budget.reserve(REFUSAL_BYTES).await?, &refused)
         }
     }
 }

@@ -56,7 +56,7 @@ impl Catalog {
     }
 
     async fn get_game(self: Arc<Self>, call: Call, asked: GetGameRequest) -> Result<Reply, ServiceError> {
-        let charge = call.purse().wait(SPEC_BYTES).await?;
+        let charge = call.budget().reserve(SPEC_BYTES).await?;
         let spec = messages::game_spec(self.matches.tables(), &asked)?;
         Reply::message(charge, &GetGameResponse { spec: Some(spec) })
     }

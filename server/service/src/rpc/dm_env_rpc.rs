@@ -67,8 +67,8 @@ impl WorldPlane {
         let state = (call, requests, session);
         Ok(Reply::stream(stream::try_unfold(state, |(call, mut requests, mut session)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
-            let charge = call.purse().wait(ANSWER_BYTES).await?;
-            let payload = call.purse().in_turn(session.answer(asked)).await;
+            let charge = call.budget().reserve(ANSWER_BYTES).await?;
+            let payload = call.budget().in_turn(session.answer(asked)).await;
             let payload = payload.unwrap_or_else(|error| Answer::Error(error.into()));
             let answer = Sent::new(charge, &EnvironmentResponse { payload: Some(payload) })?;
             Ok(Some((answer, (call, requests, session))))

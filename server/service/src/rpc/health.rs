@@ -67,7 +67,7 @@ async fn follow(health: Arc<Health>, call: Call, asked: HealthCheckRequest) -> R
             None if told_unknown => return std::future::pending().await,
             None => None,
         };
-        let answer = Answer::new(call.purse().wait(ANSWER_BYTES).await?, &told(status))?;
+        let answer = Answer::new(call.budget().reserve(ANSWER_BYTES).await?, &told(status))?;
         Ok(Some((answer, (call, serves, true))))
     })))
 }

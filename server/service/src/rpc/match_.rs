@@ -102,7 +102,7 @@ impl MatchPlane {
             return Err(Refused::BadField { field: "states", value, expected }.into());
         }
         // The matches, and the message that they are copied to.
-        let charge = call.purse().wait(2 * paging.size * MATCH_BYTES).await?;
+        let charge = call.budget().reserve(2 * paging.size * MATCH_BYTES).await?;
         let (origin, after) = (call.caller().origin(), paging.after.clone());
         let tell =
             move |arbiter: &Arbiter| is_wanted(arbiter, &asked).then(|| convert::match_(arbiter, false));
@@ -144,7 +144,7 @@ impl MatchPlane {
     }
 
     async fn act(self: Arc<Self>, call: Call, asked: ActRequest) -> Result<Reply, ServiceError> {
-        let acted = act(&self.0, call.token(), call.came(), &asked).await?;
+        let acted = act(&self.0, call.token(), call.arrived(), &asked).await?;
         call.answer(&acted)
     }
 
@@ -165,9 +165,9 @@ impl MatchPlane {
         let state = (self, call, requests);
         Ok(Reply::stream(stream::try_unfold(state, |(plane, call, mut requests)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
-            let came = call.caller().last_read();
-            let charge = call.purse().wait(ANSWER_BYTES).await?;
-            let answer = call.purse().in_turn(answer(&plane.0, call.token(), came, asked)).await;
+            let arrived = call.caller().last_read();
+            let charge = call.budget().reserve(ANSWER_BYTES).await?;
+            let answer = call.budget().in_turn(answer(&plane.0, call.token(), arrived, asked)).await;
             let answer = Answer::new(charge, &answer)?;
             Ok(Some((answer, (plane, call, requests))))
         })))
@@ -178,7 +178,7 @@ impl MatchPlane {
         let arbiter = self.0.find(&asked.match_id)?;
         arbiter.looks(call.token())?;
         // The replay, and the message that it is copied to.
-        let charge = call.purse().wait(2 * arbiter.replay_bytes()).await?;
+        let charge = call.budget().reserve(2 * arbiter.replay_bytes()).await?;
         // The seat may have been given to somebody else while there was no room.
         let (viewer, belongs) = arbiter.looks(call.token())?;
         let (played, owner) = (Arc::clone(&arbiter), self.0.owner(call.caller().origin()));
@@ -197,7 +197,7 @@ impl MatchPlane {
         let arbiter = self.0.find(&asked.match_id)?;
         arbiter.looks(call.token())?;
         let WatchRequest { after, depict, .. } = asked;
-        let kept = call.purse().charge(WATCHER_BYTES)?;
+        let kept = call.budget().charge(WATCHER_BYTES)?;
         let watcher = arbiter.watch(after)?;
         let seats = arbiter.table().rules.info().seats;
         let bytes = if depict { PICTURE_BYTES } else { ANSWER_BYTES };
@@ -207,7 +207,7 @@ impl MatchPlane {
             if !watcher.wait().await? {
                 return Ok(None);
             }
-            let charge = call.purse().wait(bytes).await?;
+            let charge = call.budget().reserve(bytes).await?;
             let show = move || {
                 let (frame, depiction) = watcher.show(depict)?;
                 let (frame, depiction) = (convert::frame(frame, seats), depiction.map(convert::depiction));
@@ -218,7 +218,7 @@ impl MatchPlane {
             let (answer, watcher) = if depict {
                 owner.run(show).await.ok_or_else(|| lost("a picture"))??
             } else {
-                call.purse().in_turn(async { show() }).await?
+                call.budget().in_turn(async { show() }).await?
             };
             Ok(Some((answer, (call, watcher, owner, kept))))
         })))
@@ -313,7 +313,7 @@ async fn observe(
 async fn act(
     matches: &Matches,
     token: Option<&str>,
-    came: Instant,
+    arrived: Instant,
     asked: &ActRequest,
 ) -> Result<ActResponse, ServiceError> {
     let request = telemetry::Request::begin("Act");
@@ -322,7 +322,7 @@ async fn act(
     tracing::Span::current().record("seat", seat.number());
     let decision = Decision { episode: asked.episode, number: asked.decision, action: asked.action };
     let thought = asked.thought.map(|thought| convert::elapsed(thought).unwrap_or_default());
-    arbiter.act_after(seat, decision, came, thought).await?;
+    arbiter.act_after(seat, decision, arrived, thought).await?;
     let observation = seen(&arbiter, token, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, asked.wait);
     Ok(ActResponse { observation })
@@ -359,12 +359,17 @@ async fn resign(
 }
 
 /// Answers one request of a stream; a refusal is an answer too.
-async fn answer(matches: &Matches, token: Option<&str>, came: Instant, asked: PlayRequest) -> PlayResponse {
+async fn answer(
+    matches: &Matches,
+    token: Option<&str>,
+    arrived: Instant,
+    asked: PlayRequest,
+) -> PlayResponse {
     use play_request::Request;
     use play_response::Answer;
     let answer = match &asked.request {
         Some(Request::Observe(asked)) => observe(matches, token, asked).await.map(Answer::Observe),
-        Some(Request::Act(asked)) => act(matches, token, came, asked).await.map(Answer::Act),
+        Some(Request::Act(asked)) => act(matches, token, arrived, asked).await.map(Answer::Act),
         Some(Request::Reset(asked)) => reset(matches, token, asked).await.map(Answer::Reset),
         Some(Request::Resign(asked)) => resign(matches, token, asked).await.map(Answer::Resign),
         None => Err(Refused::BadField {

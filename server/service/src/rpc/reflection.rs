@@ -43,8 +43,8 @@ impl Reflection {
         let state = (self, call, Box::pin(requests.stream()));
         Ok(Reply::stream(stream::try_unfold(state, |(reflection, call, mut requests)| async move {
             let Some(asked) = requests.next().await.transpose()? else { return Ok(None) };
-            let charge = call.purse().wait(FILE_BYTES).await?;
-            let answer = call.purse().in_turn(async { reflection.answer(asked) }).await?;
+            let charge = call.budget().reserve(FILE_BYTES).await?;
+            let answer = call.budget().in_turn(async { reflection.answer(asked) }).await?;
             let answer = Answer::new(charge, &answer)?;
             Ok(Some((answer, (reflection, call, requests))))
         })))

@@ -56,7 +56,7 @@ impl SearchPlane {
         let (peer, origin) = (Some(call.caller().peer()), call.caller().origin());
         let drawn = opening.worlds.saturating_mul(seats);
         let bytes = drawn.saturating_mul(row_bytes(table.rules.info())).min(message_bytes);
-        let charge = call.purse().wait(2 * bytes).await?;
+        let charge = call.budget().reserve(2 * bytes).await?;
         // The seat may have been given to somebody else while there was no room.
         let source = self.source(&token, &asked)?;
         let terms = Terms { peer, origin, request: None };
@@ -76,7 +76,7 @@ impl SearchPlane {
         let search = self.batches.find_search(&asked.search_id, call.token())?;
         let moves = messages::moves(&asked)?;
         // The rows, and the message that they are copied to.
-        let charge = call.purse().wait(2 * search.step_bytes(moves.worlds.len())).await?;
+        let charge = call.budget().reserve(2 * search.step_bytes(moves.worlds.len())).await?;
         let step = search.advance(moves).await?;
         timed.answered(search.table().rules.info().id, false);
         Reply::message(charge, &AdvanceResponse { step: Some(messages::world_step(step)) })
@@ -87,7 +87,7 @@ impl SearchPlane {
         let search = self.batches.find_search(&asked.search_id, call.token())?;
         let (worlds, playouts, rollout) = messages::playouts(&asked)?;
         let seed = asked.seed.unwrap_or_else(secret::seed);
-        let charge = call.purse().wait(search.reward_bytes(worlds.len())).await?;
+        let charge = call.budget().reserve(search.reward_bytes(worlds.len())).await?;
         let rewards = search.roll_out(&worlds, playouts, rollout, seed).await?;
         timed.answered(search.table().rules.info().id, false);
         Reply::message(charge, &RolloutResponse { reward: messages::rewards(&rewards) })

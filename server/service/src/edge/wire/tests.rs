@@ -9,8 +9,8 @@ use super::super::Origin;
 use super::super::ledger::Ledger;
 use super::*;
 
-fn purse(own: usize) -> Arc<Purse> {
-    Ledger::new(own, 1 << 40).purse(Origin::Unknown)
+fn budget(own: usize) -> Arc<Budget> {
+    Ledger::new(own, 1 << 40).budget(Origin::Unknown)
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
@@ -21,10 +21,10 @@ fn framed(message: &[u8]) -> Vec<u8> {
 }
 
 /// Requests that come in these pieces.
-fn requests(limit: usize, purse: &Arc<Purse>, pieces: &[&[u8]]) -> Requests {
+fn requests(limit: usize, budget: &Arc<Budget>, pieces: &[&[u8]]) -> Requests {
     let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Frame::data(piece))));
-    Requests::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(purse))
+    Requests::new(Body::new(StreamBody::new(frames)), limit, Duration::from_secs(10), Arc::clone(budget))
 }
 
 fn named(bytes: usize) -> ObserveRequest {
@@ -37,7 +37,7 @@ async fn every_message_is_read_however_it_is_cut() {
     let bytes: Vec<u8> = sent.iter().flat_map(|message| framed(&message.encode_to_vec())).collect();
     for piece in 1..=bytes.len() {
         let pieces: Vec<_> = bytes.chunks(piece).collect();
-        let mut requests = requests(100, &purse(1_000), &pieces);
+        let mut requests = requests(100, &budget(1_000), &pieces);
         for message in &sent {
             assert_eq!(requests.next().await, Ok(Some(message.clone())), "pieces of {piece}");
         }
@@ -48,7 +48,7 @@ async fn every_message_is_read_however_it_is_cut() {
 #[tokio::test]
 async fn a_length_alone_is_refused() {
     let long = framed(&[0; 101]);
-    let refused = requests(100, &purse(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
+    let refused = requests(100, &budget(1_000), &[&long[..PREFIX]]).one::<ObserveRequest>().await;
     assert_eq!(refused, Err(ServiceError::MessageTooLarge { bytes: 101, limit: 100 }));
 }
 
@@ -60,13 +60,13 @@ async fn what_is_no_message_is_told() {
         (b"\0\0\0\0\x01\xff", "failed to decode"),
         (b"\x01\0\0\0\0", "begins with 1"),
     ] {
-        match requests(100, &purse(1_000), &[sent]).one::<ObserveRequest>().await {
+        match requests(100, &budget(1_000), &[sent]).one::<ObserveRequest>().await {
             Err(ServiceError::Undecodable { problem: told }) => assert!(told.contains(problem), "{told}"),
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(
-        requests(100, &purse(1), &[]).one::<ObserveRequest>().await,
+        requests(100, &budget(1), &[]).one::<ObserveRequest>().await,
         Err(ServiceError::MissingMessage)
     );
 }
@@ -75,26 +75,26 @@ async fn what_is_no_message_is_told() {
 #[tokio::test]
 async fn bytes_are_charged_as_they_come() {
     let (own, message) = (1 << 20, framed(&named(600_000).encode_to_vec()));
-    let purse = purse(own);
+    let budget = budget(own);
     let pieces: Vec<_> = message.chunks(10_000).collect();
     for (came, most) in [(1, 30_000), (10, 300_000), (pieces.len(), message.len())] {
-        let mut requests = requests(1 << 20, &purse, &pieces[..came]);
+        let mut requests = requests(1 << 20, &budget, &pieces[..came]);
         let read = requests.one::<ObserveRequest>().await;
         assert_eq!(read.is_ok(), came == pieces.len());
-        let charged = own - purse.free();
+        let charged = own - budget.free();
         assert!(
             ((came - 1) * 10_000..=most).contains(&(charged + REQUEST_BYTES)),
             "{charged} after {came} pieces"
         );
         drop(requests);
-        assert_eq!(purse.free(), own);
+        assert_eq!(budget.free(), own);
     }
-    let _held = purse.take(own).expect("it is free");
-    let refused = requests(1 << 20, &purse, &pieces).one::<ObserveRequest>().await;
+    let _held = budget.try_reserve(own).expect("it is free");
+    let refused = requests(1 << 20, &budget, &pieces).one::<ObserveRequest>().await;
     assert_eq!(refused, Err(ServiceError::BytesFull { limit: own }));
     let small = framed(&named(100).encode_to_vec());
     assert_eq!(
-        requests(1 << 20, &purse, &[&small]).one().await,
+        requests(1 << 20, &budget, &[&small]).one().await,
         Ok(named(100)),
         "it is paid for by its call"
     );
@@ -109,7 +109,7 @@ async fn nothing_is_kept_of_a_large_message_once_the_next_is_awaited() {
     let (beginning, rest) =
         (&message[..590_000], [&message[590_000..], &framed(&small.encode_to_vec())[..4]].concat());
     let mut requests =
-        requests(1 << 20, &purse(1 << 20), &[beginning, &rest, &framed(&small.encode_to_vec())[4..]]);
+        requests(1 << 20, &budget(1 << 20), &[beginning, &rest, &framed(&small.encode_to_vec())[4..]]);
     assert_eq!(requests.next().await, Ok(Some(large)));
     assert!(requests.charge.is_some());
     assert_eq!(requests.next().await, Ok(Some(small)));
@@ -128,7 +128,7 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
             Ok::<_, Infallible>(Frame::data(piece))
         });
         let body = Body::new(StreamBody::new(Box::pin(frames)));
-        let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), purse(1 << 20));
+        let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
         let message: Option<ObserveRequest> =
             if is_single { Some(requests.one().await?) } else { requests.next().await? };
         assert_eq!(message, Some(named(200_000)));
@@ -143,7 +143,7 @@ async fn a_message_that_comes_too_slowly_is_given_up() {
         Ok::<_, Infallible>(Frame::data(Bytes::from(framed(&named(1).encode_to_vec()))))
     });
     let body = Body::new(StreamBody::new(Box::pin(late)));
-    let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), purse(1 << 20));
+    let mut requests = Requests::new(body, 1 << 20, Duration::from_secs(1), budget(1 << 20));
     assert_eq!(requests.next().await, Ok(Some(named(1))));
 }
 
@@ -171,13 +171,13 @@ fn rows(rows: usize) -> BatchStep {
 }
 
 fn step(rows: BatchStep, tag: Option<u32>) -> Answer {
-    Answer::step(purse(1).overdraw(0), rows, tag).expect("it is short")
+    Answer::step(budget(1).overdraw(0), rows, tag).expect("it is short")
 }
 
 /// The messages of a response as bytes, and the trailers.
 async fn sent(answers: Vec<Result<Answer, ServiceError>>) -> (Vec<Vec<u8>>, HeaderMap) {
     let reply = Reply::stream(stream::iter(answers));
-    let mut body = Sent::respond(Ok(reply), &purse(1), None, &Span::none()).into_body();
+    let mut body = Sent::respond(Ok(reply), &budget(1), None, &Span::none()).into_body();
     let (mut bytes, mut messages) = (vec![], vec![]);
     loop {
         let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
@@ -232,21 +232,21 @@ async fn columns_with_higher_numbers_than_the_views_are_sent_before_them() {
 async fn an_answer_is_charged_until_its_last_byte_has_been_sent() {
     // Copied, and sent as it lies.
     for count in [1, 5_000] {
-        let purse = purse(10_000_000);
-        let charge = purse.wait(5_000_000).await.expect("it is free");
+        let budget = budget(10_000_000);
+        let charge = budget.reserve(5_000_000).await.expect("it is free");
         let Answer { head, views } = Answer::step(charge, rows(count), None).expect("it is short");
         let bytes = head.len() + views.len();
-        assert_eq!(purse.free(), 10_000_000 - bytes - FRAME_BYTES, "{count} rows wait");
+        assert_eq!(budget.free(), 10_000_000 - bytes - FRAME_BYTES, "{count} rows wait");
         drop(head);
         drop(views);
-        assert_eq!(purse.free(), 10_000_000, "{count} rows have been sent");
+        assert_eq!(budget.free(), 10_000_000, "{count} rows have been sent");
     }
 }
 
 #[tokio::test]
 async fn a_message_that_no_client_takes_is_refused() {
     let columns = BatchStep { view: vec![0; MAX_MESSAGE_BYTES].into(), ..BatchStep::default() };
-    let refused = Answer::step(purse(1).overdraw(0), columns, None);
+    let refused = Answer::step(budget(1).overdraw(0), columns, None);
     assert!(matches!(refused, Err(ServiceError::MessageTooLarge { .. })), "{refused:?}");
 }
 
@@ -260,7 +260,7 @@ async fn answers_follow_one_another_and_a_failure_ends_them() {
     };
     let (messages, trailers) = sent(vec![
         Ok(step(rows(900), Some(0))),
-        Answer::new(purse(1).overdraw(0), &refused),
+        Answer::new(budget(1).overdraw(0), &refused),
         Ok(step(rows(900), Some(u32::MAX))),
         Err(ServiceError::TimedOut),
         Ok(step(rows(1), Some(1))),
@@ -274,9 +274,9 @@ async fn answers_follow_one_another_and_a_failure_ends_them() {
 async fn a_stream_that_panics_ends_with_its_status() {
     let answers = stream::iter(0..3).map(|at| {
         assert!(at < 1, "a secret");
-        Answer::new(purse(1).overdraw(0), &named(3))
+        Answer::new(budget(1).overdraw(0), &named(3))
     });
-    let mut body = Sent::respond(Ok(Reply::stream(answers)), &purse(1), None, &Span::none()).into_body();
+    let mut body = Sent::respond(Ok(Reply::stream(answers)), &budget(1), None, &Span::none()).into_body();
     let mut frames = vec![];
     while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         frames.push(frame);
@@ -290,8 +290,8 @@ async fn a_stream_that_panics_ends_with_its_status() {
 #[tokio::test]
 async fn a_refusal_is_charged_until_it_has_been_sent() {
     let ledger = Ledger::new(0, 1 << 20);
-    let purse = ledger.purse(Origin::Unknown);
-    let response = Sent::respond(Err(ServiceError::TimedOut), &purse, None, &Span::none());
+    let budget = ledger.budget(Origin::Unknown);
+    let response = Sent::respond(Err(ServiceError::TimedOut), &budget, None, &Span::none());
     let (parts, body) = response.into_parts();
     assert!(body.is_end_stream());
     drop(body);
