@@ -228,13 +228,13 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("BytesFull")
 def _(client: boardwire.Client) -> None:
-    # Room for a connection and a few calls.
-    with boardwire.connect(server_args=["--max-bytes", str(256 << 10)]) as small:
+    # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16, or two and thirteen.
+    with boardwire.connect(server_args=["--max-bytes", str(448 << 10)]) as small:
         match, seat, seen = begun(small, "remote")
         seat.act(legal(seen), wait=False)
         request = pb.ObserveRequest(match_id=match.id, wait=True)
         observe = over_grpcio(small).stubs.match.Observe
-        waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(12)]
+        waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(16)]
         try:
             # They may come in much later than the calls after them.
             end = time.monotonic() + 60
