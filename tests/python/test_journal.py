@@ -237,6 +237,42 @@ def test_what_was_altered_is_refused_until_it_is_given_up(tmp_path: Path) -> Non
         pass
 
 
+@pytest.mark.parametrize("damage", ["a bit", "the end", "all"])
+def test_a_damaged_log_of_a_killed_server_is_refused(tmp_path: Path, damage: str) -> None:
+    """SQLite would go on with what stands before the damage, and say nothing."""
+    with served(tmp_path), boardwire.connect(f"unix:{tmp_path / 'socket'}") as client:
+        seats = [client.create_match("faraway", players=["remote", "random"]).join(0) for _ in range(4)]
+        for seat in seats:
+            seat.act(choice(seat.observe(wait=True)))
+    log = tmp_path / "journal-wal"
+    whole = log.read_bytes()
+    middle = len(whole) // 2
+    if damage == "a bit":
+        log.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    elif damage == "the end":
+        log.write_bytes(whole[:middle])
+    else:
+        log.unlink()
+    refused = start(tmp_path)
+    _, said = refused.communicate(timeout=60)
+    assert refused.returncode == 1
+    lost = [seat for seat in seats if f"match {seat.match_id}: of " in said]
+    assert lost
+    assert f"--journal-give-up; {len(seats) - len(lost)} others can go on" in said
+    # To refuse changes nothing: where the log is put right, all go on.
+    log.write_bytes(whole)
+    with served(tmp_path):
+        assert all(seat.observe(wait=True).ply > 1 for seat in seats)
+
+
+def test_a_journal_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for journal, problem in (("fifo", "it is no regular file"), ("", "directory")):
+        refused = start(tmp_path, journal=tmp_path / journal)
+        _, said = refused.communicate(timeout=60)
+        assert (refused.returncode, problem in said) == (1, True), said
+
+
 def test_two_servers_cannot_share_a_journal(tmp_path: Path) -> None:
     with served(tmp_path):
         (tmp_path / "other").mkdir()
@@ -259,7 +295,7 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
     here.mkdir()
     there.mkdir()
     with boardwire.connect(f"unix:{here / 'socket'}") as client:
-        with served(here), served(there):
+        with served(here) as first, served(there) as second:
             matches = [
                 client.create_match("rauha", players=["remote", "greedy"], seed=seed) for seed in (1, 2)
             ]
@@ -268,6 +304,9 @@ def test_a_match_moves_to_another_server(tmp_path: Path) -> None:
                 go_on(seat)
             stays, moves = (seat.observe(wait=True) for seat in seats)
             moved = matches[1].id
+            for server in (first, second):
+                server.terminate()
+                assert server.wait(60) == 0
         with contextlib.closing(sqlite3.connect(here / "journal", isolation_level=None)) as journal:
             journal.executescript(
                 moving.replace("to/journal", str(there / "journal")).replace("'ID'", f"'{moved}'")

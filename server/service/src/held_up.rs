@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
+use crate::journal::MOST_LOOKS;
 use crate::matches::Matches;
 
 /// How often the thread wakes.
@@ -83,13 +84,17 @@ pub(crate) fn watch(matches: &Arc<Matches>) -> std::io::Result<Watch> {
     let (matches, tasks) = (Arc::clone(matches), Handle::current());
     let notice = move || {
         while watched.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
-            let fails = matches.journal_fails();
+            let (stalls, fails) = (matches.look_at_journal(), matches.journal_fails());
             let now = Instant::now();
             {
                 let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(last) = held_up.1.replace(now) {
                     let since = now.saturating_duration_since(last);
                     held_up.0 += if fails { since } else { late(since) };
+                }
+                if stalls {
+                    // No decision could be shown since the write began.
+                    held_up.0 += OFTEN * MOST_LOOKS;
                 }
             }
             // From outside: it waits behind all that wait for a thread.

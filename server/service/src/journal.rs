@@ -1,17 +1,18 @@
 //! What keeps matches through crashes: everything that happens in them, written before anybody is told of it.
 //!
-//! A match hands over a line for each of its events, in their order, as it happens, and goes on. One thread writes
-//! whatever has come since it wrote last, all at once, so that many matches share one wait for the disk. Whoever is to
-//! be told how a match stands waits until all is written that it shows. When the disk fails, whoever waits is told so,
-//! nobody gets any further, and the thread tries again until it succeeds.
+//! A match hands over a line for each of its events, in their order, as it happens, and continues. One thread writes the
+//! lines that have come since its last write, all at once, so that many matches share one wait for the disk. A caller is
+//! answered when all that the answer shows is written. While the disk fails, or does not answer, callers are told so and
+//! decisions are refused; the thread tries again until it succeeds.
 
 pub(crate) mod forms;
 mod store;
+mod tail;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,11 +21,15 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::error::ServiceError;
-use store::Store;
+use store::{Store, Writer};
 
 /// How often what was written is made safe from a loss of power, matches that ended long ago are forgotten, and a write
 /// that failed is tried again.
-const EVERY: Duration = Duration::from_secs(1);
+const TEND_INTERVAL: Duration = Duration::from_secs(1);
+/// A write that has not ended when it is looked at so many times is one of a disk that does not answer.
+pub(crate) const MOST_LOOKS: u32 = 100;
+/// With so many lines waiting to be written, decisions are refused.
+const MOST_LINES: usize = 1 << 16;
 
 /// When what is written is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -118,6 +123,8 @@ pub(crate) fn chained(head: &[u8; 32], line: &str) -> [u8; 32] {
 #[derive(Debug)]
 pub struct Journal {
     shared: Arc<Shared>,
+    /// The writer's end, which it drops when it ends.
+    tell: Weak<watch::Sender<Written>>,
     written: watch::Receiver<Written>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -134,6 +141,8 @@ struct Queue {
     /// How many there have been.
     submitted: u64,
     closing: bool,
+    /// How often the present write has been looked at, if there is one.
+    looks: Option<u32>,
 }
 
 /// How far it has come.
@@ -184,11 +193,12 @@ impl Reading {
         }
         let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
         let (tell, written) = watch::channel(Written::default());
-        let writing = Arc::clone(&shared);
+        let tell = Arc::new(tell);
+        let writer = self.store.write_from_now().map_err(|error| error.to_string())?;
+        let (writing, told) = (Arc::clone(&shared), Arc::downgrade(&tell));
         let thread = std::thread::Builder::new().name("journal".to_owned());
-        let writer =
-            thread.spawn(move || writing.write(self.store, &tell)).map_err(|error| error.to_string())?;
-        Ok(Arc::new(Journal { shared, written, writer: Mutex::new(Some(writer)) }))
+        let writer = thread.spawn(move || writing.write(writer, &tell)).map_err(|error| error.to_string())?;
+        Ok(Arc::new(Journal { shared, tell: told, written, writer: Mutex::new(Some(writer)) }))
     }
 }
 
@@ -213,20 +223,55 @@ impl Journal {
         usize::try_from(self.submitted().saturating_sub(written)).unwrap_or(usize::MAX)
     }
 
-    /// Refuses while the disk fails: whatever would happen could not be kept.
+    /// Refuses while lines could not be written.
+    ///
+    /// # Errors
+    /// A disk that fails or does not answer, too many lines that wait for it, a writer that has ended.
     pub(crate) fn check(&self) -> Result<(), ServiceError> {
-        refused(&self.written.borrow())
+        refused(&self.written.borrow())?;
+        if self.tell.strong_count() == 0 {
+            return Err(self.ended());
+        }
+        if self.shared.lock().entries.len() >= MOST_LINES {
+            return Err(ServiceError::JournalFailed {
+                problem: format!("{MOST_LINES} lines wait for the disk"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Looks whether the disk answers; the same write found 100 times has stalled. Returns whether this was noticed now.
+    pub(crate) fn look(&self) -> bool {
+        let mut queue = self.shared.lock();
+        let Some(looks) = &mut queue.looks else { return false };
+        *looks += 1;
+        let has_stalled = *looks == MOST_LOOKS;
+        // The writer takes it back after the write, when the queue is free again.
+        if let Some(tell) = self.tell.upgrade().filter(|_| has_stalled) {
+            let problem = "the disk does not answer".to_owned();
+            tracing::error!(problem, lines = queue.entries.len(), "the journal cannot be written");
+            tell.send_modify(|written| written.problem = Some(problem));
+        }
+        has_stalled
     }
 
     /// Waits until so many lines have been written.
     ///
     /// # Errors
-    /// A disk that fails, a journal that is closed.
+    /// A disk that fails or does not answer, a journal that is closed.
     pub(crate) async fn written(&self, lines: u64) -> Result<(), ServiceError> {
         let mut written = self.written.clone();
         let ready = written.wait_for(|written| written.entries >= lines || written.problem.is_some()).await;
-        let Ok(ready) = ready else { return Err(Refused::ShuttingDown.into()) };
+        let Ok(ready) = ready else { return Err(self.ended()) };
         if ready.entries >= lines { Ok(()) } else { refused(&ready) }
+    }
+
+    /// Why no more lines are written, when the writer has ended.
+    fn ended(&self) -> ServiceError {
+        if self.shared.lock().closing {
+            return Refused::ShuttingDown.into();
+        }
+        ServiceError::JournalFailed { problem: "its thread has ended; start the server again".to_owned() }
     }
 
     /// Writes what has been submitted, and ends.
@@ -259,7 +304,7 @@ impl Shared {
         let queue = self.lock();
         let idle = |queue: &mut Queue| queue.entries.is_empty() && !queue.closing;
         let (mut queue, _) =
-            self.more.wait_timeout_while(queue, EVERY, idle).unwrap_or_else(PoisonError::into_inner);
+            self.more.wait_timeout_while(queue, TEND_INTERVAL, idle).unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut queue.entries), queue.submitted, queue.closing)
     }
 
@@ -271,22 +316,22 @@ impl Shared {
     }
 
     /// Writes until the journal is closed.
-    fn write(&self, mut store: Store, tell: &watch::Sender<Written>) {
+    fn write(&self, mut writer: Writer, tell: &watch::Sender<Written>) {
         let mut tended = Instant::now();
         loop {
             let (entries, submitted, last) = self.next();
-            let due = last || tended.elapsed() >= EVERY;
-            let keep = |store: &mut Store| {
+            let due = last || tended.elapsed() >= TEND_INTERVAL;
+            let keep = |writer: &mut Writer| {
                 if !entries.is_empty() {
-                    store.write(&entries)?;
+                    writer.write(&entries)?;
                 }
-                if due { store.tend() } else { Ok(()) }
+                if due { writer.tend() } else { Ok(()) }
             };
-            while let Err(error) = keep(&mut store) {
+            while let Err(error) = self.watched(|| keep(&mut writer)) {
                 let problem = error.to_string();
                 tracing::error!(problem, lines = entries.len(), "the journal cannot be written");
                 tell.send_modify(|written| written.problem = Some(problem));
-                if self.is_closed_within(EVERY) {
+                if self.is_closed_within(TEND_INTERVAL) {
                     return;
                 }
             }
@@ -295,8 +340,19 @@ impl Shared {
                 tended = Instant::now();
             }
             if last && self.lock().entries.is_empty() {
-                return;
+                break;
             }
         }
+        if let Err(error) = writer.close() {
+            tracing::error!(%error, "the journal is not closed well: its log and what names its lines stay");
+        }
+    }
+
+    /// Does something with the disk while [`look`](Journal::look) watches it.
+    fn watched<T>(&self, with_disk: impl FnOnce() -> T) -> T {
+        self.lock().looks = Some(0);
+        let done = with_disk();
+        self.lock().looks = None;
+        done
     }
 }

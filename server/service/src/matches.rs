@@ -229,6 +229,12 @@ impl Matches {
         self.journal.as_ref().is_some_and(|journal| journal.check().is_err())
     }
 
+    /// Looks whether the journal's disk answers; returns whether it was noticed now that it does not. The same write found
+    /// by 100 looks is one too many.
+    pub fn look_at_journal(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.look())
+    }
+
     /// Makes room for a match, if there is any.
     fn reserve(&self, origin: Origin) -> Result<Place<'_>, ServiceError> {
         let mut inner = self.lock();

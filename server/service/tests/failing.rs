@@ -3,11 +3,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
 use boardwire_batch::tables::Tables;
-use boardwire_batch::{Player, Refused};
 use boardwire_bots::Bot;
 use boardwire_games::Registry;
 use boardwire_kernel::Seat;
@@ -101,6 +101,7 @@ async fn whatever_fails_nothing_is_lost() {
         dies(point, end).await;
     }
     fails_for_a_while("journal::sync", Sync::Interval, end).await;
+    stalls(end).await;
     is_made_safe_while_more_comes().await;
     cannot_forget_for_a_while().await;
     scenario.teardown();
@@ -142,6 +143,43 @@ async fn fails_for_a_while(point: &str, sync: Sync, end: Position) {
     let restored = again.matches.find(arbiter.id()).expect("it is kept");
     assert_eq!(restored.position(), end, "{point}: all that was told is there");
     again.journal.close();
+}
+
+/// A disk that does not answer: callers are told so, and all that was decided is there when it answers.
+async fn stalls(end: Position) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::begin(&folder.path().join("journal"), Sync::Always);
+    let arbiter = server.create().await.expect("there is room");
+    let seen = look(&arbiter).await.expect("it is open");
+    fail::cfg("journal::begin", "pause").expect("it is a way to fail");
+    let chosen = tokio::spawn({
+        let (arbiter, seen) = (Arc::clone(&arbiter), seen.clone());
+        async move { choose(&arbiter, &seen).await }
+    });
+    let mut looks = 0;
+    let due = Instant::now() + DEADLINE;
+    // A write that has just begun is not found before it is under way.
+    while !server.matches.look_at_journal() {
+        assert!(Instant::now() < due);
+        looks += 1;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(looks >= 99, "{looks} looks");
+    assert!(server.matches.journal_fails());
+    let problem = "the disk does not answer".to_owned();
+    assert_eq!(chosen.await.expect("it ends"), Err(ServiceError::JournalFailed { problem: problem.clone() }));
+    assert_eq!(server.create().await.err(), Some(ServiceError::JournalFailed { problem }));
+    fail::remove("journal::begin");
+    becomes(&server, false).await;
+    loop {
+        let seen = look(&arbiter).await.expect("it is open");
+        if seen.terminated {
+            break;
+        }
+        choose(&arbiter, &seen).await.expect("it is legal");
+    }
+    assert_eq!(arbiter.position(), end);
+    server.journal.close();
 }
 
 /// A server that always has something to write makes it safe within a second or so all the same.
@@ -191,7 +229,8 @@ async fn becomes(server: &Server, fails: bool) {
     tokio::time::timeout(DEADLINE, reached).await.expect("the journal fails, or does so no longer");
 }
 
-/// A server that dies at every third decision: another goes on with what was written.
+/// The thread that writes dies at every third decision: no call is answered any more, and another server goes on with what
+/// was written.
 async fn dies(point: &str, end: Position) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
@@ -212,7 +251,9 @@ async fn dies(point: &str, end: Position) {
         }
         match choose(&arbiter, &seen).await {
             Ok(()) => told = seen.decision + 1,
-            Err(ServiceError::Refused(Refused::ShuttingDown)) => {
+            Err(ServiceError::JournalFailed { problem }) => {
+                assert_eq!(problem, "its thread has ended; start the server again");
+                assert!(server.matches.journal_fails() && server.create().await.is_err());
                 deaths += 1;
                 fail::remove(point);
                 server.journal.close();

@@ -329,6 +329,7 @@ impl Created {
             labels: self.labels.clone(),
             series: None,
         };
+        settings.check().map_err(|refused| format!("line 0: {refused}"))?;
         Ok((table, settings))
     }
 }

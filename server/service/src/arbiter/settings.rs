@@ -73,6 +73,10 @@ pub struct Ended {
     pub forfeited: Option<Forfeited>,
 }
 
+/// For how long spectators may be kept behind at most.
+pub(crate) const MOST_WATCH_DELAY: Duration = Duration::from_hours(24);
+/// The longest time that a setting may ask for: clocks can reckon with no more.
+pub(crate) const LONGEST: Duration = Duration::from_hours(24 * 366 * 10);
 /// The most labels a match may have.
 const MOST_LABELS: usize = 16;
 /// The most bytes of a label's name.
@@ -101,13 +105,31 @@ impl Settings {
         }
     }
 
-    /// Refuses labels out of bounds, and what would tell a seat what it may not know.
+    /// Refuses labels and times out of bounds, and what would tell a seat what it may not know. Callers and journals give
+    /// settings.
     ///
     /// # Errors
-    /// Too many labels, or too long ones. Forced choices skipped where several agents play: a ply that nobody chose
-    /// tells the others that a hidden hand left one choice.
+    /// Too many labels, or too long ones. Times that are too long, clocks that are not those of the agents. Forced choices
+    /// skipped where several agents play: a ply that no agent chose tells that a hidden hand left one choice.
     pub fn check(&self) -> Result<(), Refused> {
         check_labels(&self.labels)?;
+        for (field, time, most) in
+            [("watch_delay", self.watch_delay, MOST_WATCH_DELAY), ("opening", self.opening, LONGEST)]
+        {
+            if time > most {
+                let (value, expected) =
+                    (format!("{time:?}"), format!("from 0 to {} seconds", most.as_secs()));
+                return Err(Refused::BadField { field, value, expected });
+            }
+        }
+        let is_of_an_agent = |(seat, clock): (usize, &Option<Clock>)| {
+            clock.is_none() || self.players.get(seat) == Some(&Player::Remote)
+        };
+        if !self.clocks.iter().enumerate().all(is_of_an_agent) {
+            let (value, expected) =
+                (format!("{} clocks", self.clocks.len()), "of remote seats alone".to_owned());
+            return Err(Refused::BadField { field: "clocks", value, expected });
+        }
         if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.remote().is_empty()) {
             return Err(Refused::BadField {
                 field: "fair_deals",

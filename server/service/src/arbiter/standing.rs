@@ -80,6 +80,9 @@ pub(super) struct Holder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Impossible(pub(super) String);
 
+/// More words than any stream gives in an episode.
+const MOST_WORDS: u64 = 1 << 48;
+
 impl Standing {
     /// A match whose first episode has been dealt at `at`; nobody has joined or moved.
     pub(super) fn new(
@@ -189,6 +192,11 @@ impl Standing {
     /// After an action has been played.
     fn played(&mut self, played: Move) -> Result<(), Impossible> {
         let Move { seat, action, cause, took, at } = played;
+        if let Cause::Bot { words } | Cause::Substituted { words, .. } | Cause::Late { words, .. } = cause
+            && words > MOST_WORDS
+        {
+            return Err(Impossible(format!("a stream gave {words} words")));
+        }
         let refused = |error| Impossible(format!("action {action}: {error}"));
         self.play.apply(seat, action.into()).map_err(refused)?;
         self.present.acted = at;

@@ -101,11 +101,15 @@ pub(crate) mod seat {
     }
 }
 
-/// A time as microseconds since 1970.
+/// A time as microseconds since 1970, before the year 10000.
 pub(crate) mod time {
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use super::{Deserialize, Deserializer, Serializer};
+    use serde::de::Error as _;
+
+    /// The last that a message and a page can show.
+    const LATEST: u64 = 253_402_300_799_999_999;
 
     pub(crate) fn serialize<S: Serializer>(at: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
         let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -113,6 +117,10 @@ pub(crate) mod time {
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<SystemTime, D::Error> {
-        Ok(UNIX_EPOCH + Duration::from_micros(u64::deserialize(from)?))
+        let micros = u64::deserialize(from)?;
+        if micros > LATEST {
+            return Err(D::Error::custom(format!("{micros} microseconds are after the year 9999")));
+        }
+        Ok(UNIX_EPOCH + Duration::from_micros(micros))
     }
 }

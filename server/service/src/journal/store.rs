@@ -5,13 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::{OpenOptions, Permissions};
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fail::fail_point;
-use rusqlite::{Connection, ErrorCode, Row, Transaction, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, params};
+use rustix::fs::OFlags;
 
+use super::tail::{self, Tail};
 use super::{Damage, Entry, JournalError, Keeping, Kept, Sync, chained};
 
 /// What the file is told to be by: `BWjl`.
@@ -38,20 +42,43 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// The open file.
+/// With so many bytes in the file of the lines that stand only in the write-ahead log, these are moved into the database.
+const MOST_TAIL_BYTES: u64 = 64 << 10;
+
+/// A file that can be read, and is not written before [`write_from_now`](Self::write_from_now).
 #[derive(Debug)]
 pub(super) struct Store {
     connection: Connection,
     keeping: Keeping,
+    path: PathBuf,
+}
+
+/// A file that is written.
+#[derive(Debug)]
+pub(super) struct Writer {
+    connection: Connection,
+    keeping: Keeping,
+    tail: Tail,
+}
+
+/// The path of a regular file, which is created if there is none. `SQLite` would take `:memory:` and `file:` for more than a path.
+fn regular(path: &Path) -> std::io::Result<PathBuf> {
+    let mut options = OpenOptions::new();
+    // The keys of open matches are in it: only its owner may read them. A FIFO is not waited for.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    options.create(true).truncate(false).read(true).write(true).mode(0o600).custom_flags(flags);
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    path.canonicalize()
 }
 
 impl Store {
-    /// Opens a file, which is made if there is none; nobody else may have it open.
+    /// Opens a file, which is created if there is none; no other process may have it open.
     pub(super) fn open(path: &Path, keeping: Keeping) -> Result<Self, JournalError> {
         let failed = |problem: String| JournalError::Unusable { path: path.to_owned(), problem };
-        // Keys of matches that go on are in it: nobody but its owner may read them.
-        let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
-        made.map_err(|error| failed(error.to_string()))?;
+        let path = &regular(path).map_err(|error| failed(error.to_string()))?;
         Self::set_up(path, keeping).map_err(|error| match error {
             Problem::Damage(damage) => failed(format!(
                 "it is damaged ({damage}): put a backup in its place; or write what can still be read to a new file, \
@@ -63,7 +90,10 @@ impl Store {
     }
 
     fn set_up(path: &Path, keeping: Keeping) -> Result<Self, Problem> {
-        let mut connection = Connection::open(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        // Where something is lost, the log stays as it is, to be looked at.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive)?;
         let number = |pragma| transaction.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
@@ -96,12 +126,13 @@ impl Store {
             // It begins with a heading.
             return Err(Problem::Damage(sound.lines().last().unwrap_or(&sound).to_owned()));
         }
-        Ok(Self { connection, keeping })
+        Ok(Self { connection, keeping, path: path.to_owned() })
     }
 
     /// All matches that have not ended, and what is wrong with those whose lines do not hold together.
-    pub(super) fn read(&self) -> rusqlite::Result<(Vec<Kept>, Vec<Damage>)> {
+    pub(super) fn read(&self) -> anyhow::Result<(Vec<Kept>, Vec<Damage>)> {
         let (mut kept, mut damaged) = (Vec::new(), Vec::new());
+        let mut claims = tail::claims(&self.path)?;
         let mut matches =
             self.connection.prepare("SELECT id, events, head, state FROM matches ORDER BY id")?;
         let mut lines =
@@ -115,7 +146,8 @@ impl Store {
             let own = lines.query_map([&id], |row| Ok((row.get(0)?, text(row)?)))?;
             let own: Vec<(i64, String)> = own.collect::<Result<_, _>>()?;
             counted += own.len();
-            let intact = check(&own, events, &head);
+            let written = claims.remove(&id).map_or(events, |claim| claim.lines.max(events));
+            let intact = check(&own, written, &head);
             match (state.as_str(), intact) {
                 ("lost", _) | ("closed", Ok(())) => {}
                 (_, Err(problem)) => damaged.push(Damage { id, problem }),
@@ -123,6 +155,10 @@ impl Store {
                     kept.push(Kept { id, lines: own.into_iter().map(|(_, line)| line).collect() });
                 }
             }
+        }
+        // A match that had ended may have been forgotten since.
+        for (id, claim) in claims.into_iter().filter(|(_, claim)| claim.open) {
+            damaged.push(Damage { id, problem: format!("of {} lines 0 are there", claim.lines) });
         }
         let count = |sql| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         let known: Option<i64> =
@@ -141,6 +177,15 @@ impl Store {
         Ok((kept, damaged))
     }
 
+    /// Lets it be written. All that stands in the write-ahead log is moved into the database.
+    pub(super) fn write_from_now(self) -> anyhow::Result<Writer> {
+        let Self { connection, keeping, path } = self;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        checkpoint(&connection)?;
+        let tail = Tail::create(&path, keeping.sync)?;
+        Ok(Writer { connection, keeping, tail })
+    }
+
     /// Gives up what is damaged: it is not looked at again, and kept for as long as what ends now.
     pub(super) fn give_up(&mut self, damaged: &[Damage]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
@@ -154,30 +199,48 @@ impl Store {
         transaction.commit()
     }
 
-    /// Writes entries, all or none. Whether it has written them before it failed is not always known: so to write them once
-    /// more changes nothing.
-    pub(super) fn write(&mut self, entries: &[Entry]) -> rusqlite::Result<()> {
-        fail_point!("journal::begin", |_| Err(broken()));
-        let transaction = self.connection.transaction()?;
-        enter(&transaction, entries)?;
-        fail_point!("journal::commit", |_| Err(broken()));
-        transaction.commit()?;
-        fail_point!("journal::committed", |_| Err(broken()));
-        Ok(())
-    }
-
     /// Lets the file have so many pages at most, as if the disk were full then.
     #[cfg(test)]
     pub(super) fn limit(&self, pages: u32) {
         self.connection.pragma_update(None, "max_page_count", pages).expect("it is limited");
     }
+}
+
+impl Writer {
+    /// Writes entries, all or none. Whether it has written them before it failed is not always known: so to write them once
+    /// more changes nothing.
+    pub(super) fn write(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
+        fail_point!("journal::begin", |_| Err(broken().into()));
+        let transaction = self.connection.transaction()?;
+        enter(&transaction, entries)?;
+        fail_point!("journal::commit", |_| Err(broken().into()));
+        transaction.commit()?;
+        fail_point!("journal::committed", |_| Err(broken().into()));
+        Ok(self.tail.add(entries)?)
+    }
 
     /// Does what is to be done every now and then.
-    pub(super) fn tend(&mut self) -> rusqlite::Result<()> {
+    pub(super) fn tend(&mut self) -> anyhow::Result<()> {
         if let Some(ended) = self.keeping.ended {
             self.forget(now().saturating_sub(i64::try_from(ended.as_secs()).unwrap_or(i64::MAX)))?;
         }
-        self.sync()
+        let is_due = match self.keeping.sync {
+            Sync::Always => self.tail.bytes() > MOST_TAIL_BYTES,
+            // This makes what has been written safe from a loss of power.
+            Sync::Interval => true,
+        };
+        if is_due {
+            fail_point!("journal::sync", |_| Err(broken().into()));
+            checkpoint(&self.connection)?;
+            self.tail.clear()?;
+        }
+        Ok(())
+    }
+
+    /// Moves all into the database, and ends.
+    pub(super) fn close(self) -> anyhow::Result<()> {
+        checkpoint(&self.connection)?;
+        Ok(self.tail.remove()?)
     }
 
     /// Deletes a few of the matches that had ended, or were lost, before a time in seconds since 1970.
@@ -195,17 +258,14 @@ impl Store {
         }
         transaction.commit()
     }
+}
 
-    /// Makes what has been written safe from a loss of power, unless every write does so itself.
-    fn sync(&self) -> rusqlite::Result<()> {
-        match self.keeping.sync {
-            Sync::Always => Ok(()),
-            Sync::Interval => {
-                fail_point!("journal::sync", |_| Err(broken()));
-                self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            }
-        }
-    }
+/// Moves all that stands in the write-ahead log into the database, safe from a loss of power.
+fn checkpoint(connection: &Connection) -> anyhow::Result<()> {
+    let row = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    let (frames, moved) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], row)?;
+    anyhow::ensure!(frames == moved, "{moved} of {frames} pages were moved into the database");
+    Ok(())
 }
 
 fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<()> {

@@ -217,6 +217,152 @@ async fn others_cannot_read_a_file_that_is_open() {
     assert_eq!(mode(&other.path()), 0o644);
 }
 
+/// The files of a journal that is open, copied as a server leaves them that is killed.
+fn killed(file: &File) -> File {
+    let copies = File::new();
+    for name in ["journal", "journal-wal", "journal-tail"] {
+        std::fs::copy(file.0.path().join(name), copies.0.path().join(name)).expect("it is copied");
+    }
+    copies
+}
+
+/// Matches `a` to `h`, each with three lines, of which the last server had moved none into the database.
+async fn eight_matches() -> (File, File) {
+    let file = File::new();
+    let journal = file.open().expect("it opens").write(&[]).expect("it is written");
+    let mut submitted = 0;
+    for number in 0..3 {
+        for id in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+            submitted = journal.submit(vec![entry(id, number, &["created", "one", "two"], true)]);
+            journal.written(submitted).await.expect("it is written");
+        }
+    }
+    let killed = killed(&file);
+    journal.close();
+    assert_eq!(submitted, 24);
+    (file, killed)
+}
+
+/// `SQLite` leaves out what follows a damaged frame of its log, and says nothing.
+#[tokio::test]
+async fn lines_that_a_damaged_log_has_lost_are_named() {
+    let (_, killed_file) = eight_matches().await;
+    let log = killed_file.0.path().join("journal-wal");
+    let whole = std::fs::read(&log).expect("it is there");
+    assert_eq!(killed_file.read().0.len(), 8);
+    // The header, the first frame, frames in the middle, the last one.
+    for at in (0..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1]) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        let copy = killed(&killed_file);
+        std::fs::write(copy.0.path().join("journal-wal"), &flipped).expect("it is written");
+        let (kept, damaged) = copy.read();
+        assert!(!damaged.is_empty(), "a bit of byte {at} of {}", whole.len());
+        let named = |id: &str| damaged.iter().any(|damage| damage.id == id);
+        let whole = kept.iter().filter(|kept| kept.lines.len() == 3).count();
+        assert_eq!(whole, ["a", "b", "c", "d", "e", "f", "g", "h"].iter().filter(|id| !named(id)).count());
+        assert_eq!(kept.len(), whole, "none goes on that has lost a line: {damaged:?}");
+        // What is left of the log can still be looked at.
+        assert!(std::fs::read(copy.0.path().join("journal-wal")).expect("it is there") == flipped);
+        copy.open().expect("it opens").write(&damaged).expect("it is written").close();
+        assert_eq!(copy.read(), (kept, vec![]), "they were given up");
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_gone_or_cut_short_is_noticed() {
+    let (clean, killed_file) = eight_matches().await;
+    assert!(!clean.0.path().join("journal-tail").exists(), "it was closed");
+    assert_eq!(clean.read().0.len(), 8);
+    for length in [None, Some(0), Some(4096 * 20)] {
+        let copy = killed(&killed_file);
+        let log = copy.0.path().join("journal-wal");
+        match length {
+            None => std::fs::remove_file(log).expect("it is ours"),
+            Some(length) => {
+                let whole = std::fs::read(&log).expect("it is there");
+                std::fs::write(log, &whole[..length]).expect("it is ours");
+            }
+        }
+        let (_, damaged) = copy.read();
+        let all = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let found = all.into_iter().filter(|id| damaged.iter().any(|damage| damage.id == *id)).count();
+        assert!(
+            found == 8 || length.is_some_and(|length| length > 0 && found > 0),
+            "{length:?}: {damaged:?}"
+        );
+    }
+}
+
+/// After a loss of power lines may be missing that no caller was told to be safe.
+#[tokio::test]
+async fn a_loss_of_power_is_no_damage() {
+    // The last transaction is torn, of which no caller had been told.
+    let (_, copy) = eight_matches().await;
+    let log = copy.0.path().join("journal-wal");
+    let mut torn = std::fs::read(&log).expect("it is there");
+    torn.extend_from_within(torn.len() - 3 * 4120..torn.len() - 2000);
+    std::fs::write(&log, torn).expect("it is ours");
+    let (kept, damaged) = copy.read();
+    assert_eq!((kept.len(), damaged), (8, vec![]));
+    // With `interval` the lines of the last second may be gone, if the system has been started since.
+    let tail = copy.0.path().join("journal-tail");
+    let names = std::fs::read_to_string(&tail).expect("it is there");
+    assert!(names.starts_with("always\na 0 open\n"), "{names}");
+    std::fs::write(copy.0.path().join("journal-wal"), "").expect("it is ours");
+    for (header, lost) in [(tail::header(Sync::Interval), 8), ("boot 0\n".to_owned(), 0)] {
+        std::fs::write(&tail, names.replace("always\n", &header)).expect("it is ours");
+        let (kept, damaged) = copy.read();
+        assert_eq!((kept.len(), damaged.len()), (0, lost), "{header}");
+    }
+}
+
+/// Matches that have ended may have been forgotten since.
+#[tokio::test]
+async fn an_ended_match_is_not_missed() {
+    let file = three_matches().await;
+    std::fs::write(file.0.path().join("journal-tail"), "always\nx 1 closed\ny 4 open\nz 2 op")
+        .expect("it is ours");
+    let lost = Damage { id: "y".to_owned(), problem: "of 5 lines 0 are there".to_owned() };
+    assert_eq!(file.read().1, [lost]);
+}
+
+/// Only files on a disk are journals.
+#[test]
+fn nothing_but_a_regular_file_is_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |name: &str| {
+        let opened = Reading::open(&folder.path().join(name), Keeping::default());
+        opened.expect_err("it is no file").to_string()
+    };
+    let fifo = folder.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("it is there");
+    assert!(made.success());
+    assert!(refused("fifo").ends_with("it is no regular file"), "{}", refused("fifo"));
+    assert!(refused("").contains("directory"), "{}", refused(""));
+    for name in [":memory:", "file:journal?mode=memory"] {
+        Reading::open(&folder.path().join(name), Keeping::default()).expect("it is a path");
+        assert!(folder.path().join(name).is_file(), "{name}");
+    }
+    let null = Reading::open(Path::new("/dev/null"), Keeping::default()).expect_err("it keeps nothing");
+    assert!(null.to_string().ends_with("it is no regular file"), "{null}");
+}
+
+/// More lines than the disk takes: what is decided waits, and takes no more memory.
+#[test]
+fn decisions_are_refused_while_too_many_lines_wait() {
+    let (tell, written) = watch::channel(Written::default());
+    let tell = Arc::new(tell);
+    let shared = Arc::new(Shared { queue: Mutex::default(), more: Condvar::new() });
+    let journal = Journal { shared, tell: Arc::downgrade(&tell), written, writer: Mutex::new(None) };
+    let line = entry("a", 0, &["created"], true);
+    journal.submit(vec![line.clone(); MOST_LINES - 1]);
+    assert_eq!(journal.check(), Ok(()));
+    journal.submit(vec![line]);
+    let problem = "65536 lines wait for the disk".to_owned();
+    assert_eq!(journal.check(), Err(ServiceError::JournalFailed { problem }));
+}
+
 /// A disk that fails: whoever waits is told, nobody gets further, and all is written when there is room again.
 #[tokio::test]
 async fn a_disk_that_is_full_loses_nothing() {

@@ -1,7 +1,6 @@
 //! Matches between mutually distrusting seats.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use boardwire_api::v1::{
     self, ActRequest, ActResponse, CloseMatchRequest, CloseMatchResponse, CreateMatchRequest,
@@ -19,7 +18,7 @@ use tokio::time::Instant;
 
 use super::pages::Paging;
 use super::request_id;
-use crate::arbiter::{Arbiter, Decision, Part, Role, Settings};
+use crate::arbiter::{Arbiter, Decision, MOST_WATCH_DELAY, Part, Role, Settings};
 use crate::convert;
 use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
 use crate::error::ServiceError;
@@ -50,9 +49,6 @@ pub(super) fn service(matches: &Arc<Matches>) -> Service<MatchPlane> {
         .watch("Watch", MatchPlane::watch)
         .call("CloseMatch", MatchPlane::close)
 }
-
-/// The longest that positions may be held back from spectators.
-const DAY: Duration = Duration::from_hours(24);
 
 /// About what a match takes on a page, most of it for as many labels as it may have.
 const MATCH_BYTES: usize = 4 << 10;
@@ -252,7 +248,7 @@ fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>
         fair_deals: asked.fair_deals,
         opening: matches.limits().opening,
         private: asked.private,
-        watch_delay: convert::duration("watch_delay", asked.watch_delay, DAY)?,
+        watch_delay: convert::duration("watch_delay", asked.watch_delay, MOST_WATCH_DELAY)?,
         labels: asked.labels.clone(),
         series: None,
     };

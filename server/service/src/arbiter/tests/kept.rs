@@ -2,6 +2,10 @@
 
 use super::events::all_of;
 use super::*;
+use std::panic::AssertUnwindSafe;
+
+use serde_json::Value;
+
 use crate::journal::{Journal, Keeping, Kept, Reading};
 
 /// The journal in a folder, with what it has kept.
@@ -139,6 +143,117 @@ async fn a_match_that_cannot_go_on_says_why() {
     assert!(why(1, "\"seat\":", "\"seat\":7").starts_with("line 1: there is no seat 7"));
     assert!(why(2, "\"digest\":\"", "\"digest\":\"x").contains("another than it was"));
     assert!(why(3, "{", "[").starts_with("line 3: "));
+}
+
+/// Other values in the place of one: the ends of ranges, nothing, another type.
+fn altered(value: &Value) -> Vec<Value> {
+    let numbers = [0, 1, 255, 256, u64::from(u32::MAX), i64::MAX as u64, u64::MAX];
+    let mut all: Vec<Value> = numbers.into_iter().map(Value::from).collect();
+    all.extend([Value::from(-1), Value::from(1e300), Value::Null, Value::from(""), Value::from(true)]);
+    match value {
+        Value::String(text) => {
+            all.extend([Value::from("0".repeat(text.len())), Value::from("f".repeat(text.len()))]);
+        }
+        Value::Array(items) => {
+            all.push(Value::Array([&items[..], &items[..]].concat()));
+            all.push(Value::Array(vec![]));
+        }
+        _ => {}
+    }
+    all
+}
+
+/// A line with each of its values altered in turn, in every way.
+fn each_altered(line: &str) -> Vec<String> {
+    fn paths(value: &Value, path: &str, found: &mut Vec<String>) {
+        found.push(path.to_owned());
+        match value {
+            Value::Object(fields) => {
+                fields.iter().for_each(|(name, inner)| paths(inner, &format!("{path}/{name}"), found));
+            }
+            Value::Array(items) => {
+                items.iter().zip(0..).for_each(|(inner, at)| paths(inner, &format!("{path}/{at}"), found));
+            }
+            _ => {}
+        }
+    }
+    let line: Value = serde_json::from_str(line).expect("it is JSON");
+    let mut found = Vec::new();
+    paths(&line, "", &mut found);
+    let mut lines = Vec::new();
+    for path in found.iter().skip(1) {
+        let own = line.pointer(path).expect("it was found");
+        for other in altered(own) {
+            let mut line = line.clone();
+            *line.pointer_mut(path).expect("it was found") = other;
+            lines.push(line.to_string());
+        }
+    }
+    lines
+}
+
+/// Whatever a line says, the match is refused, or it can be looked at and goes on.
+#[tokio::test]
+async fn no_value_in_a_journal_makes_the_server_panic() {
+    let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
+    for (fair_deals, clocks) in [(false, patient_clocks()), (true, vec![])] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (writing, _) = journal(&folder);
+        let illegal_actions = IllegalActions::SeededLegal;
+        let seed = (!fair_deals).then_some(1);
+        let played = Settings {
+            seed,
+            illegal_actions,
+            clocks,
+            fair_deals,
+            ..settings(&[REMOTE, greedy.clone(), REMOTE])
+        };
+        let fresh = Arbiter::new(table("faraway", 3), played, pool().alone().owner(), 3);
+        let arbiter = Arc::new(fresh.kept_in(&writing));
+        arbiter.begin();
+        for seat in [Seat::FIRST, Seat::new(2)] {
+            let part = [seat.number(); 32];
+            arbiter.join_bound(seat, None, fair_deals.then(|| binds(&part))).expect("it is free");
+        }
+        if fair_deals {
+            for seat in [Seat::FIRST, Seat::new(2)] {
+                arbiter.open(seat, [seat.number(); 32]).await.expect("all have joined");
+            }
+        }
+        for _ in 0..7 {
+            one_decision(&arbiter).await;
+        }
+        arbiter.resign(Role::Seat(Seat::FIRST), None, None).await.expect("it plays");
+        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+        one_decision(&arbiter).await;
+        arbiter.kept().await.expect("it is written");
+        writing.close();
+        let (_, kept) = journal(&folder);
+        let (mut refused, mut restored, tables) = (0, 0, tables());
+        for at in 0..kept[0].lines.len() {
+            for line in each_altered(&kept[0].lines[at]) {
+                let mut kept = kept[0].clone();
+                kept.lines[at] = line.clone();
+                let tried = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                    let again = Arbiter::restored(&kept, &tables, pool().alone().owner(), 3, None)?;
+                    let again = Arc::new(again);
+                    let mut inner = again.lock();
+                    all_of(&again, &inner.standing);
+                    again.settle(&mut inner);
+                    inner.clocks.next(&inner.standing);
+                    inner.clocks.readings(&inner.standing);
+                    drop(inner);
+                    crate::convert::match_(&again, true);
+                    Ok::<_, String>(())
+                }));
+                match tried.unwrap_or_else(|_| panic!("line {at}: {line}")) {
+                    Ok(()) => restored += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+        assert!(refused > 1_000 && restored > 100, "{refused} were refused, {restored} restored");
+    }
 }
 
 /// What everybody is bound to outlives the server, before and after the deal.

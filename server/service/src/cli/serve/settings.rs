@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::observing::{LogFormat, Observing};
 use super::{Address, journal};
+use crate::arbiter::LONGEST;
 use crate::batches::{self, Batches};
 use crate::cli::address::{look_up, sheltered};
 use crate::cli::{Catalogues, PolicyFiles, pair, usage};
@@ -360,9 +361,6 @@ impl Settings {
         }
     }
 }
-
-/// The longest time that a setting may ask for: with more than that no clock could reckon.
-const LONGEST: Duration = Duration::from_hours(24 * 366 * 10);
 
 /// A time in seconds.
 fn lasting(seconds: u64) -> Duration {
