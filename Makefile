@@ -222,6 +222,7 @@ kills: build
 
 ## abuse: what no caller should do, at full size, to a real server beside an innocent client; ATTACKS="a b" for some
 abuse: build
+	@command -v haproxy >/dev/null || { echo "make: haproxy is missing, which is attacked too: apt-get install haproxy" >&2; exit 1; }
 	$(PYTHON) tests/abuse/run.py --full $(BINARY) $(ATTACKS)
 
 ## abuse-quick: the same, small enough for every change

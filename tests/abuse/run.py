@@ -23,6 +23,7 @@ import ending
 import holding
 import messages
 import mutating
+import proxied
 import reading
 import streaming
 import thinking
@@ -43,6 +44,7 @@ MODULES = (
     batching,
     thinking,
     timing,
+    proxied,
     ending,
 )
 #: The longest round trip of an innocent client, in milliseconds. The quick form judges no speed.
@@ -144,7 +146,9 @@ def main() -> int:
         parser.error(f"{', '.join(sorted(unknown))}: known are {', '.join(each.name for each in ATTACKS)}")
     raise_descriptors()
     start = time.monotonic()
-    wanted = [each for each in ATTACKS if not options.names or each.name in options.names]
+    # A size of 0 leaves an attack out.
+    known = [each for each in ATTACKS if (each.full if options.full else each.quick)]
+    wanted = [each for each in known if not options.names or each.name in options.names]
     failed = [each.name for each in wanted if not run(each, options.binary, full=options.full)]
     print(
         f"abuse: {len(wanted) - len(failed)} of {len(wanted)} attacks stood, {time.monotonic() - start:.0f} s"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import re
 import socket
 import time
@@ -87,6 +89,35 @@ def test_prometheus_is_told_what_happens() -> None:
         names = {name.split("{")[0] for name in told}
         kinds = ("_bucket", "_sum", "_count")
         assert {name.removesuffix(next(filter(name.endswith, kinds), "")) for name in names} == METRICS
+
+
+def test_half_requests_keep_no_scraper_waiting() -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    args = ["--metrics", address, "--max-connections-per-caller", "64", "--handshake-timeout", "1"]
+    with boardwire.connect(server_args=args), contextlib.ExitStack() as halves:
+        for _ in range(200):
+            half = halves.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            half.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\n")
+        # Their places are free again when they have had their time.
+        due = time.monotonic() + 60
+        while True:
+            try:
+                assert "boardwire_connections" in scraped(address)
+                break
+            except OSError:
+                assert time.monotonic() < due
+                time.sleep(0.1)
+
+
+def test_metrics_are_served_under_the_names_of_the_server_alone() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with boardwire.connect(server_args=["--metrics", address, "--page-host", "boards"]):
+        for host, status in (("boards", 200), ("localhost", 200), ("evil.example", 421)):
+            connection = http.client.HTTPConnection(address, timeout=60)
+            with contextlib.closing(connection):
+                connection.request("GET", "/metrics", headers={"host": host})
+                assert connection.getresponse().status == status, host
 
 
 def test_metrics_are_for_this_machine() -> None:

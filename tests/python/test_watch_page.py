@@ -115,6 +115,19 @@ def test_who_does_not_ask_is_let_go() -> None:
         assert ask(page, "GET", "/")[0] == 200
 
 
+def test_a_page_is_served_under_the_names_of_the_server_alone() -> None:
+    """Another site could let its name lead here, and would be answered as if it were the page."""
+    with serving("--page-host", "boards.example") as (_, page):
+        port = page.rsplit(":", 1)[1]
+        for host in ("boards.example", "Boards.Example:80", f"localhost:{port}", page, "[::1]"):
+            assert ask(page, "GET", "/", headers={"host": host})[0] == 200, host
+        for host in ("evil.example", f"evil.example:{port}", "boards.example.evil.example", ""):
+            status, said = ask(page, "GET", "/", headers={"host": host})
+            assert (status, b"--page-host" in said) == (421, True), host
+            asked = ask(page, "POST", SERVICE + "ListMatches", framed(b""), {**WEB, "host": host})
+            assert asked[0] == 421, host
+
+
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "nowhere"])
 def test_a_page_is_not_shown_to_other_machines_unasked(address: str) -> None:
     command = [str(find_binary()), "serve", "--listen", "127.0.0.1:0", "--watch-page", address]

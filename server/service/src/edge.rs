@@ -5,12 +5,15 @@
 
 mod accept;
 mod accounts;
+mod allowed_hosts;
 mod call;
 mod caller;
 mod connections;
 mod ledger;
 mod methods;
+mod metrics_page;
 mod preface;
+mod proxy;
 mod rates;
 mod serve;
 mod tasks;
@@ -19,6 +22,7 @@ mod traces;
 mod watch_page;
 mod wire;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,12 +35,14 @@ pub use tls::{Tls, TlsError, TlsFiles};
 pub(crate) use accept::Accepted;
 pub(crate) use accept::{Accept, Socket};
 pub(crate) use accounts::{is_name, line};
+pub(crate) use allowed_hosts::AllowedHosts;
 pub(crate) use call::{Call, Gate};
 pub(crate) use caller::Caller;
 pub(crate) use ledger::{Budget, Charge};
 #[cfg(test)]
 pub(crate) use methods::Shape;
 pub(crate) use methods::{Kind, Methods, Service};
+pub(crate) use metrics_page::MetricsPage;
 pub(crate) use serve::{Speech, serve};
 pub(crate) use tls::Secured;
 pub(crate) use watch_page::WatchPage;
@@ -89,11 +95,15 @@ pub struct Access {
     pub bounds: Bounds,
     /// Who may call; without it, whoever can connect.
     pub accounts: Option<Arc<Accounts>>,
+    /// The proxies whose connections begin with a header that names the client.
+    pub proxies: Arc<[IpAddr]>,
+    /// The names, beside addresses and `localhost`, under which pages are served.
+    pub page_hosts: Arc<[String]>,
 }
 
 impl From<Bounds> for Access {
     fn from(bounds: Bounds) -> Self {
-        Self { bounds, accounts: None }
+        Self { bounds, ..Self::default() }
     }
 }
 
@@ -101,6 +111,8 @@ impl From<Bounds> for Access {
 pub(crate) struct Edge {
     bounds: Bounds,
     accounts: Option<Arc<Accounts>>,
+    proxies: Arc<[IpAddr]>,
+    page_hosts: Arc<[String]>,
     connections: Arc<Connections>,
     ledger: Ledger,
     /// For health checks for which there is no room otherwise.
@@ -114,7 +126,8 @@ const HEALTH_CHECKS: usize = 64;
 
 impl Edge {
     /// The edge before these methods.
-    pub(crate) fn new(Access { bounds, accounts }: Access, methods: Methods) -> Self {
+    pub(crate) fn new(access: Access, methods: Methods) -> Self {
+        let Access { bounds, accounts, proxies, page_hosts } = access;
         let connections = Connections::new(bounds.connections, bounds.connections_per_caller);
         Self {
             connections: Arc::new(connections),
@@ -124,7 +137,14 @@ impl Edge {
             methods,
             bounds,
             accounts,
+            proxies,
+            page_hosts,
         }
+    }
+
+    /// A page as it is served, under the names of this server.
+    pub(crate) fn page<S>(&self, page: S) -> AllowedHosts<S> {
+        AllowedHosts::new(page, Arc::clone(&self.page_hosts))
     }
 
     /// How many connections are open.

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::batches::Batches;
-use crate::edge::{self, Accept, Access, Edge, Gate, Secured, Socket, Speech, Tls, WatchPage};
+use crate::edge::{self, Accept, Access, Edge, Gate, MetricsPage, Secured, Socket, Speech, Tls, WatchPage};
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{self, Health};
@@ -32,6 +32,8 @@ pub enum Listener {
     Unix(UnixListener, PathBuf),
     /// A TCP socket for browsers, to which the page that follows matches is served.
     WatchPage(TcpListener),
+    /// A TCP socket for Prometheus.
+    Metrics(TcpListener),
 }
 
 /// The threads that read and write connections: half as many as there are cores, since what they carry takes
@@ -137,10 +139,15 @@ impl Served {
         match listener {
             Listener::Tcp(listener) => self.accepting(listener).await,
             Listener::Tls(listener, tls) => self.accepting(Secured { listener, tls }).await,
-            Listener::Unix(listener, path) => self.accepting(Socket { listener, path }).await,
+            Listener::Unix(listener, path) => self.accepting(Socket::new(listener, path)).await,
             Listener::WatchPage(listener) => {
                 let Self { edge, batches, stopping } = self;
-                let page = WatchPage::new(Gate(Arc::clone(&edge)));
+                let page = edge.page(WatchPage::new(Gate(Arc::clone(&edge))));
+                edge::serve(listener, (Speech::Page, page), edge, batches, stopping).await;
+            }
+            Listener::Metrics(listener) => {
+                let Self { edge, batches, stopping } = self;
+                let page = edge.page(MetricsPage);
                 edge::serve(listener, (Speech::Page, page), edge, batches, stopping).await;
             }
         }

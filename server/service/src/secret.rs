@@ -1,5 +1,9 @@
 //! Secrets the server draws from the operating system: seeds, salts, tokens.
 
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
 use boardwire_kernel::{Digest, Key, RngStream};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +17,30 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
+}
+
+/// The most bytes of a file of keys, certificates, accounts or settings.
+const MOST_FILE_BYTES: u64 = 1 << 20;
+
+/// Reads a small file of the operator's.
+///
+/// # Errors
+/// It cannot be read, or has more than a MiB.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_FILE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 1 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// The same of text.
+///
+/// # Errors
+/// As [`read_file`]; bytes that are no UTF-8.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// A fresh seed for a batch, whose owner is told it.

@@ -1,12 +1,12 @@
 //! What the server tells Prometheus of itself. Nothing is counted unless somebody asks for it.
 
-use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use boardwire_batch::tables::DECISIONS;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
-use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::batches::Batches;
 use crate::edge::Edge;
@@ -32,19 +32,16 @@ const QUEUE: &str = "boardwire_pool_queue";
 const JOURNAL: &str = "boardwire_journal_lag_lines";
 const HELD_UP: &str = "boardwire_held_up_seconds";
 
-/// Begins to count, and to answer Prometheus at an address.
+/// Begins to count.
 ///
 /// # Errors
-/// The address cannot be listened on.
-pub(crate) fn begin(address: SocketAddr) -> Result<(), BuildError> {
-    let builder = PrometheusBuilder::new().with_http_listener(address);
-    let (recorder, answering) =
-        builder.set_buckets_for_metric(Matcher::Full(REQUESTS.to_owned()), &BUCKETS)?.build()?;
+/// The metrics of this process are counted already.
+pub(crate) fn begin() -> anyhow::Result<()> {
+    let builder = PrometheusBuilder::new();
+    let builder = builder.set_buckets_for_metric(Matcher::Full(REQUESTS.to_owned()), &BUCKETS)?;
+    let recorder = builder.build_recorder();
     let handle = recorder.handle();
-    metrics::set_global_recorder(recorder).map_err(|_| {
-        BuildError::FailedToCreateHTTPListener("the metrics of this process are told already".to_owned())
-    })?;
-    tokio::spawn(answering);
+    metrics::set_global_recorder(recorder).context("metrics cannot be counted")?;
     describe_counter!(DECISIONS, "Decisions that were made, of agents, bots and substitutes");
     describe_histogram!(REQUESTS, "How long requests took, single ones and those of streams");
     describe_counter!(REFUSALS, "Requests that were refused, by reason");
@@ -57,6 +54,11 @@ pub(crate) fn begin(address: SocketAddr) -> Result<(), BuildError> {
     describe_gauge!(HELD_UP, "How long the process has been held up altogether");
     COUNTED.get_or_init(|| handle);
     Ok(())
+}
+
+/// What has been counted, as Prometheus reads it.
+pub(crate) fn page() -> String {
+    COUNTED.get().map(PrometheusHandle::render).unwrap_or_default()
 }
 
 fn counts() -> bool {

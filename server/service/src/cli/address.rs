@@ -133,7 +133,9 @@ pub(super) fn bound(listener: &Listener) -> io::Result<String> {
             Ok(SocketAddr::to_string(&listener.local_addr()?))
         }
         Listener::Unix(_, path) => Ok(format!("unix:{}", path.display())),
-        Listener::WatchPage(listener) => Ok(format!("http://{}", listener.local_addr()?)),
+        Listener::WatchPage(listener) | Listener::Metrics(listener) => {
+            Ok(format!("http://{}", listener.local_addr()?))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod front;
 mod journal;
+mod log_lines;
 mod observing;
 mod planned;
 mod renewal;
@@ -14,7 +15,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
+use rustix::process::Signal;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::address::{Address, bound};
 use crate::edge::Access;
@@ -48,14 +51,28 @@ impl Serve {
         let Front { tls, accounts, places, metrics, watch_page } = Front::of(&settings)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
-        if let Some(address) = metrics {
-            telemetry::begin(address).with_context(|| format!("metrics cannot be told on {address}"))?;
+        if metrics.is_some() {
+            telemetry::begin()?;
         }
         let (matches, journal) = settings.matches(&pool)?;
         let matches = Arc::new(matches);
-        let access = Access { bounds: settings.bounds(), accounts: accounts.clone() };
+        let access = Access {
+            bounds: settings.bounds(),
+            accounts: accounts.clone(),
+            proxies: settings.proxies(),
+            page_hosts: settings.page_hosts(),
+        };
         runtime.block_on(async {
+            // A file that has become too large fails to be written, as on a full disk, instead of ending the server.
+            let _too_large = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
             renewal::begin(tls.clone(), accounts)?;
+            let metrics = match metrics {
+                Some(address) => {
+                    let listener = TcpListener::bind(address).await;
+                    Some(listener.with_context(|| format!("metrics cannot be served at {address}"))?)
+                }
+                None => None,
+            };
             let mut listeners = Vec::new();
             for (address, place) in places {
                 let listener = place.bind(tls.as_ref()).await;
@@ -68,6 +85,11 @@ impl Serve {
                 let listener = listener.with_context(|| format!("cannot serve a page at {address}"))?;
                 let listener = Listener::WatchPage(listener);
                 writeln!(std::io::stdout(), "matches can be watched at {}", bound(&listener)?)?;
+                listeners.push(listener);
+            }
+            if let Some(listener) = metrics {
+                let listener = Listener::Metrics(listener);
+                writeln!(std::io::stdout(), "metrics are served at {}/metrics", bound(&listener)?)?;
                 listeners.push(listener);
             }
             // Their clocks run from now on: whoever connects is answered soon.
@@ -86,7 +108,6 @@ impl Serve {
 
 /// Resolves on an interrupt, on SIGTERM, and if asked for at the end of standard input.
 async fn stopped(with_stdin: bool) {
-    use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be listened for");
     let (gone, stdin) = tokio::sync::oneshot::channel();
     if with_stdin {

@@ -4,7 +4,8 @@
 //! left. The listener then waits and tries again; it neither spins nor ends.
 
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,12 +35,21 @@ pub(crate) trait Accepted: Send + 'static {
     /// What carries its calls.
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// Agrees with its peer on whatever comes before the first call. That takes as long as the peer likes.
+    /// The TCP connection, if it is one.
+    fn tcp(&mut self) -> Option<&mut TcpStream> {
+        None
+    }
+
+    /// Agrees with its peer on all that comes before the first call. That takes as long as the peer likes.
     fn open(self) -> impl Future<Output = io::Result<Self::Io>> + Send;
 }
 
 impl Accepted for TcpStream {
     type Io = Self;
+
+    fn tcp(&mut self) -> Option<&mut TcpStream> {
+        Some(self)
+    }
 
     async fn open(self) -> io::Result<Self> {
         Ok(self)
@@ -66,16 +76,31 @@ impl Accept for TcpListener {
     }
 }
 
-/// A Unix socket whose path is removed once nobody can connect there any more.
+/// A Unix socket whose path is removed when it is listened on no longer, unless another server has taken the path.
 pub(crate) struct Socket {
-    pub(crate) listener: UnixListener,
-    pub(crate) path: PathBuf,
+    listener: UnixListener,
+    path: PathBuf,
+    file: Option<(u64, u64)>,
+}
+
+impl Socket {
+    pub(crate) fn new(listener: UnixListener, path: PathBuf) -> Self {
+        let file = identity(&path);
+        Self { listener, path, file }
+    }
+}
+
+/// What tells a file from any other.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Whoever has removed it before has done no harm.
-        let _ = std::fs::remove_file(&self.path);
+        if self.file.is_some() && identity(&self.path) == self.file {
+            // It does no harm if it has been removed before.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -12,10 +12,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 use tonic::codegen::http::HeaderMap;
 
 use crate::error::ServiceError;
-use crate::secret::digest;
+use crate::secret::{self, digest};
 
 /// The metadata in which a caller proves itself; `authorization` is for the tokens of seats and owners.
 pub(crate) const TOKEN: &str = "boardwire-token";
@@ -131,7 +132,8 @@ impl fmt::Debug for Accounts {
 
 #[derive(Default)]
 struct Current {
-    by_digest: HashMap<[u8; 32], Account>,
+    /// Each token's account, with what ends the calls under way when the token is revoked.
+    by_digest: HashMap<[u8; 32], (Account, CancellationToken)>,
     /// All that there have been, so that each is made once.
     by_name: BTreeMap<String, Account>,
 }
@@ -147,7 +149,7 @@ impl Accounts {
         Ok(accounts)
     }
 
-    /// Reads the file again. Calls under way go on, and nothing that an account has is taken from it.
+    /// Reads the file again. Calls under way with a token that is gone end; matches and batches of an account stay its own.
     ///
     /// # Errors
     /// As [`Self::load`]; what was read before is kept then.
@@ -155,21 +157,30 @@ impl Accounts {
         let entries =
             read(&self.file).map_err(|problem| AccountsError { file: self.file.clone(), problem })?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.by_digest.clear();
+        let mut before = std::mem::take(&mut current.by_digest);
         for Entry { name, digests, quotas } in entries {
             let account = *current.by_name.entry(name).or_insert_with_key(|name| Account::new(name));
             account.set(quotas);
-            current.by_digest.extend(digests.into_iter().map(|digest| (digest, account)));
+            for digest in digests {
+                let revoked = before.remove(&digest).map(|(_, revoked)| revoked).unwrap_or_default();
+                current.by_digest.insert(digest, (account, revoked));
+            }
+        }
+        for (_, revoked) in before.into_values() {
+            revoked.cancel();
         }
         Ok(())
     }
 
-    /// The account whose token a call carries, which is taken from its headers.
-    pub(super) fn identify(&self, headers: &mut HeaderMap) -> Result<Account, ServiceError> {
+    /// The account whose token a call carries, which is taken from its headers, with what is cancelled when the token is revoked.
+    pub(super) fn identify(
+        &self,
+        headers: &mut HeaderMap,
+    ) -> Result<(Account, CancellationToken), ServiceError> {
         let token = headers.remove(TOKEN).ok_or(ServiceError::MissingCallerToken)?;
         let token = token.to_str().map_err(|_| ServiceError::WrongCallerToken)?;
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.by_digest.get(&digest(token)).copied().ok_or(ServiceError::WrongCallerToken)
+        current.by_digest.get(&digest(token)).cloned().ok_or(ServiceError::WrongCallerToken)
     }
 }
 
@@ -209,7 +220,7 @@ struct File {
 }
 
 fn read(path: &Path) -> Result<Vec<Entry>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = secret::read_text(path).map_err(|error| error.to_string())?;
     let File { account: written } = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;

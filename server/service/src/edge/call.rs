@@ -152,6 +152,15 @@ impl Edge {
         let (bytes, message_time) = (method.message_bytes, self.bounds.handshake_timeout);
         let requests = Requests::new(body, bytes, message_time, Arc::clone(budget));
         let answered = AssertUnwindSafe((method.handler)(call, requests)).catch_unwind();
+        let answered = async {
+            match caller.revoked() {
+                None => answered.await,
+                Some(revoked) => tokio::select! {
+                    reply = answered => reply.map(|reply| reply.map(|reply| reply.until(revoked))),
+                    () = revoked.cancelled() => Ok(Err(ServiceError::WrongCallerToken)),
+                },
+            }
+        };
         let reply = match time {
             None => answered.await,
             Some(time) => {
@@ -172,9 +181,9 @@ impl Edge {
         let found = self.methods.find(parts.uri.path());
         let is_health = found.as_ref().is_ok_and(|method| method.kind == Kind::Health);
         let identified = match &self.accounts {
-            Some(accounts) if !is_health => accounts.identify(&mut parts.headers).map(|account| {
-                Span::current().record("account", account.name());
-                *caller = caller.of(account, &self.ledger);
+            Some(accounts) if !is_health => accounts.identify(&mut parts.headers).map(|identified| {
+                Span::current().record("account", identified.0.name());
+                *caller = caller.of(identified, &self.ledger);
             }),
             _ => Ok(()),
         };

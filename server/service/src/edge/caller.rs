@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::codegen::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
@@ -87,7 +88,8 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     connection: Arc<Connection>,
-    account: Option<Account>,
+    /// The account, with what is cancelled when its token is revoked.
+    account: Option<(Account, CancellationToken)>,
     budget: Arc<Budget>,
 }
 
@@ -130,11 +132,11 @@ impl Caller {
     }
 
     /// The same connection, with a call of this account.
-    pub(super) fn of(&self, account: Account, ledger: &Ledger) -> Self {
+    pub(super) fn of(&self, (account, revoked): (Account, CancellationToken), ledger: &Ledger) -> Self {
         self.connection.place.prove(Origin::Account(account));
         Self {
             connection: Arc::clone(&self.connection),
-            account: Some(account),
+            account: Some((account, revoked)),
             budget: ledger.budget_of(&self.budget, Origin::Account(account)),
         }
     }
@@ -146,7 +148,12 @@ impl Caller {
 
     /// Whose account it is, or else where the connection comes from.
     pub(crate) fn origin(&self) -> Origin {
-        self.account.map_or(self.connection.origin, Origin::Account)
+        self.account.as_ref().map_or(self.connection.origin, |(account, _)| Origin::Account(*account))
+    }
+
+    /// What is cancelled when the token of the call's account is revoked.
+    pub(super) fn revoked(&self) -> Option<CancellationToken> {
+        self.account.as_ref().map(|(_, revoked)| revoked.clone())
     }
 
     /// Where its calls are charged.

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::fmt::Display;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,9 +27,10 @@ use tonic::codegen::http::{Request, Response};
 use tower::util::MapRequest;
 
 use super::accept::{Accept, Accepted, Incoming};
-use super::caller::Caller;
+use super::caller::{Caller, Origin};
 use super::ledger::CONNECTION_BYTES;
 use super::preface::Begun;
+use super::proxy;
 use super::tasks::Tasks;
 use super::{Bounds, Edge};
 use crate::batches::{Batches, Peer};
@@ -80,21 +82,48 @@ pub(crate) async fn serve<A, S, B>(
             Some(_) = connections.join_next() => continue,
             () = stopped(&mut stop) => break,
         };
-        let Some(place) = edge.connections.admit(origin) else { continue };
-        edge.rates.forget();
-        let budget = edge.ledger.budget(origin);
-        let Ok(charge) = budget.charge(CONNECTION_BYTES) else { continue };
-        let leases = Leases::begin(&batches);
-        let caller = Caller::new(leases.peer, origin, budget, charge, place);
-        let serving = connection(io, (speech, service.clone()), caller, edge.bounds.clone(), stop.clone());
+        let (edge, batches, service, stop) =
+            (Arc::clone(&edge), Arc::clone(&batches), service.clone(), stop.clone());
         connections.spawn(async move {
-            serving.await;
+            let Some((io, origin)) = named(io, origin, &edge, stop.clone()).await else { return };
+            let Some(place) = edge.connections.admit(origin) else { return };
+            edge.rates.forget();
+            let budget = edge.ledger.budget(origin);
+            let Ok(charge) = budget.charge(CONNECTION_BYTES) else { return };
+            let leases = Leases::begin(&batches);
+            let caller = Caller::new(leases.peer, origin, budget, charge, place);
+            connection(io, (speech, service), caller, edge.bounds.clone(), stop).await;
             drop(leases);
         });
     }
     // Nobody can connect from here on.
     drop(incoming);
     while connections.join_next().await.is_some() {}
+}
+
+/// A connection with the origin that counts: the peer, or the client that a trusted proxy names.
+async fn named<IO: Accepted>(
+    mut io: IO,
+    peer: Origin,
+    edge: &Edge,
+    mut stop: watch::Receiver<bool>,
+) -> Option<(IO, Origin)> {
+    let trusted = |address: SocketAddr| edge.proxies.contains(&address.ip().to_canonical());
+    let Some(tcp) = io.tcp().filter(|tcp| tcp.peer_addr().is_ok_and(trusted)) else {
+        return Some((io, peer));
+    };
+    let read = tokio::time::timeout(edge.bounds.handshake_timeout, proxy::read(tcp));
+    let read = tokio::select! {
+        read = read => read.map_err(io::Error::from).flatten(),
+        () = stopped(&mut stop) => return None,
+    };
+    match read {
+        Ok(named) => Some((io, named.unwrap_or(peer))),
+        Err(error) => {
+            tracing::debug!(%peer, %error, "a proxy named no client");
+            None
+        }
+    }
 }
 
 /// Serves one connection until it ends, or until the server stops and no call is under way on it.

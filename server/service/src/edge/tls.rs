@@ -11,16 +11,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::{Error as PemError, PemObject as _};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{Error, RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
+use webpki::{EndEntityCert, KeyUsage};
 
 use super::accept::{Accept, Accepted};
 use super::caller::Origin;
+use crate::secret;
 
 /// What a connection must agree on: HTTP/2.
 const ALPN: &[u8] = b"h2";
@@ -94,10 +96,15 @@ impl TlsFiles {
     fn key(&self, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
         let chain = certificates("TLS certificate", &self.cert)?;
         let about = |problem| TlsError { what: "TLS key", file: self.key.clone(), problem };
-        let pem = std::fs::read(&self.key).map_err(|error| about(error.to_string()))?;
+        let pem = secret::read_file(&self.key).map_err(|error| about(error.to_string()))?;
         let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| match error {
             PemError::NoItemsFound => about("no private key in PEM that is not encrypted".to_owned()),
             error => about(format!("garbled PEM: {error}")),
+        })?;
+        check_time(&chain[0]).map_err(|problem| TlsError {
+            what: "TLS certificate",
+            file: self.cert.clone(),
+            problem,
         })?;
         CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
             Error::InconsistentKeys(_) => about(format!("not the key of {}", self.cert.display())),
@@ -122,10 +129,28 @@ impl TlsFiles {
     }
 }
 
+/// Refuses a certificate that no client would accept today.
+fn check_time(certificate: &CertificateDer<'_>) -> Result<(), String> {
+    let parsed = EndEntityCert::try_from(certificate).map_err(|error| error.to_string())?;
+    // Without a root it is never found good, but its time is looked at first.
+    let usage = KeyUsage::server_auth();
+    match parsed.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &[], &[], UnixTime::now(), usage, None, None)
+    {
+        Err(webpki::Error::CertExpired { not_after, .. }) => {
+            Err(format!("it expired at {} seconds since 1970: renew it", not_after.as_secs()))
+        }
+        Err(webpki::Error::CertNotValidYet { not_before, .. }) => Err(format!(
+            "it is valid only from {} seconds since 1970: is the clock right?",
+            not_before.as_secs()
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The certificates in a file: at least one.
 fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let about = |problem| TlsError { what, file: file.to_owned(), problem };
-    let pem = std::fs::read(file).map_err(|error| about(error.to_string()))?;
+    let pem = secret::read_file(file).map_err(|error| about(error.to_string()))?;
     let mut certificates = vec![];
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|error| about(format!("garbled PEM: {error}")))?;
@@ -162,6 +187,10 @@ pub(crate) struct Greeted {
 
 impl Accepted for Greeted {
     type Io = TlsStream<TcpStream>;
+
+    fn tcp(&mut self) -> Option<&mut TcpStream> {
+        Some(&mut self.io)
+    }
 
     async fn open(self) -> io::Result<Self::Io> {
         self.acceptor.accept(self.io).await

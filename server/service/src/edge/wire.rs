@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use boardwire_api::v1::BatchStep;
 use bytes::{BufMut as _, Bytes, BytesMut};
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use http_body::Frame;
 use http_body_util::BodyExt as _;
 use prost::{Message, encode_length_delimiter, length_delimiter_len};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::Status;
 use tonic::body::Body;
@@ -276,6 +277,18 @@ impl Reply {
     /// A stream of answers.
     pub(crate) fn stream(answers: impl Stream<Item = Result<Answer, ServiceError>> + Send + 'static) -> Self {
         Self::Many(Box::pin(answers))
+    }
+
+    /// The same; a stream ends with an error when the caller's token is revoked.
+    pub(super) fn until(self, revoked: CancellationToken) -> Self {
+        let Self::Many(answers) = self else { return self };
+        let ended = {
+            let revoked = revoked.clone();
+            stream::once(async move { revoked.is_cancelled().then_some(Err(ServiceError::WrongCallerToken)) })
+        };
+        Self::stream(
+            answers.take_until(revoked.cancelled_owned()).chain(ended.filter_map(std::future::ready)),
+        )
     }
 }
 

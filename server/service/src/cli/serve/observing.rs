@@ -17,6 +17,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry};
 
+use super::log_lines::LogLines;
+
 /// How long the collector may take for the last traces.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -72,9 +74,9 @@ fn subscriber(
     traces: Option<&SdkTracerProvider>,
 ) -> anyhow::Result<impl Subscriber + Send + Sync> {
     let filter = filter(level).with_context(|| format!("log level `{level}`"))?;
-    let logs = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+    let has_colors = std::io::stderr().is_terminal();
+    let lines = LogLines::new(format, has_colors, std::io::stderr);
+    let logs = tracing_subscriber::fmt::layer().with_writer(lines).with_ansi(has_colors);
     let logs = match format {
         LogFormat::Text => logs.with_filter(filter).boxed(),
         LogFormat::Json => logs.json().with_filter(filter).boxed(),

@@ -1,6 +1,6 @@
 //! The settings of a server, as flags and as a configuration file has them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,7 @@ use crate::cli::{Catalogues, PolicyFiles, pair, usage};
 use crate::edge::{Accounts, AccountsError, Bounds, TlsFiles};
 use crate::journal::{Journal, Keeping, Sync};
 use crate::matches::{self, Matches};
+use crate::secret;
 
 /// What can be set; whatever is not given has its default.
 #[derive(Debug, Default, Args, Deserialize)]
@@ -42,6 +43,9 @@ pub(super) struct Settings {
     /// Serves only callers that have a token of one of the accounts in this TOML file; `boardwire token` makes them.
     #[arg(long, value_name = "FILE", env = "BOARDWIRE_AUTH_TOKEN_FILE")]
     auth_token_file: Option<PathBuf>,
+    /// A proxy: its connections over TCP begin with the PROXY protocol, version 2, which names the client; may be repeated.
+    #[arg(long, value_name = "IP", env = "BOARDWIRE_TRUSTED_PROXY", value_delimiter = ',')]
+    trusted_proxy: Vec<IpAddr>,
     /// Listens without TLS, too, where other machines can connect.
     #[arg(
         long,
@@ -106,6 +110,9 @@ pub(super) struct Settings {
     /// Serves browsers a page at this address that follows matches as everybody may see them.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_WATCH_PAGE")]
     watch_page: Option<String>,
+    /// A name under which the page and the metrics are served, beside addresses and localhost; may be repeated.
+    #[arg(long, value_name = "NAME", env = "BOARDWIRE_PAGE_HOST", value_delimiter = ',')]
+    page_host: Vec<String>,
     /// The most connections that may be open at once. [default: 4096]
     #[arg(long, env = "BOARDWIRE_MAX_CONNECTIONS")]
     max_connections: Option<usize>,
@@ -181,7 +188,7 @@ impl Settings {
     /// Reads a configuration file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let about = || format!("configuration {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(about)?;
+        let text = secret::read_text(path).with_context(about)?;
         toml::from_str(&text).with_context(about)
     }
 
@@ -193,6 +200,11 @@ impl Settings {
             tls_key: self.tls_key.or(file.tls_key),
             tls_client_ca: self.tls_client_ca.or(file.tls_client_ca),
             auth_token_file: self.auth_token_file.or(file.auth_token_file),
+            trusted_proxy: if self.trusted_proxy.is_empty() {
+                file.trusted_proxy
+            } else {
+                self.trusted_proxy
+            },
             insecure: self.insecure.or(file.insecure),
             max_matches: self.max_matches.or(file.max_matches),
             max_matches_per_caller: self.max_matches_per_caller.or(file.max_matches_per_caller),
@@ -213,6 +225,7 @@ impl Settings {
             journal_give_up: self.journal_give_up || file.journal_give_up,
             metrics: self.metrics.or(file.metrics),
             watch_page: self.watch_page.or(file.watch_page),
+            page_host: if self.page_host.is_empty() { file.page_host } else { self.page_host },
             max_connections: self.max_connections.or(file.max_connections),
             max_connections_per_caller: self.max_connections_per_caller.or(file.max_connections_per_caller),
             max_connection_streams: self.max_connection_streams.or(file.max_connection_streams),
@@ -249,6 +262,11 @@ impl Settings {
         self.insecure.unwrap_or_default()
     }
 
+    /// The proxies that say for whom they connect.
+    pub(super) fn proxies(&self) -> Arc<[IpAddr]> {
+        self.trusted_proxy.iter().map(IpAddr::to_canonical).collect()
+    }
+
     /// The threads that do what takes longer than reading a call.
     pub(super) fn pool(&self) -> std::io::Result<Pool> {
         Pool::new(self.threads.unwrap_or_default())
@@ -262,6 +280,11 @@ impl Settings {
     /// Where to serve browsers: without TLS, which a proxy in front of it may speak.
     pub(super) fn watch_page(&self) -> anyhow::Result<Option<SocketAddr>> {
         self.plain(self.watch_page.as_deref())
+    }
+
+    /// The names under which pages are served.
+    pub(super) fn page_hosts(&self) -> Arc<[String]> {
+        self.page_host.as_slice().into()
     }
 
     /// An address at which no TLS is spoken.
@@ -339,7 +362,8 @@ impl Settings {
     /// The batches of a server with these settings, stepped by `pool`.
     pub(super) fn batches(&self, pool: &Arc<Pool>) -> anyhow::Result<Batches> {
         let key = self.snapshot_key.as_ref().map(|path| {
-            let secret = std::fs::read(path).with_context(|| format!("snapshot key {}", path.display()))?;
+            let secret =
+                secret::read_file(path).with_context(|| format!("snapshot key {}", path.display()))?;
             anyhow::ensure!(secret.len() >= 16, "snapshot key {}: fewer than 16 bytes", path.display());
             Ok(SnapshotKey::derive(&secret))
         });

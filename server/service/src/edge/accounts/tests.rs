@@ -20,7 +20,7 @@ fn whose(accounts: &Accounts, token: &str) -> Result<&'static str, ServiceError>
     headers.insert(TOKEN, token.parse().expect("a header"));
     let account = accounts.identify(&mut headers);
     assert!(headers.is_empty(), "nobody else finds the token");
-    account.map(Account::name)
+    account.map(|(account, _)| account.name())
 }
 
 #[test]
@@ -33,7 +33,8 @@ fn a_token_is_that_of_its_account() {
     for wrong in ["", "e", "A", &line("a"), &"a".repeat(9_000)] {
         assert_eq!(whose(&accounts, wrong), Err(ServiceError::WrongCallerToken), "{wrong}");
     }
-    assert_eq!(accounts.identify(&mut HeaderMap::new()), Err(ServiceError::MissingCallerToken));
+    let missing = accounts.identify(&mut HeaderMap::new()).map(drop);
+    assert_eq!(missing, Err(ServiceError::MissingCallerToken));
 }
 
 #[test]
@@ -70,12 +71,15 @@ fn what_is_read_again_counts_from_then_on() {
     let accounts = Accounts::load(file.clone()).expect("it is right");
     let mut headers = HeaderMap::new();
     headers.insert(TOKEN, "a".parse().expect("a header"));
-    let ada = accounts.identify(&mut headers).expect("it is hers");
+    let (ada, revoked) = accounts.identify(&mut headers).expect("it is hers");
+    accounts.reload().expect("it is right");
+    assert!(!revoked.is_cancelled());
     assert_eq!((ada.quotas(), ada.rate().is_some()), (Quotas::default(), false));
     let quotas = "matches = 1\nenvironments = 2\ncalls = 3\n";
     std::fs::write(&file, [&account("ada", "new"), quotas].concat()).expect("the folder is ours");
     accounts.reload().expect("it is right");
     assert_eq!(whose(&accounts, "a"), Err(ServiceError::WrongCallerToken));
+    assert!(revoked.is_cancelled(), "the calls under way end");
     assert_eq!(whose(&accounts, "new"), Ok("ada"));
     let expected = Quotas { matches: Some(1), environments: Some(2), calls: Some(3) };
     assert_eq!((ada.quotas(), ada.rate().is_some()), (expected, true));
@@ -90,7 +94,7 @@ fn what_was_counted_stays_counted_when_the_file_is_read_again() {
     let accounts = Accounts::load(file).expect("it is right");
     let mut headers = HeaderMap::new();
     headers.insert(TOKEN, "a".parse().expect("a header"));
-    let ada = accounts.identify(&mut headers).expect("it is hers");
+    let (ada, _) = accounts.identify(&mut headers).expect("it is hers");
     let calls = || ada.rate().expect("there is a quota").check().is_ok();
     assert!(calls() && calls());
     accounts.reload().expect("it is right");

@@ -147,6 +147,38 @@ async fn who_guesses_is_slowed_down() {
 }
 
 #[tokio::test]
+async fn a_token_that_is_revoked_ends_its_calls() {
+    let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
+    let access = access(file.clone());
+    let known = access.accounts.clone().expect("there are two");
+    let server = Server::start(access).await;
+    let mut client = MatchServiceClient::new(server.channel().await);
+    let created = client.create_match(from(&ada, create())).await.expect("it is created").into_inner();
+    let match_id = created.r#match.expect("a match").id;
+    let watch = WatchRequest { match_id: match_id.clone(), ..WatchRequest::default() };
+    let mut watching = vec![];
+    for token in [&ada, &bob] {
+        let mut frames = client.watch(from(token, watch.clone())).await.expect("all may").into_inner();
+        frames.message().await.expect("it is shown").expect("the deal");
+        watching.push(frames);
+    }
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    let of_bob = text.rfind("[[account]]").expect("his");
+    std::fs::write(&file, &text[of_bob..]).expect("the folder is ours");
+    known.reload().expect("it is right");
+    let ended = watching[0].message().await.expect_err("it is hers no more");
+    assert_eq!(reason(&ended), "CALLER_TOKEN_WRONG");
+    let refused = client.list_matches(from(&ada, ListMatchesRequest::default())).await;
+    assert_eq!(reason(&refused.expect_err("nor is this")), "CALLER_TOKEN_WRONG");
+    let close = CloseMatchRequest { match_id };
+    let mut close = from(&bob, close);
+    let host = format!("Bearer {}", created.host_token);
+    close.metadata_mut().insert("authorization", host.parse().expect("a token is ASCII"));
+    client.close_match(close).await.expect("the host's token is good");
+    assert!(watching[1].message().await.expect("his goes on").is_none(), "until the end");
+}
+
+#[tokio::test]
 async fn a_repeated_request_is_that_of_its_account() {
     let (_folder, file, [ada, bob]) = accounts([("ada", ""), ("bob", "")]);
     let server = Server::start(access(file)).await;

@@ -41,6 +41,41 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
     }
 }
 
+/// A connection of a proxy for a client.
+async fn proxied(server: &Server, client: [u8; 4]) -> TcpStream {
+    let mut io = server.tcp().await;
+    let header =
+        [b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".as_slice(), &client, &[10, 0, 0, 1, 0, 1, 0, 2]].concat();
+    io.write_all(&header).await.expect("it is open");
+    io
+}
+
+#[tokio::test]
+async fn connections_of_a_trusted_proxy_are_those_of_its_clients() {
+    let bounds = Bounds { connections_per_caller: 2, ..Bounds::default() };
+    let trusted = Access { proxies: Arc::new([[127, 0, 0, 1].into()]), ..bounds.clone().into() };
+    let server = Server::start(trusted).await;
+    let mut raws = vec![];
+    for client in [[203, 0, 113, 1], [203, 0, 113, 1], [203, 0, 113, 2]] {
+        let mut raw = Raw::begin(proxied(&server, client).await).await;
+        let answer = raw.call("/boardwire.v1.CatalogService/ListGames", b"").await;
+        assert_eq!(answer.headers["grpc-status"], "0", "{client:?}");
+        raws.push(raw);
+    }
+    closed(&mut proxied(&server, [203, 0, 113, 1]).await).await;
+    // Without a header, and with half of one.
+    for bytes in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x01a"] {
+        let mut io = server.tcp().await;
+        io.write_all(bytes).await.expect("it is open");
+        closed(&mut io).await;
+    }
+    // No other address may name a client.
+    for proxies in [vec![], vec![[192, 0, 2, 1].into()]] {
+        let server = Server::start(Access { proxies: proxies.into(), ..bounds.clone().into() }).await;
+        closed(&mut proxied(&server, [203, 0, 113, 1]).await).await;
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
     let server =
