@@ -18,6 +18,14 @@ from boardwire._server import find_binary
 from chance import faraway_deal
 
 GAMES = ["faraway", "rauha", "golden_compass"]
+#: The numbers of `ActionCause` and `Forfeit`, as the protocol has them.
+ACTION_CAUSES, FORFEITS = (
+    {f"{name}_{word}": number for number, word in enumerate(words, 1)}
+    for name, words in (
+        ("ACTION_CAUSE", ("AGENT", "SUBSTITUTED", "BOT", "FORCED", "TIMED_OUT")),
+        ("FORFEIT", ("ILLEGAL_ACTION", "TIME", "RESIGNED", "HOST")),
+    )
+)
 
 
 def play(seats: list[boardwire.Seat]) -> dict[tuple[int, int], bytes]:
@@ -52,8 +60,12 @@ def check(replay: Any) -> bytes:
     assert head == b64decode(replay["seedCommitment"]), "the key is not the one that was committed to"
     for number, frame in enumerate(replay["frames"]):
         if "played" in frame:
-            decision = bytes([frame["seat"], frame["played"].get("action", 0)])
-            head = blake3(head + decision, key=key).digest()
+            played = frame["played"]
+            cause = ACTION_CAUSES[played["cause"]]
+            head = blake3(head + bytes([frame["seat"], played.get("action", 0), cause]), key=key).digest()
+        for seat, why in enumerate(frame.get("outcome", {}).get("forfeits", [])):
+            if why != "FORFEIT_UNSPECIFIED":
+                head = blake3(head + bytes([seat, FORFEITS[why]]), key=key).digest()
         assert head == b64decode(frame["head"]), f"frame {number} does not follow"
     return head
 
@@ -102,6 +114,21 @@ def _flip(text: str) -> str:
     return b64encode(raw).decode()
 
 
+def _cut_short(replay: Any) -> None:
+    """As if a seat had resigned in the middle of the episode."""
+    frames = replay["frames"]
+    end = {name: frames[5][name] for name in ("sequence", "ply", "time", "view", "head")}
+    end["sequence"] = str(int(end["sequence"]) + 1)
+    end["outcome"] = {"ranks": [2, 1], "forfeits": ["FORFEIT_RESIGNED", "FORFEIT_UNSPECIFIED"]}
+    frames[6:] = [end]
+
+
+def _another_cause(replay: Any) -> None:
+    """As if time had run out for an agent."""
+    made = (frame["played"] for frame in replay["frames"] if "played" in frame)
+    next(played for played in made if played["cause"] == "ACTION_CAUSE_AGENT")["cause"] = "ACTION_CAUSE_TIMED_OUT"
+
+
 ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
     "another key": (
         lambda replay: replay["seedOpening"].update(key=_flip(replay["seedOpening"]["key"])),
@@ -115,6 +142,8 @@ ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda replay: replay["frames"][3].update(head=_flip(replay["frames"][3]["head"])),
         "frame 3: head",
     ),
+    "another cause": (_another_cause, ": head"),
+    "a forfeit that was none": (_cut_short, "frame 6: head"),
     "a decision less": (lambda replay: replay["frames"].pop(5), "5: "),
     "the key kept back": (lambda replay: replay.pop("seedOpening"), "its key is not shown"),
     "an unknown field": (lambda replay: replay.update(colour="red"), "colour"),
@@ -172,7 +201,9 @@ def test_an_open_match_shows_the_public_no_key(client: boardwire.Client) -> None
     with client.create_match("faraway", players=["remote", "random"]) as match:
         seat = match.join(0)
         seat.resign()
-        assert seat.replay().seed_opening is not None
+        resigned = json.loads(seat.replay().to_json())
+        assert "seedOpening" in resigned
+        assert check(resigned) == seat.observe(head=True).head
         assert client.replay(match.id).seed_opening is None
         assert client.replay(match.id).frames[-1].outcome is not None
     assert client.replay(match.id).seed_opening is not None

@@ -5,14 +5,14 @@ mod match_;
 mod replay;
 mod server;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use boardwire_batch::Refused;
 use boardwire_kernel::SeatSet;
 
 pub(crate) use clock::clocks;
-pub(crate) use match_::{extras, match_, match_state, observation, seed_source};
-pub(crate) use replay::{depiction, frame, replay};
+pub(crate) use match_::{extras, forfeit, match_, match_state, observation, seed_source};
+pub(crate) use replay::{cause, depiction, frame, replay};
 pub(crate) use server::server;
 
 /// A time of up to `most`; none is no time at all.
@@ -37,6 +37,11 @@ pub(crate) fn elapsed(given: prost_types::Duration) -> Option<Duration> {
 /// A time as a message; nothing for no time at all.
 fn time(time: Duration) -> Option<prost_types::Duration> {
     if time.is_zero() { None } else { time.try_into().ok() }
+}
+
+/// When something happened. How long a bot has thought, or that it had no choice, would show in less than a second.
+fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
+    prost_types::Timestamp { nanos: 0, ..at.into() }
 }
 
 fn bits(seats: SeatSet) -> u32 {

@@ -114,10 +114,15 @@ impl Standing {
 
     /// Refuses an episode that has not come yet.
     pub(super) fn not_to_come(&self, episode: u32) -> Result<(), ServiceError> {
-        if episode <= self.present.episode {
+        Self::not_after(self.present.episode, episode)
+    }
+
+    /// Refuses an episode after `latest`.
+    pub(super) fn not_after(latest: u32, episode: u32) -> Result<(), ServiceError> {
+        if episode <= latest {
             return Ok(());
         }
-        let (expected, value) = (format!("{} or less", self.present.episode), episode.to_string());
+        let (expected, value) = (format!("{latest} or less"), episode.to_string());
         Err(Refused::BadField { field: "episode", value, expected }.into())
     }
 

@@ -15,6 +15,7 @@ use super::fair::{FairDeal, Part};
 use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
 use super::{Arbiter, CloseReason, Opened, SeedSource};
+use crate::convert;
 use crate::error::ServiceError;
 
 /// How many episodes before the present one can still be looked at.
@@ -108,14 +109,25 @@ pub struct Replay {
     pub frames: Vec<Frame>,
 }
 
-/// What decisions chain up to with one more: BLAKE3, keyed with the episode's key, of what those before it chain up to,
-/// the seat and the action. Before the first it is the commitment. Nobody can guess a hidden choice from it who does not
-/// know the key.
-#[must_use]
-pub fn chained(key: &[u8; 32], head: &[u8; 32], seat: Seat, action: u8) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_keyed(key);
-    hasher.update(head).update(&[seat.number(), action]);
-    *hasher.finalize().as_bytes()
+/// The head after a decision: BLAKE3, keyed with the episode's key, of the head before it, the seat, the action and how it
+/// came about. Before the first decision the head is the commitment. It tells nothing of a hidden choice without the key.
+fn after_decision(key: &[u8; 32], head: &[u8; 32], played: &Move) -> [u8; 32] {
+    let Move { seat, action, cause, .. } = *played;
+    chained(key, head, &[seat.number(), action, number(convert::cause(cause))])
+}
+
+/// The head after a forfeit: the same of the head before it, the seat and the reason.
+fn after_forfeit(key: &[u8; 32], head: &[u8; 32], forfeited: Forfeited) -> [u8; 32] {
+    chained(key, head, &[forfeited.seat.number(), number(convert::forfeit(forfeited.why))])
+}
+
+fn chained(key: &[u8; 32], head: &[u8; 32], happened: &[u8]) -> [u8; 32] {
+    *blake3::Hasher::new_keyed(key).update(head).update(happened).finalize().as_bytes()
+}
+
+/// The number of an enumeration's value, of which the protocol has few.
+fn number(value: impl Into<i32>) -> u8 {
+    u8::try_from(value.into()).expect("few")
 }
 
 impl Record {
@@ -160,7 +172,7 @@ impl Record {
     }
 
     /// Leaves out what has happened after `time`; whether there was anything. The deal stays.
-    fn cut(&mut self, time: SystemTime) -> bool {
+    pub(super) fn cut(&mut self, time: SystemTime) -> bool {
         let frames = self.frames();
         // All that follows the first of it, though a clock may have been set back since.
         if let Some(kept) = self.moves.iter().position(|played| played.at > time) {
@@ -171,12 +183,12 @@ impl Record {
         frames != self.frames()
     }
 
-    /// What all decisions chain up to.
+    /// What all that has happened chains up to.
     pub(super) fn head(&self) -> [u8; 32] {
         let key = self.opened.key.as_bytes();
-        self.moves
-            .iter()
-            .fold(self.commitment, |head, Move { seat, action, .. }| chained(key, &head, *seat, *action))
+        let played =
+            self.moves.iter().fold(self.commitment, |head, played| after_decision(key, &head, played));
+        self.forfeited.map_or(played, |forfeited| after_forfeit(key, &played, forfeited))
     }
 }
 
@@ -219,10 +231,13 @@ impl Retrace {
         if forfeited.is_some() && self.play.pending().is_empty() {
             return Err(Impossible(format!("frame {index}: nobody forfeits an episode that is over")));
         }
-        if let Some(Move { seat, action, .. }) = played {
+        if let Some(played) = played {
             let refused = |error| Impossible(format!("ply {index}: {error}"));
-            self.play.apply(*seat, u32::from(*action)).map_err(refused)?;
-            self.head = chained(&self.key, &self.head, *seat, *action);
+            self.play.apply(played.seat, u32::from(played.action)).map_err(refused)?;
+            self.head = after_decision(&self.key, &self.head, played);
+        }
+        if let Some(forfeited) = forfeited {
+            self.head = after_forfeit(&self.key, &self.head, forfeited);
         }
         self.next += 1;
         let info = table.rules.info();
@@ -351,8 +366,10 @@ impl Arbiter {
         let (record, over, revealed, fair) = {
             let inner = self.lock();
             let standing = &inner.standing;
-            let episode = episode.unwrap_or(standing.present.episode);
-            standing.not_to_come(episode)?;
+            let latest = standing.shown(self.settings.watch_delay).filter(|_| delayed);
+            let latest = latest.map_or(standing.present.episode, |(record, _)| record.episode);
+            let episode = episode.unwrap_or(latest);
+            Standing::not_after(latest, episode)?;
             standing.check_dealt()?;
             let record = standing.record(episode).ok_or_else(|| Refused::BadField {
                 field: "episode",

@@ -1,10 +1,12 @@
 //! What may be known of a match without playing in it.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use boardwire_kernel::{Digest, SeatSet};
 
 use super::fair::{FairDeal, Part};
+use super::record::Record;
+use super::standing::Standing;
 use super::{Arbiter, CloseReason, Inner, Opened, SeedSource};
 
 /// How a match stands.
@@ -110,6 +112,53 @@ impl Arbiter {
                 .filter(|_| standing.revealed(&standing.present).is_some()),
             phase,
         }
+    }
+}
+
+impl Arbiter {
+    /// What spectators may know of the match: how it stood when the positions came about that they may see now.
+    #[must_use]
+    pub fn shown(&self) -> Summary {
+        let summary = self.summary();
+        let Some((record, is_whole)) = self.lock().standing.shown(self.settings.watch_delay) else {
+            return summary;
+        };
+        Summary {
+            phase: if is_whole { Phase::Over } else { Phase::Playing },
+            waiting_for: SeatSet::EMPTY,
+            episode: record.episode,
+            ply: u32::try_from(record.moves.len()).unwrap_or(u32::MAX),
+            last_action: record
+                .moves
+                .last()
+                .map(|played| played.at)
+                .or(record.dealt)
+                .unwrap_or(summary.created),
+            commitment: record.dealt.map(|_| record.commitment),
+            source: record.opened.source,
+            revealed: None,
+            server_part: None,
+            ..summary
+        }
+    }
+
+    /// How the match stands, as far as spectators may know.
+    pub(crate) fn shown_phase(&self) -> Phase {
+        if self.settings.watch_delay.is_zero() { self.phase() } else { self.shown().phase }
+    }
+}
+
+impl Standing {
+    /// The last episode that spectators may see with this delay, as far as they may see it, and whether that is all of it;
+    /// nothing where they may see all that has happened.
+    pub(super) fn shown(&self, delay: Duration) -> Option<(Record, bool)> {
+        let time = SystemTime::now().checked_sub(delay).filter(|_| !delay.is_zero())?;
+        let is_dealt = |record: &&Record| record.dealt.is_none_or(|dealt| dealt <= time);
+        let last = self.records().rev().find(is_dealt).or_else(|| self.records().next());
+        let mut record = last.expect("there is always the present one").clone();
+        let (is_cut, is_last) = (record.cut(time), record.episode == self.present.episode);
+        let is_all = !is_cut && is_last && self.present.acted <= time;
+        (!is_all).then_some((record, !is_cut && !is_last))
     }
 }
 

@@ -65,7 +65,11 @@ impl Arbiter {
     /// # Errors
     /// A frame that is still to come.
     pub fn watch(self: &Arc<Self>, after: Option<u64>) -> Result<Watcher, ServiceError> {
-        let last = self.lock().standing.present.end() - 1;
+        let last = {
+            let standing = &self.lock().standing;
+            let shown = standing.shown(self.settings.watch_delay);
+            shown.map_or(standing.present.end(), |(record, _)| record.end()) - 1
+        };
         let after = after.unwrap_or(last.saturating_sub(1));
         if after > last {
             let (value, expected) = (after.to_string(), format!("{last} or less"));
@@ -163,9 +167,10 @@ fn lost(table: &Table, what: impl Into<String>) -> ServiceError {
 }
 
 impl Arbiter {
-    /// Waits until a time, unless the server stops.
+    /// Waits until a time, unless the server stops. However the system's clock is set, it waits no longer than the delay.
     async fn wait_until(&self, time: SystemTime) -> Result<(), ServiceError> {
         let left = time.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
+        let left = left.min(self.settings.watch_delay);
         let mut passed = pin!(tokio::time::sleep(left));
         loop {
             let mut changed = pin!(self.changed.notified());

@@ -52,6 +52,14 @@ impl Verify {
         if !scores.is_empty() {
             writeln!(out, "the scores are {scores:?}")?;
         }
+        let outcome = replay.frames.last().and_then(|frame| frame.outcome.as_ref());
+        let is_forfeited =
+            outcome.is_some_and(|outcome| outcome.forfeits().any(|why| why != v1::Forfeit::Unspecified));
+        let forfeit = if is_forfeited { ", that a seat forfeited the episode" } else { "" };
+        writeln!(
+            out,
+            "said by the server, and not proven: which bots played, how decisions came about, times{forfeit}"
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,14 +1,12 @@
 //! Matches and observations as messages.
 
-use std::time::SystemTime;
-
 use boardwire_api::v1;
 use boardwire_batch::messages::{illegal_to, options, reward_to};
 use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
 use super::clock::{clock_to, reading};
-use super::{bits, time};
+use super::{bits, time, to_the_second};
 use crate::arbiter::{
     Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Observation, Opened, Part, Phase,
     SeedSource,
@@ -16,10 +14,9 @@ use crate::arbiter::{
 
 /// A match as its host and its seats know it, or as anybody may.
 pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
-    let (summary, settings) = (arbiter.summary(), arbiter.settings());
+    let summary = if belongs { arbiter.summary() } else { arbiter.shown() };
+    let settings = arbiter.settings();
     let has_ended = matches!(&summary.phase, Phase::Closed(reason) if reason.is_final());
-    let shown_from = summary.last_action + settings.watch_delay;
-    let is_held_back = !settings.watch_delay.is_zero() && SystemTime::now() < shown_from;
     let info = arbiter.table().rules.info();
     v1::Match {
         id: arbiter.id().to_owned(),
@@ -49,13 +46,13 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         episode: summary.episode,
         ply: summary.ply,
         create_time: Some(summary.created.into()),
-        last_action_time: Some(summary.last_action.into()),
+        last_action_time: Some(to_the_second(summary.last_action)),
         seed_commitment: summary.commitment.map(|bytes| bytes.to_vec().into()).unwrap_or_default(),
         fair: summary.fair.map(fair_deal),
         seed_source: seed_source(summary.source).into(),
         seed_opening: summary
             .revealed
-            .filter(|_| belongs || (has_ended && !is_held_back))
+            .filter(|_| belongs || has_ended)
             .map(|opened| seed_opening(opened, summary.server_part)),
     }
 }
@@ -152,7 +149,7 @@ pub(super) fn outcome(ending: Ending, seats: u8) -> v1::Outcome {
     }
 }
 
-fn forfeit(why: Forfeit) -> v1::Forfeit {
+pub(crate) fn forfeit(why: Forfeit) -> v1::Forfeit {
     match why {
         Forfeit::IllegalAction => v1::Forfeit::IllegalAction,
         Forfeit::Resigned => v1::Forfeit::Resigned,

@@ -4,8 +4,8 @@ use boardwire_api::v1;
 use boardwire_batch::messages::options;
 use boardwire_kernel::Seat;
 
-use super::bits;
 use super::match_::{fair_deal, outcome, seed_opening, seed_source};
+use super::{bits, to_the_second};
 use crate::arbiter::{Arbiter, Cause, Depiction, Frame, Move, Replay};
 
 /// An episode as somebody may see it: `belongs` says whether that is the host or a seat of the match.
@@ -38,7 +38,7 @@ pub(crate) fn frame(shown: Frame, seats: u8) -> v1::Frame {
         sequence: shown.sequence,
         episode: shown.episode,
         ply: shown.ply,
-        time: Some(shown.at.into()),
+        time: Some(to_the_second(shown.at)),
         view: shown.view,
         pending: bits(shown.pending),
         seat: shown.seat.map(Seat::number).map(Into::into),
@@ -54,12 +54,17 @@ pub(crate) fn depiction(Depiction { picture, text }: Depiction) -> v1::Depiction
 }
 
 fn played(played: Move) -> v1::PlayedAction {
-    let (cause, given) = match played.cause {
-        Cause::Agent => (v1::ActionCause::Agent, None),
-        Cause::Substituted { given, .. } => (v1::ActionCause::Substituted, Some(given)),
-        Cause::Bot { .. } => (v1::ActionCause::Bot, None),
-        Cause::Forced => (v1::ActionCause::Forced, None),
-        Cause::Late { .. } => (v1::ActionCause::TimedOut, None),
-    };
-    v1::PlayedAction { action: played.action.into(), cause: cause.into(), given }
+    let given = if let Cause::Substituted { given, .. } = played.cause { Some(given) } else { None };
+    v1::PlayedAction { action: played.action.into(), cause: cause(played.cause).into(), given }
+}
+
+/// How an action came to be played.
+pub(crate) fn cause(cause: Cause) -> v1::ActionCause {
+    match cause {
+        Cause::Agent => v1::ActionCause::Agent,
+        Cause::Substituted { .. } => v1::ActionCause::Substituted,
+        Cause::Bot { .. } => v1::ActionCause::Bot,
+        Cause::Forced => v1::ActionCause::Forced,
+        Cause::Late { .. } => v1::ActionCause::TimedOut,
+    }
 }

@@ -266,7 +266,7 @@ fn part(field: &'static str, bytes: &[u8]) -> Result<Part, ServiceError> {
 /// Whether a match passes the filters of a request.
 fn is_wanted(arbiter: &Arbiter, asked: &ListMatchesRequest) -> bool {
     let ListMatchesRequest { page_size: _, page_token: _, game, states, labels } = asked;
-    let state = || i32::from(convert::match_state(&arbiter.phase()));
+    let state = || i32::from(convert::match_state(&arbiter.shown_phase()));
     let own = &arbiter.settings().labels;
     (game.is_empty() || arbiter.table().rules.info().id == game)
         && labels.iter().all(|(name, value)| own.get(name) == Some(value))

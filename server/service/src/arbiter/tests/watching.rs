@@ -146,6 +146,50 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
     assert_eq!((replay.frames.len(), replay.over), (6, false), "nor is the end shown");
 }
 
+/// Neither the match itself nor an error tells spectators what they may not see yet.
+#[tokio::test]
+async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
+    let watch_delay = Duration::from_hours(1);
+    let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+    play(&arbiter, 2).await;
+    play_out(&arbiter).await;
+    let full = arbiter.summary();
+    assert_eq!((full.phase.clone(), full.episode), (Phase::Over, 2));
+    let shown = arbiter.shown();
+    let nothing = (Phase::Playing, SeatSet::EMPTY, 0, 0);
+    assert_eq!((shown.phase, shown.waiting_for, shown.episode, shown.ply), nothing);
+    assert!(shown.last_action < full.last_action && shown.commitment != full.commitment);
+    assert_eq!(arbiter.shown_phase(), Phase::Playing);
+    let refused = arbiter.watch(Some(2)).err().expect("it is to come").to_string();
+    assert!(refused.contains("1 or less"), "{refused}");
+    let refused = arbiter.replay(Viewer::Public, Some(1), true).expect_err("it is to come").to_string();
+    assert!(refused.contains("0 or less"), "{refused}");
+    arbiter.close(CloseReason::Host);
+    assert_eq!(arbiter.shown().phase, Phase::Playing, "its end is to come");
+    let [own, other] = [true, false].map(|belongs| crate::convert::match_(&arbiter, belongs));
+    assert_eq!((own.ply, other.ply), (full.ply, 0));
+    // Long afterwards all is shown.
+    {
+        let present = &mut arbiter.lock().standing.present;
+        let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
+        times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
+    }
+    assert_eq!(arbiter.shown(), arbiter.summary());
+}
+
+/// A system's clock that is set back while positions are shown stops them no longer than the delay.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_stalls_no_watcher() {
+    for watch_delay in [Duration::ZERO, Duration::from_mins(1)] {
+        let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
+        let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
+        arbiter.lock().standing.present.dealt = Some(SystemTime::now() + Duration::from_hours(9));
+        let begun = tokio::time::Instant::now();
+        taken(&mut watcher, 1).await;
+        assert_eq!(begun.elapsed(), watch_delay);
+    }
+}
+
 /// A server that stops waits for nobody to whom positions are still to be shown.
 #[tokio::test]
 async fn who_waits_for_a_position_that_is_held_back_is_told_when_the_server_stops() {
