@@ -10,7 +10,7 @@ pub mod testkit;
 mod workers;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::file::Model;
 use crate::network::Network;
-use crate::workers::Workers;
+use crate::workers::{Lost, Workers};
 
 /// How long an evaluation may take when nobody says otherwise.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
@@ -45,6 +45,17 @@ pub struct Policies {
     by_name: BTreeMap<String, Vec<Arc<Network>>>,
 }
 
+/// Reads a file, which may be made so that this never ends.
+fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
+    let own = file.to_owned();
+    workers.run(move |_| Model::load(&own)).unwrap_or_else(|lost| {
+        Err(match lost {
+            Lost::Late => format!("to read it takes longer than {:?}", workers.patience()),
+            Lost::Panicked => "to read it panicked".to_owned(),
+        })
+    })
+}
+
 impl Policies {
     /// Reads the networks of these names from these files, and evaluates each twice, on trial. An evaluation may take as
     /// long as `patience`: one that takes longer is given up.
@@ -60,7 +71,7 @@ impl Policies {
         for (name, file) in files {
             let own = by_name.entry(name.clone()).or_default();
             let network = checked(&name)
-                .and_then(|()| Model::load(&file))
+                .and_then(|()| read(&workers, &file))
                 .and_then(|model| Network::new(name.clone(), model, Arc::clone(&workers)))
                 .and_then(|network| {
                     let spec = network.spec();

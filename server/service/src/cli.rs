@@ -138,9 +138,9 @@ struct BotTable {
     /// A bot for every seat.
     #[arg(long, value_delimiter = ',', default_value = "greedy,random", value_parser = bot_name)]
     seats: Vec<String>,
-    /// The seed; the same seed gives the same matches.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// The seed; the same seed gives the same matches. [default: 0, but drawn where agents play]
+    #[arg(long)]
+    seed: Option<u64>,
     /// Sets an option of the game; may be repeated.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = pair)]
     options: Vec<(String, String)>,
@@ -151,6 +151,10 @@ struct BotTable {
 }
 
 impl BotTable {
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or_default()
+    }
+
     /// Sets up the table for so many seats, among the tables that know who could sit there.
     fn set_up(&self, seats: usize) -> anyhow::Result<(Tables, Arc<Table>)> {
         let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));

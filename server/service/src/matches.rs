@@ -393,7 +393,7 @@ impl Matches {
         }
     }
 
-    /// Puts an ended match among the closed ones, and forgets what lets anybody in.
+    /// Puts an ended match among the closed ones.
     fn put_away(&self, arbiter: &Arbiter) {
         let put_away = self.lock().put_away(arbiter);
         // What is forgotten is dropped while the list is free.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use boardwire_batch::Refused;
 use tokio::sync::OnceCell;
-use uuid::Uuid;
+use uuid::{Uuid, Variant};
 
 use crate::edge::Origin;
 use crate::error::ServiceError;
@@ -25,16 +25,18 @@ impl RequestId {
     /// Reads the id of a request; none of an empty one.
     ///
     /// # Errors
-    /// Anything else that is no UUID, or the one of all zeros, which is nobody's own.
+    /// Anything else that is no random UUID: two callers may give the same fixed one.
     pub fn parse(text: &str) -> Result<Option<Uuid>, ServiceError> {
         if text.is_empty() {
             return Ok(None);
         }
-        let id = Uuid::try_parse(text).ok().filter(|id| !id.is_nil());
+        let is_random =
+            |id: &Uuid| matches!(id.get_version_num(), 4 | 7) && id.get_variant() == Variant::RFC4122;
+        let id = Uuid::try_parse(text).ok().filter(is_random);
         let id = id.ok_or_else(|| Refused::BadField {
             field: "request_id",
             value: text.to_owned(),
-            expected: "empty or a fresh random UUID".to_owned(),
+            expected: "empty or a fresh random UUID of version 4 or 7".to_owned(),
         })?;
         Ok(Some(id))
     }

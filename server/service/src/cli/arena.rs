@@ -37,6 +37,7 @@ use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
 use super::address::sheltered;
 use super::{BotTable, bot_name, pair};
+use crate::secret;
 
 /// Fewer deals than this prove nothing of how wide an interval is.
 const FEWEST_DEALS: usize = 30;
@@ -94,7 +95,7 @@ struct Found {
 }
 
 impl Arena {
-    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn run(mut self) -> anyhow::Result<ExitCode> {
         if !self.insecure {
             sheltered(&self.listen, "--insecure")?;
         }
@@ -102,6 +103,7 @@ impl Arena {
             Some(seats) => Schedule::field(&self.field, seats)?,
             None => Schedule::table(&self.table.seats),
         };
+        self.table.seed = Some(self.seed(&schedule)?);
         let (tables, table) = self.table.set_up(schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
         let books = self.books(&schedule, &table)?;
@@ -124,6 +126,17 @@ impl Arena {
         Ok(if found.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
+    /// The seed that is given, that of the file which is continued, a new one where agents play, or 0. An agent that knew
+    /// the seed could deal the hidden cards to itself.
+    fn seed(&self, schedule: &Schedule) -> anyhow::Result<u64> {
+        if let Some(seed) = self.table.seed {
+            return Ok(seed);
+        }
+        let known = self.out.as_deref().map_or(Ok(None), ledger::seed_of)?;
+        let have_agents = schedule.entrants.iter().any(|name| name.starts_with("agent:"));
+        Ok(known.unwrap_or_else(|| if have_agents { secret::seed() } else { 0 }))
+    }
+
     /// Who takes part.
     fn entrants(&self, schedule: &Schedule, tables: &Tables, table: &Table) -> anyhow::Result<Vec<Entrant>> {
         for (name, _) in &self.agents {
@@ -138,7 +151,7 @@ impl Arena {
         Ok(json!({
             "game": self.table.game,
             "spec_digest": table.rules.info().digest().to_string(),
-            "seed": self.table.seed,
+            "seed": self.table.seed(),
             "bots": schedule.entrants,
             "policies": self.table.policies.digests()?,
             "agents": self.agents,
@@ -150,7 +163,7 @@ impl Arena {
     /// What there is of earlier runs.
     fn books(&self, schedule: &Schedule, table: &Arc<Table>) -> anyhow::Result<Books> {
         let kept = (self.out.as_deref(), self.record.as_deref());
-        Books::open(kept, table, schedule, self.table.seed, &self.what(schedule, table)?)
+        Books::open(kept, table, schedule, self.table.seed(), &self.what(schedule, table)?)
     }
 
     /// How many deals at most.
@@ -179,7 +192,7 @@ impl Arena {
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
         let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
         let host = |finished: mpsc::SyncSender<anyhow::Result<Played>>| {
-            let (seed, listen, done) = (self.table.seed, &*self.listen, &done);
+            let (seed, listen, done) = (self.table.seed(), &*self.listen, &done);
             let host = Host { table, schedule, entrants, seed, listen, done };
             if let Err(error) = host.play(tables, &finished, halted) {
                 // Whoever does not receive it any more has what was wanted.
@@ -189,7 +202,7 @@ impl Arena {
         let work = |bots: &[Bot], finished: mpsc::SyncSender<anyhow::Result<Played>>| {
             let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < most);
             for number in std::iter::from_fn(numbers).filter(|number| !done.contains(number)) {
-                match Played::by_bots(table, schedule, bots, self.table.seed, number, halted).transpose() {
+                match Played::by_bots(table, schedule, bots, self.table.seed(), number, halted).transpose() {
                     // Whoever does not receive it any more does not want it.
                     Some(played) => drop(finished.send(played)),
                     None => return,
@@ -270,7 +283,7 @@ impl Arena {
         json!({
             "game": self.table.game,
             "seats": schedule.seats(),
-            "seed": self.table.seed,
+            "seed": self.table.seed(),
             "deals": found.deals.len(),
             "matches": found.deals.len() * schedule.line_ups.len(),
             "interrupted": found.interrupted,
@@ -287,7 +300,7 @@ impl Arena {
             deals * ways,
             self.table.game,
             schedule.seats(),
-            self.table.seed,
+            self.table.seed(),
         )
     }
 

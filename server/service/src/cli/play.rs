@@ -32,9 +32,9 @@ impl PlayOne {
         }
         let info = table.rules.info();
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        writeln!(out, "{} with {}, seed {}", info.id, self.table.seats.join(", "), self.table.seed)?;
+        writeln!(out, "{} with {}, seed {}", info.id, self.table.seats.join(", "), self.table.seed())?;
         let mut owed = 0;
-        let end = bot_match(&table, &bots, self.table.seed, |episode, seat, action| {
+        let end = bot_match(&table, &bots, self.table.seed(), |episode, seat, action| {
             let now = episode.pending().len();
             if now > owed.max(1) || episode.ply() == 0 {
                 write!(out, "\n{}", episode.text(Viewer::Public))?;
@@ -65,10 +65,10 @@ impl PlayOne {
     }
 
     fn page(&self, table: &Table, bots: &[Bot], html: &Path) -> anyhow::Result<ExitCode> {
-        let (info, about) = (table.rules.info(), format!("seed {}", self.table.seed));
+        let (info, about) = (table.rules.info(), format!("seed {}", self.table.seed()));
         let mut film = Film::new(info, &self.table.seats, about, Viewer::all(info.seats).collect());
         let mut caption = "the deal".to_owned();
-        let end = bot_match(table, bots, self.table.seed, |episode, seat, action| {
+        let end = bot_match(table, bots, self.table.seed(), |episode, seat, action| {
             let label = info.actions.label(action).unwrap_or_default();
             let next = replay::decision(seat, &self.table.seats[seat.index()], label);
             let shown = film.show(info, episode, std::mem::replace(&mut caption, next));

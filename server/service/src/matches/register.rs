@@ -102,18 +102,16 @@ impl Register {
         }
     }
 
-    /// Puts an ended match among the closed ones, and forgets what lets anybody else in; gives what it was, and a match that is
-    /// shown no longer. As long as it is shown, who holds its tokens is told that it is closed.
+    /// Puts an ended match among the closed ones; gives what it was, and a match that is shown no longer. As long as it is
+    /// shown, a caller with one of its tokens or invitations is told that it is closed.
     pub(super) fn put_away(&mut self, arbiter: &Arbiter) -> Option<(Option<Uuid>, Option<Arc<Arbiter>>)> {
         let Open { origin, request, arbiter } = self.open.remove(arbiter.id())?;
-        for (_, invitation) in arbiter.invited() {
-            self.invitations.remove(&invitation);
-        }
         self.vacate(origin);
         self.closed.push_back(arbiter);
         let forgotten = if self.closed.len() > CLOSED_REMEMBERED { self.closed.pop_front() } else { None };
-        for (token, _) in forgotten.iter().flat_map(|arbiter| arbiter.holders()) {
-            self.tokens.remove(&token);
+        if let Some(forgotten) = &forgotten {
+            forgotten.holders().iter().for_each(|(token, _)| drop(self.tokens.remove(token)));
+            forgotten.invited().iter().for_each(|(_, invitation)| drop(self.invitations.remove(invitation)));
         }
         Some((request, forgotten))
     }

@@ -198,7 +198,8 @@ async fn connected() -> Result<MatchServiceClient<Channel>, Status> {
 async fn play(match_id: &str, code: &str) -> Result<(), Status> {
     let mut client = connected().await?;
     // The same request, so that the seat stays the agent's whose answer was lost.
-    let request_id: uuid::Uuid = code.parse().expect("a code has as many digits as a UUID");
+    let random: uuid::Uuid = code.parse().expect("a code has as many digits as a UUID");
+    let request_id = uuid::Builder::from_random_bytes(*random.as_bytes()).into_uuid();
     let join =
         JoinMatchRequest { code: code.to_owned(), request_id: request_id.to_string(), ..Default::default() };
     let token = patient(client.join_match(join)).await?.into_inner().token;

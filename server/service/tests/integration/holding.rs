@@ -263,7 +263,7 @@ async fn a_match_that_nobody_uses_expires() {
     assert_eq!(server.matches.len(), 1);
     let code = unused.invitations[0].code.clone();
     let join = JoinMatchRequest { code, ..JoinMatchRequest::default() };
-    assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "INVITATION_UNKNOWN");
+    assert_eq!(reason(&host.join_match(join).await.expect_err("it is gone")), "MATCH_EXPIRED");
     let shown = host.get_match(GetMatchRequest { match_id: id(&unused.r#match) }).await.expect("remembered");
     assert!(shown.into_inner().r#match.expect("a match").seed_opening.is_some(), "it is closed for good");
     server.matches.expire(later + Duration::from_hours(1));

@@ -278,7 +278,7 @@ async fn a_full_server_says_so_until_a_match_is_closed() {
     client.create_match(create(&["remote", "random"])).await.expect("there is room again");
     let code = first.invitations[0].code.clone();
     let gone = client.join_match(JoinMatchRequest { code, ..JoinMatchRequest::default() });
-    assert_eq!(reason(&gone.await.expect_err("it is closed")), "INVITATION_UNKNOWN");
+    assert_eq!(reason(&gone.await.expect_err("it is closed")), "MATCH_CLOSED");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,9 +10,25 @@ use serde_json::Value;
 
 use super::deal::Deal;
 
+/// The most bytes of the line that says what is played.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// A file of JSON lines: first what is played, then a deal a line as they are finished.
 #[derive(Debug)]
 pub(super) struct Ledger(Option<File>);
+
+/// The seed of the arena whose deals are in a file, if it holds one.
+pub(super) fn seed_of(path: &Path) -> anyhow::Result<Option<u64>> {
+    let about = || path.display().to_string();
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.with_context(about)?,
+    };
+    let mut line = String::new();
+    // A file of something else is refused when it is opened to be continued.
+    BufReader::new(file.take(MOST_BYTES)).read_line(&mut line).with_context(about)?;
+    Ok(serde_json::from_str::<Value>(&line).ok().and_then(|what| what["seed"].as_u64()))
+}
 
 impl Ledger {
     /// Opens the file, if there is to be one; gives the deals that it holds.
