@@ -50,8 +50,8 @@ fn read(workers: &Workers, file: &Path) -> Result<Model, String> {
     let own = file.to_owned();
     workers.run(move |_| Model::load(&own)).unwrap_or_else(|lost| {
         Err(match lost {
-            Lost::Late => format!("to read it takes longer than {:?}", workers.patience()),
-            Lost::Panicked => "to read it panicked".to_owned(),
+            Lost::Late => format!("no network can be read within {:?}", workers.patience()),
+            Lost::Panicked => "no network can be read: the reader panicked".to_owned(),
         })
     })
 }

@@ -325,11 +325,11 @@ class Match(google.protobuf.message.Message):
 
     @property
     def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When the match was created."""
+        """When the match was created, to the second."""
 
     @property
     def last_action_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When the last action was applied, or the present episode dealt if none has been."""
+        """When the last action was applied, or the present episode dealt if none has been, to the second."""
 
     @property
     def seed_opening(self) -> global___SeedOpening:

@@ -186,13 +186,14 @@ class Frame(google.protobuf.message.Message):
     seat: builtins.int
     """Whose decision led to it; absent where it was dealt or forfeited."""
     head: builtins.bytes
-    """What all decisions so far chain up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
-    with the episode's key, of what it was before (32 bytes), the seat (1 byte) and the action (1 byte). It tells nothing
-    of a hidden choice to whoever does not know the key.
+    """What all that has happened chains up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
+    with the episode's key, of what it was before (32 bytes), the seat, the action and the number of its ActionCause (1 byte
+    each); after a forfeit the same of what it was before, the seat and the number of its Forfeit. Without the key it tells
+    nothing of a hidden choice.
     """
     @property
     def time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """Since when it has stood so."""
+        """Since when it has stood so, to the second."""
 
     @property
     def played(self) -> global___PlayedAction:

@@ -179,6 +179,19 @@ fn a_file_is_told_what_is_wrong_with_it() {
     assert!(load("li:on", path).ends_with("a name is 1 to 63 of a-z, 0-9, `_`, `-` and `.`, not `li:on`"));
 }
 
+/// A file whose only field claims to be longer than any file, and one that takes longer than it may.
+#[test]
+fn a_file_that_cannot_be_read_to_its_end_is_given_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let endless = folder.path().join("endless.onnx");
+    std::fs::write(&endless, [&[0x3a][..], &[0xff; 9], &[1]].concat()).expect("room");
+    let (_folder, sound) = file(&uneven(8, 4));
+    for (path, patience) in [(endless, Duration::from_mins(1)), (sound, Duration::ZERO)] {
+        let refused = Policies::load([("lion".to_owned(), path)], patience).expect_err("it is given up");
+        assert!(refused.to_string().contains("no network can be read"), "{refused}");
+    }
+}
+
 #[test]
 fn a_policy_is_found_for_the_table_that_it_reads() {
     let (two, three) = (table(2), table(3));

@@ -1,7 +1,7 @@
 //! Networks from files, and what tells them from others.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -29,8 +29,8 @@ impl PolicyFiles {
         let mut digests: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (name, file) in &self.policies {
             let about = || format!("policy {name}: {file}");
-            let file = Path::new(file);
-            let bytes = std::fs::read(file).with_context(about)?;
+            let file = located(file);
+            let bytes = std::fs::read(&file).with_context(about)?;
             let digests = digests.entry(name).or_default();
             digests.push(blake3::hash(&bytes).to_string());
             for location in Model::decode(&*bytes).with_context(about)?.beside() {
@@ -44,10 +44,20 @@ impl PolicyFiles {
 
     /// The policies of these files.
     pub(super) fn load(&self) -> anyhow::Result<Policies> {
-        let files = self.policies.iter().map(|(name, file)| (name.clone(), PathBuf::from(file)));
+        let files = self.policies.iter().map(|(name, file)| (name.clone(), located(file)));
         let patience = self.timeout.map_or(DEFAULT_PATIENCE, Duration::from_secs);
         Ok(Policies::load(files, patience)?)
     }
+}
+
+/// The path of a network's file beside which its weights are: they may be beside a link, or beside the file that it leads to.
+fn located(file: &str) -> PathBuf {
+    let file = PathBuf::from(file);
+    let model = std::fs::read(&file).ok().and_then(|bytes| Model::decode(&*bytes).ok()).unwrap_or_default();
+    let has_weights =
+        |path: &PathBuf| model.beside().into_iter().all(|name| path.with_file_name(name).is_file());
+    let target = || file.canonicalize().ok().filter(has_weights);
+    if has_weights(&file) { file } else { target().unwrap_or(file) }
 }
 
 /// Of a `ModelProto` of ONNX, what says where its weights are.
@@ -88,6 +98,8 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -108,5 +120,13 @@ mod tests {
         let two = digests().expect("it is there");
         assert_eq!((one.len(), &one[0]), (2, &two[0]));
         assert_ne!(one[1], two[1]);
+        // A link in another folder leads to the same weights, unless it has its own beside it.
+        let other = tempfile::tempdir().expect("a folder");
+        let link = other.path().join("current.onnx");
+        std::os::unix::fs::symlink(&file, &link).expect("room");
+        let named = |file: &Path| located(file.to_str().expect("it is text"));
+        assert_eq!(named(&link), file.canonicalize().expect("it is there"));
+        std::fs::write(link.with_file_name("lion.data"), "three").expect("room");
+        assert_eq!((named(&link), named(&file)), (link, file));
     }
 }

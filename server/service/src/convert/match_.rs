@@ -45,7 +45,7 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         waiting_for: bits(summary.waiting_for),
         episode: summary.episode,
         ply: summary.ply,
-        create_time: Some(summary.created.into()),
+        create_time: Some(to_the_second(summary.created)),
         last_action_time: Some(to_the_second(summary.last_action)),
         seed_commitment: summary.commitment.map(|bytes| bytes.to_vec().into()).unwrap_or_default(),
         fair: summary.fair.map(fair_deal),
