@@ -66,13 +66,17 @@ def facts(file: Path) -> RecordingFacts:
     Raises:
         ValueError: It is no file of a recording, or of a format that is not known here.
     """
-    told = (pq.read_schema(file).metadata or {}).get(_KEY)
+    found = pq.read_schema(file)
+    told = (found.metadata or {}).get(_KEY)
     if told is None:
         raise ValueError(f"{file} is not of a recording: its metadata has no {_KEY.decode()!r}")
     held = json.loads(told)
     if held.get("format") != FORMAT:
         raise ValueError(f"{file} has format {held.get('format')}: this version reads {FORMAT}")
-    return RecordingFacts(**held)
+    facts = RecordingFacts(**held)
+    if found.names != schema(facts).names:
+        raise ValueError(f"{file} has the columns {found.names}: a recording has {schema(facts).names}")
+    return facts
 
 
 def episodes(file: Path) -> int:
