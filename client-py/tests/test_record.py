@@ -238,7 +238,8 @@ def test_what_is_not_one_recording_is_refused(client: boardwire.Client, tmp_path
     with pytest.raises(ValueError, match="is not of a recording"):
         boardwire.Recording(tmp_path)
     held = pq.read_table(recording.files[0])
-    for kept in ([], held.column_names[1:]):
+    nothing: list[str] = []
+    for kept in (nothing, held.column_names[1:]):
         pq.write_table(held.select(kept), tmp_path / "episodes-0.parquet")
         with pytest.raises(ValueError, match="a recording has"):
             boardwire.Recording(tmp_path)

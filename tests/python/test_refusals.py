@@ -228,7 +228,7 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("BytesFull")
 def _(client: boardwire.Client) -> None:
-    # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16, or two and thirteen.
+    # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16.
     with boardwire.connect(server_args=["--max-bytes", str(448 << 10)]) as small:
         match, seat, seen = begun(small, "remote")
         seat.act(legal(seen), wait=False)

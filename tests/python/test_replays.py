@@ -126,7 +126,9 @@ def _cut_short(replay: Any) -> None:
 def _another_cause(replay: Any) -> None:
     """As if time had run out for an agent."""
     made = (frame["played"] for frame in replay["frames"] if "played" in frame)
-    next(played for played in made if played["cause"] == "ACTION_CAUSE_AGENT")["cause"] = "ACTION_CAUSE_TIMED_OUT"
+    next(played for played in made if played["cause"] == "ACTION_CAUSE_AGENT")["cause"] = (
+        "ACTION_CAUSE_TIMED_OUT"
+    )
 
 
 ALTERED: dict[str, tuple[Callable[[Any], object], str]] = {
