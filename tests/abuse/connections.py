@@ -135,8 +135,8 @@ def full_descriptor_table(target: Target, size: int) -> str:
     """More connections than the server has descriptors: it neither spins nor ends, and goes on afterwards."""
     before = target.descriptors()
     usual = target.limit_descriptors(before + size // 2)
-    # In two halves: each fits the queue of the listener. Where that overflows, Linux takes connections for open
-    # of which the other side knows nothing.
+    # In two halves: each fits the queue of the listener. Where that overflows, Linux takes connections for
+    # open of which the other side knows nothing.
     connections = [pending(target) for _ in range(size // 2)]
     until(lambda: target.descriptors() >= before + size // 2 - 2, 30, "the table did not fill")
     connections += [pending(target) for _ in range(size - size // 2)]
