@@ -78,7 +78,9 @@ def proxied(target: Target) -> Iterator[Proxy]:
         issued.private_key_and_cert_chain_pem.write_to_path(certificate)
         text = CONFIGURATION.read_text()
         for written, here in (
-            (":443", f"127.0.0.1:{port}"),
+            (":::443 v4v6", f"127.0.0.1:{port}"),
+            # The suite need not be root.
+            ("    user haproxy\n    group haproxy\n    chroot /var/lib/haproxy\n", ""),
             ("/etc/haproxy/boardwire.pem", str(certificate)),
             ("127.0.0.1:50051 send-proxy-v2", f"{target.address} send-proxy-v2"),
         ):
@@ -113,7 +115,7 @@ class Visitor:
         self.trips: list[float] = []
         self.errors: list[str] = []
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self.visit)
+        self.thread = threading.Thread(target=self.visit, daemon=True)
 
     def visit(self) -> None:
         """Calls until told that it is over."""

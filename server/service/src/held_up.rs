@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use crate::journal::MOST_LOOKS;
 use crate::matches::Matches;
 
 /// How often the thread wakes.
@@ -90,11 +89,8 @@ pub(crate) fn watch(matches: &Arc<Matches>) -> std::io::Result<Watch> {
                 let mut held_up = HELD_UP.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(last) = held_up.1.replace(now) {
                     let since = now.saturating_duration_since(last);
-                    held_up.0 += if fails { since } else { late(since) };
-                }
-                if stalls {
-                    // No decision could be shown since the write began.
-                    held_up.0 += OFTEN * MOST_LOOKS;
+                    // No decision can be shown before it is written.
+                    held_up.0 += if stalls || fails { since } else { late(since) };
                 }
             }
             // From outside: it waits behind all that wait for a thread.

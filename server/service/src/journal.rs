@@ -26,8 +26,11 @@ use store::{Store, Writer};
 /// How often what was written is made safe from a loss of power, matches that ended long ago are forgotten, and a write
 /// that failed is tried again.
 const TEND_INTERVAL: Duration = Duration::from_secs(1);
-/// A write that has not ended when it is looked at so many times is one of a disk that does not answer.
-pub(crate) const MOST_LOOKS: u32 = 100;
+/// After so many looks at one unfinished write clocks stand. The most lines that may wait are written in less than that.
+const SLOW_LOOKS: u32 = 20;
+/// After so many looks at one unfinished write the disk counts as not answering.
+const MOST_LOOKS: u32 = 100;
+const NO_ANSWER: &str = "the disk does not answer";
 /// With so many lines waiting to be written, decisions are refused.
 const MOST_LINES: usize = 1 << 16;
 
@@ -240,19 +243,24 @@ impl Journal {
         Ok(())
     }
 
-    /// Looks whether the disk answers; the same write found 100 times has stalled. Returns whether this was noticed now.
+    /// Looks, every 50 ms, at the write that is under way; returns whether it has taken so long that clocks stand. A write that
+    /// is found 100 times is one of a disk that does not answer.
     pub(crate) fn look(&self) -> bool {
         let mut queue = self.shared.lock();
+        let lines = queue.entries.len();
         let Some(looks) = &mut queue.looks else { return false };
         *looks += 1;
-        let has_stalled = *looks == MOST_LOOKS;
+        let looks = *looks;
         // The writer takes it back after the write, when the queue is free again.
-        if let Some(tell) = self.tell.upgrade().filter(|_| has_stalled) {
-            let problem = "the disk does not answer".to_owned();
-            tracing::error!(problem, lines = queue.entries.len(), "the journal cannot be written");
-            tell.send_modify(|written| written.problem = Some(problem));
+        let tell = self.tell.upgrade().filter(|_| looks == MOST_LOOKS);
+        if let Some(tell) = &tell {
+            tell.send_modify(|written| written.problem = Some(NO_ANSWER.to_owned()));
         }
-        has_stalled
+        drop(queue);
+        if tell.is_some() {
+            tracing::error!(problem = NO_ANSWER, lines, "the journal cannot be written");
+        }
+        looks >= SLOW_LOOKS
     }
 
     /// Waits until so many lines have been written.
@@ -321,13 +329,15 @@ impl Shared {
         loop {
             let (entries, submitted, last) = self.next();
             let due = last || tended.elapsed() >= TEND_INTERVAL;
-            let keep = |writer: &mut Writer| {
-                if !entries.is_empty() {
+            let mut is_written = entries.is_empty();
+            let mut keep = || {
+                if !is_written {
                     writer.write(&entries)?;
+                    is_written = true;
                 }
                 if due { writer.tend() } else { Ok(()) }
             };
-            while let Err(error) = self.watched(|| keep(&mut writer)) {
+            while let Err(error) = self.watched(&mut keep) {
                 let problem = error.to_string();
                 tracing::error!(problem, lines = entries.len(), "the journal cannot be written");
                 tell.send_modify(|written| written.problem = Some(problem));
@@ -344,7 +354,7 @@ impl Shared {
             }
         }
         if let Err(error) = writer.close() {
-            tracing::error!(%error, "the journal is not closed well: its log and what names its lines stay");
+            tracing::error!(%error, "the journal was not closed cleanly: FILE-wal and FILE-tail remain");
         }
     }
 

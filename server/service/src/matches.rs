@@ -229,8 +229,8 @@ impl Matches {
         self.journal.as_ref().is_some_and(|journal| journal.check().is_err())
     }
 
-    /// Looks whether the journal's disk answers; returns whether it was noticed now that it does not. The same write found
-    /// by 100 looks is one too many.
+    /// Looks at the journal's write that is under way; returns whether it has taken so long that clocks stand. After 100 looks at the
+    /// same write the journal fails.
     pub fn look_at_journal(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| journal.look())
     }

@@ -339,8 +339,8 @@ class Match(google.protobuf.message.Message):
 
     @property
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """How long after they have come to be positions are shown: by Watch to everybody, by GetReplay to whoever is neither
-        the host nor a seat.
+        """How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
+        are neither the host nor a seat.
         """
 
     @property

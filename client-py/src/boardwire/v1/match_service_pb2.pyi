@@ -115,8 +115,8 @@ class CreateMatchRequest(google.protobuf.message.Message):
 
     @property
     def watch_delay(self) -> google.protobuf.duration_pb2.Duration:
-        """How long after they have come to be positions are shown, at most a day: by Watch to everybody, by GetReplay to
-        whoever is neither the host nor a seat.
+        """How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to
+        callers that are neither the host nor a seat.
         """
 
     @property

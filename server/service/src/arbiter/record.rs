@@ -366,8 +366,8 @@ impl Arbiter {
         let (record, over, revealed, fair) = {
             let inner = self.lock();
             let standing = &inner.standing;
-            let latest = standing.shown(self.settings.watch_delay).filter(|_| delayed);
-            let latest = latest.map_or(standing.present.episode, |(record, _)| record.episode);
+            let shown = standing.shown(self.settings.watch_delay).filter(|_| delayed);
+            let latest = shown.as_ref().map_or(standing.present.episode, |record| record.episode);
             let episode = episode.unwrap_or(latest);
             Standing::not_after(latest, episode)?;
             standing.check_dealt()?;
@@ -377,18 +377,12 @@ impl Arbiter {
                 expected: format!("{} or more: those before are not kept", standing.oldest()),
             })?;
             let over = standing.has_ended() || episode < standing.present.episode || standing.is_over();
-            let now = SystemTime::now();
             let mut record = record.clone();
-            let revealed = standing.revealed(&record);
-            let delay = self.settings.watch_delay;
-            let is_delayed = delayed && !delay.is_zero();
-            let is_cut = is_delayed && record.cut(now - delay);
+            let is_cut = shown.is_some() && record.cut(SystemTime::now() - self.settings.watch_delay);
             // A seed that was given tells of the episodes after this one, too.
             let tells_later = record.opened.source != SeedSource::Drawn;
-            let mut present = standing.present.clone();
-            let is_held_back =
-                is_delayed && tells_later && (present.acted + delay > now || present.cut(now - delay));
-            let revealed = revealed.filter(|_| !is_cut && !is_held_back);
+            let is_held_back = is_cut || (tells_later && shown.is_some());
+            let revealed = standing.revealed(&record).filter(|_| !is_held_back);
             (record, over && !is_cut, revealed, standing.fair_deal())
         };
         let shown = if over { Shown::All } else { Shown::Own };

@@ -120,11 +120,11 @@ impl Arbiter {
     #[must_use]
     pub fn shown(&self) -> Summary {
         let summary = self.summary();
-        let Some((record, is_whole)) = self.lock().standing.shown(self.settings.watch_delay) else {
+        let Some(record) = self.lock().standing.shown(self.settings.watch_delay) else {
             return summary;
         };
         Summary {
-            phase: if is_whole { Phase::Over } else { Phase::Playing },
+            phase: Phase::Playing,
             waiting_for: SeatSet::EMPTY,
             episode: record.episode,
             ply: u32::try_from(record.moves.len()).unwrap_or(u32::MAX),
@@ -149,16 +149,17 @@ impl Arbiter {
 }
 
 impl Standing {
-    /// The last episode that spectators may see with this delay, as far as they may see it, and whether that is all of it;
-    /// nothing where they may see all that has happened.
-    pub(super) fn shown(&self, delay: Duration) -> Option<(Record, bool)> {
+    /// The last episode that spectators may see with this delay, as far as they may see it; nothing where they may see all
+    /// that has happened, and before the first deal, when there is nothing to hold back.
+    pub(super) fn shown(&self, delay: Duration) -> Option<Record> {
         let time = SystemTime::now().checked_sub(delay).filter(|_| !delay.is_zero())?;
+        self.present.dealt?;
         let is_dealt = |record: &&Record| record.dealt.is_none_or(|dealt| dealt <= time);
         let last = self.records().rev().find(is_dealt).or_else(|| self.records().next());
         let mut record = last.expect("there is always the present one").clone();
-        let (is_cut, is_last) = (record.cut(time), record.episode == self.present.episode);
-        let is_all = !is_cut && is_last && self.present.acted <= time;
-        (!is_all).then_some((record, !is_cut && !is_last))
+        let is_cut = record.cut(time);
+        let is_all = !is_cut && record.episode == self.present.episode && self.present.acted <= time;
+        (!is_all).then_some(record)
     }
 }
 

@@ -68,7 +68,7 @@ impl Arbiter {
         let last = {
             let standing = &self.lock().standing;
             let shown = standing.shown(self.settings.watch_delay);
-            shown.map_or(standing.present.end(), |(record, _)| record.end()) - 1
+            shown.map_or(standing.present.end(), |record| record.end()) - 1
         };
         let after = after.unwrap_or(last.saturating_sub(1));
         if after > last {

@@ -53,6 +53,9 @@ impl PolicyFiles {
 /// The path of a network's file beside which its weights are: they may be beside a link, or beside the file that it leads to.
 fn located(file: &str) -> PathBuf {
     let file = PathBuf::from(file);
+    if !file.is_symlink() {
+        return file;
+    }
     let model = std::fs::read(&file).ok().and_then(|bytes| Model::decode(&*bytes).ok()).unwrap_or_default();
     let has_weights =
         |path: &PathBuf| model.beside().into_iter().all(|name| path.with_file_name(name).is_file());

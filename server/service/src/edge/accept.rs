@@ -97,7 +97,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if self.file.is_some() && identity(&self.path) == self.file {
+        if identity(&self.path) == self.file {
             // It does no harm if it has been removed before.
             let _ = std::fs::remove_file(&self.path);
         }

@@ -85,7 +85,8 @@ pub(crate) async fn serve<A, S, B>(
         let (edge, batches, service, stop) =
             (Arc::clone(&edge), Arc::clone(&batches), service.clone(), stop.clone());
         connections.spawn(async move {
-            let Some((io, origin)) = named(io, origin, &edge, stop.clone()).await else { return };
+            let named = named(io, (speech, origin), &edge, stop.clone()).await;
+            let Some((io, origin)) = named else { return };
             let Some(place) = edge.connections.admit(origin) else { return };
             edge.rates.forget();
             let budget = edge.ledger.budget(origin);
@@ -101,14 +102,17 @@ pub(crate) async fn serve<A, S, B>(
     while connections.join_next().await.is_some() {}
 }
 
-/// A connection with the origin that counts: the peer, or the client that a trusted proxy names.
+/// A connection with the origin that counts: the peer, or the client that a trusted proxy names. Pages are for browsers and
+/// scrapers, which name nobody.
 async fn named<IO: Accepted>(
     mut io: IO,
-    peer: Origin,
+    (speech, peer): (Speech, Origin),
     edge: &Edge,
     mut stop: watch::Receiver<bool>,
 ) -> Option<(IO, Origin)> {
-    let trusted = |address: SocketAddr| edge.proxies.contains(&address.ip().to_canonical());
+    let trusted = |address: SocketAddr| {
+        matches!(speech, Speech::Grpc) && edge.proxies.contains(&address.ip().to_canonical())
+    };
     let Some(tcp) = io.tcp().filter(|tcp| tcp.peer_addr().is_ok_and(trusted)) else {
         return Some((io, peer));
     };

@@ -294,17 +294,15 @@ fn enter(transaction: &Transaction<'_>, entries: &[Entry]) -> rusqlite::Result<(
 
 /// Lets nobody but its owner read the file and its log: copies that were put in their place may let others.
 fn close_to_others(path: &Path) {
-    // SQLite has its log beside the file that a link leads to.
-    let Ok(path) = path.canonicalize() else { return };
-    let mut log = path.clone().into_os_string();
+    let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    for path in [path, log.into()] {
+    for path in [path, Path::new(&log)] {
         let mode = path.metadata().map_or(0, |about| about.permissions().mode() & 0o777);
         let others = mode & 0o077;
         if others == 0 {
             continue;
         }
-        let closed = std::fs::set_permissions(&path, Permissions::from_mode(mode & 0o700));
+        let closed = std::fs::set_permissions(path, Permissions::from_mode(mode & 0o700));
         let (path, mode) = (path.display(), format!("{mode:o}"));
         match closed {
             Ok(()) => tracing::warn!(%path, mode, "others could open the journal: now its owner alone can"),

@@ -15,9 +15,10 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::{Entry, Sync};
+use crate::secret;
 
 /// How many lines of a match were written, and whether it was open then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Claim {
     pub(super) lines: i64,
     pub(super) open: bool,
@@ -45,7 +46,7 @@ pub(super) fn header(sync: Sync) -> String {
         Sync::Interval => {
             // Elsewhere than on Linux no later server believes it.
             let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-            let boot = boot.unwrap_or_else(|_| std::process::id().to_string());
+            let boot = boot.unwrap_or_else(|_| secret::word());
             format!("boot {}\n", boot.trim())
         }
     }

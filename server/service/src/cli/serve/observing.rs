@@ -1,6 +1,5 @@
 //! What the server says of what it does: logs for its operator, and traces for a collector of OpenTelemetry.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -74,9 +73,7 @@ fn subscriber(
     traces: Option<&SdkTracerProvider>,
 ) -> anyhow::Result<impl Subscriber + Send + Sync> {
     let filter = filter(level).with_context(|| format!("log level `{level}`"))?;
-    let has_colors = std::io::stderr().is_terminal();
-    let lines = LogLines::new(format, has_colors, std::io::stderr);
-    let logs = tracing_subscriber::fmt::layer().with_writer(lines).with_ansi(has_colors);
+    let logs = tracing_subscriber::fmt::layer().with_writer(LogLines::new(format)).with_ansi(false);
     let logs = match format {
         LogFormat::Text => logs.with_filter(filter).boxed(),
         LogFormat::Json => logs.json().with_filter(filter).boxed(),
