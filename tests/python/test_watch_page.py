@@ -128,6 +128,11 @@ def test_a_page_is_served_under_the_names_of_the_server_alone() -> None:
             assert asked[0] == 421, host
 
 
+def test_the_page_asks_no_proxy_for_a_header() -> None:
+    with serving("--trusted-proxy", "127.0.0.1") as (_, page):
+        assert ask(page, "GET", "/")[0] == 200
+
+
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "nowhere"])
 def test_a_page_is_not_shown_to_other_machines_unasked(address: str) -> None:
     command = [str(find_binary()), "serve", "--listen", "127.0.0.1:0", "--watch-page", address]

@@ -177,6 +177,14 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
     assert_eq!(arbiter.shown(), arbiter.summary());
 }
 
+#[tokio::test]
+async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
+    let watch_delay = Duration::from_hours(1);
+    let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[REMOTE, RANDOM]) };
+    let arbiter = faraway(fair);
+    assert_eq!((arbiter.shown(), arbiter.shown_phase()), (arbiter.summary(), Phase::Gathering));
+}
+
 /// A system's clock that is set back while positions are shown stops them no longer than the delay.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_stalls_no_watcher() {
