@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 
 from attacks import attack
@@ -41,15 +42,15 @@ def streams(target: Target, size: int) -> str:
             Seat(others).act()
         for wire in wires:
             wire.close()
-        again = Wire(target)
 
         def opens() -> bool:
-            stream = again.call(PLAY, seat.tokens[0], end=False)
-            again.flush()
-            return again.pump(lambda: stream in again.answered, 10) and stream not in again.ended
+            # A connection for which there is no room yet is closed.
+            with contextlib.closing(Wire(target)) as again:
+                stream = again.call(PLAY, seat.tokens[0], end=False)
+                again.flush()
+                return again.pump(lambda: stream in again.answered, 10) and stream not in again.ended
 
         until(opens, 30, "streams did not make room")
-        again.close()
         seat.close()
     return f"{len(wires)} connections, {refused[FULL]:,} of {size:,} refused"
 
