@@ -19,7 +19,7 @@ pub(super) fn check(root: &Path) -> Check {
     let found = format!("{} MiB are available {by}", available >> 20);
     if available < ENOUGH {
         let advice = format!(
-            "leave {} MiB or more to a server, or lower its --max-bytes and --max-environments (2 KB each)",
+            "leave {} MiB or more to a server, or lower its --max-bytes and --max-environments (up to 18 KiB each)",
             ENOUGH >> 20
         );
         return Check::warn("memory", found, advice);
