@@ -33,8 +33,6 @@ def start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Python ignores the signal that tells of too large a file, and so does what it starts so.
-        restore_signals=False,
         preexec_fn=None if file_bytes is None else limit,
     )
     assert server.stdout is not None

@@ -153,6 +153,16 @@ def test_agents_repeat_and_go_on_after_a_cut(tmp_path: Path) -> None:
     assert figures(*common, "--matches", "9", "--out", str(ledger)) == whole
 
 
+def test_agents_do_not_know_the_seed(tmp_path: Path) -> None:
+    """Who knows the seed can deal the hidden cards."""
+    common = ["faraway", "--seats", "agent:me,random", "--agent", f"me={AGENT}"]
+    ledger = str(tmp_path / "deals.jsonl")
+    seeds = {figures(*common, "--matches", "2")["seed"] for _ in range(2)}
+    drawn = figures(*common, "--matches", "2", "--out", ledger)["seed"]
+    assert len(seeds | {0, drawn}) == 4
+    assert figures(*common, "--matches", "4", "--out", ledger)["seed"] == drawn
+
+
 def test_whoever_is_invited_may_play() -> None:
     command = [str(find_binary()), "arena", "faraway", "--seats", "agent:me,random", "--matches", "6"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:

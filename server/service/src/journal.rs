@@ -26,8 +26,9 @@ use store::{Store, Writer};
 /// How often what was written is made safe from a loss of power, matches that ended long ago are forgotten, and a write
 /// that failed is tried again.
 const TEND_INTERVAL: Duration = Duration::from_secs(1);
-/// After so many looks at one unfinished write clocks stand. The most lines that may wait are written in less than that.
-const SLOW_LOOKS: u32 = 20;
+/// After so many looks at one unfinished write, in 2 s, clocks stand. Load must not cause that: the most lines that may wait
+/// take less than a second on a machine with two cores.
+const SLOW_LOOKS: u32 = 40;
 /// After so many looks at one unfinished write the disk counts as not answering.
 const MOST_LOOKS: u32 = 100;
 const NO_ANSWER: &str = "the disk does not answer";

@@ -165,7 +165,7 @@ async fn stalls(end: Position) {
         looks += 1;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(looks >= 100 && stands == 81, "{looks} looks, in {stands} clocks stood");
+    assert!(looks >= 100 && stands == 61, "{looks} looks, in {stands} clocks stood");
     let problem = "the disk does not answer".to_owned();
     assert_eq!(chosen.await.expect("it ends"), Err(ServiceError::JournalFailed { problem: problem.clone() }));
     assert_eq!(server.create().await.err(), Some(ServiceError::JournalFailed { problem }));

@@ -366,7 +366,7 @@ impl Arbiter {
         let (record, over, revealed, fair) = {
             let inner = self.lock();
             let standing = &inner.standing;
-            let shown = standing.shown(self.settings.watch_delay).filter(|_| delayed);
+            let shown = if delayed { standing.shown(self.settings.watch_delay) } else { None };
             let latest = shown.as_ref().map_or(standing.present.episode, |record| record.episode);
             let episode = episode.unwrap_or(latest);
             Standing::not_after(latest, episode)?;
