@@ -57,11 +57,11 @@ test-rust: | check-tools
 	cargo test --release --locked --workspace --no-fail-fast --quiet
 
 test-python: build
-	cd client-py && ../$(PYTHON) -m pytest -q -rs --numprocesses auto --dist loadfile
+	cd client-py && ../$(PYTHON) -m pytest -q -rfEs --numprocesses auto --dist loadfile
 
 ## test-grpcio: the tests of connections once more over grpcio, which the client uses without the extension
 test-grpcio: build
-	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q -rs tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
+	cd client-py && BOARDWIRE_WIRE=grpcio ../$(PYTHON) -m pytest -q -rfEs tests/test_{errors,fork,keep,lost,recovery,restart,seat}.py
 
 ## test-agents: builds the example agents, has each keep the protocol, and lets them play at one table; AGENTS="cpp go" for some
 test-agents: build

@@ -61,10 +61,10 @@ pub struct Match {
     /// How many actions have been applied in it.
     #[prost(uint32, tag = "17")]
     pub ply: u32,
-    /// When the match was created.
+    /// When the match was created, to the second.
     #[prost(message, optional, tag = "18")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the last action was applied, or the present episode dealt if none has been.
+    /// When the last action was applied, or the present episode dealt if none has been, to the second.
     #[prost(message, optional, tag = "19")]
     pub last_action_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The commitment to the present episode's key, 32 bytes, none as long as nothing has been dealt: BLAKE3 of the match's id (32 ASCII characters), the episode
@@ -78,8 +78,8 @@ pub struct Match {
     /// the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
     #[prost(message, optional, tag = "22")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
-    /// How long after they have come to be positions are shown: by Watch to everybody, by GetReplay to whoever is neither
-    /// the host nor a seat.
+    /// How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
+    /// are neither the host nor a seat.
     #[prost(message, optional, tag = "23")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
     /// How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
@@ -2691,7 +2691,7 @@ pub struct Frame {
     /// How many actions have been applied in it.
     #[prost(uint32, tag = "3")]
     pub ply: u32,
-    /// Since when it has stood so.
+    /// Since when it has stood so, to the second.
     #[prost(message, optional, tag = "4")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
     /// What the viewer may know of it, laid out as GameSpec.fields says.
@@ -2706,9 +2706,10 @@ pub struct Frame {
     /// That decision; absent where the viewer may not know it, or not yet.
     #[prost(message, optional, tag = "8")]
     pub played: ::core::option::Option<PlayedAction>,
-    /// What all decisions so far chain up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
-    /// with the episode's key, of what it was before (32 bytes), the seat (1 byte) and the action (1 byte). It tells nothing
-    /// of a hidden choice to whoever does not know the key.
+    /// What all that has happened chains up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
+    /// with the episode's key, of what it was before (32 bytes), the seat, the action and the number of its ActionCause (1 byte
+    /// each); after a forfeit the same of what it was before, the seat and the number of its Forfeit. Without the key it tells
+    /// nothing of a hidden choice.
     #[prost(bytes = "bytes", tag = "9")]
     pub head: ::prost::bytes::Bytes,
     /// How the episode ended; absent unless it ends here.
@@ -2833,8 +2834,8 @@ pub struct CreateMatchRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// How long after they have come to be positions are shown, at most a day: by Watch to everybody, by GetReplay to
-    /// whoever is neither the host nor a seat.
+    /// How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to
+    /// callers that are neither the host nor a seat.
     #[prost(message, optional, tag = "12")]
     pub watch_delay: ::core::option::Option<::prost_types::Duration>,
     /// How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat

@@ -689,9 +689,9 @@ message Match {
   uint32 episode = 16;
   // How many actions have been applied in it.
   uint32 ply = 17;
-  // When the match was created.
+  // When the match was created, to the second.
   google.protobuf.Timestamp create_time = 18;
-  // When the last action was applied, or the present episode dealt if none has been.
+  // When the last action was applied, or the present episode dealt if none has been, to the second.
   google.protobuf.Timestamp last_action_time = 19;
   // The commitment to the present episode's key, 32 bytes, none as long as nothing has been dealt: BLAKE3 of the match's id (32 ASCII characters), the episode
   // (4 bytes, low first), the spec digest (32 bytes), the key (32 bytes) and a secret salt (16 bytes).
@@ -701,8 +701,8 @@ message Match {
   // What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
   // the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
   optional SeedOpening seed_opening = 22;
-  // How long after they have come to be positions are shown: by Watch to everybody, by GetReplay to whoever is neither
-  // the host nor a seat.
+  // How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
+  // are neither the host nor a seat.
   google.protobuf.Duration watch_delay = 23;
   // How long the agent at each seat may think, in seat order, those of bots empty; none where nobody has a clock.
   repeated Clock clocks = 24;
@@ -947,8 +947,8 @@ message CreateMatchRequest {
   // Labels of the host's own, for everybody to see and ListMatches to filter by: at most 16, names of 1 to 63 bytes
   // of `a-z`, `0-9`, `_`, `-` and `.`, values of at most 128 bytes.
   map<string, string> labels = 11;
-  // How long after they have come to be positions are shown, at most a day: by Watch to everybody, by GetReplay to
-  // whoever is neither the host nor a seat.
+  // How much later positions are shown, at most a day: by Watch to every caller; by GetReplay, GetMatch and ListMatches to
+  // callers that are neither the host nor a seat.
   google.protobuf.Duration watch_delay = 12;
   // How long agents may think: nothing for as long as they like; one clock for all of them; or one for each seat in seat
   // order, an empty one for as long as that seat likes, those of bots ignored.
@@ -1400,7 +1400,7 @@ message Frame {
   uint32 episode = 2;
   // How many actions have been applied in it.
   uint32 ply = 3;
-  // Since when it has stood so.
+  // Since when it has stood so, to the second.
   google.protobuf.Timestamp time = 4;
   // What the viewer may know of it, laid out as GameSpec.fields says.
   bytes view = 5;
@@ -1410,9 +1410,10 @@ message Frame {
   optional uint32 seat = 7;
   // That decision; absent where the viewer may not know it, or not yet.
   optional PlayedAction played = 8;
-  // What all decisions so far chain up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
-  // with the episode's key, of what it was before (32 bytes), the seat (1 byte) and the action (1 byte). It tells nothing
-  // of a hidden choice to whoever does not know the key.
+  // What all that has happened chains up to, 32 bytes: of the deal the seed commitment; after a decision BLAKE3, keyed
+  // with the episode's key, of what it was before (32 bytes), the seat, the action and the number of its ActionCause (1 byte
+  // each); after a forfeit the same of what it was before, the seat and the number of its Forfeit. Without the key it tells
+  // nothing of a hidden choice.
   bytes head = 9;
   // How the episode ended; absent unless it ends here.
   Outcome outcome = 10;

@@ -65,6 +65,8 @@ impl Serve {
         runtime.block_on(async {
             // A file that has become too large fails to be written, as on a full disk, instead of ending the server.
             let _too_large = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
+            // Before anything says that the server listens: a parent that reads it may stop the server at once.
+            let stopped = stopped(self.exit_with_stdin)?;
             renewal::begin(tls.clone(), accounts)?;
             let metrics = match metrics {
                 Some(address) => {
@@ -94,7 +96,7 @@ impl Serve {
             }
             // Their clocks run from now on: whoever connects is answered soon.
             matches.begin();
-            run_within(access, listeners, matches, batches, stopped(self.exit_with_stdin)).await
+            run_within(access, listeners, matches, batches, stopped).await
         })?;
         if let Some(journal) = journal {
             journal.close();
@@ -106,9 +108,11 @@ impl Serve {
     }
 }
 
-/// Resolves on an interrupt, on SIGTERM, and if asked for at the end of standard input.
-async fn stopped(with_stdin: bool) {
-    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be listened for");
+/// Listens for signals from now on; the future resolves on SIGINT, on SIGTERM, and if asked for at the end of
+/// standard input.
+fn stopped(with_stdin: bool) -> std::io::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
     let (gone, stdin) = tokio::sync::oneshot::channel();
     if with_stdin {
         // A thread of its own: a blocked read must not keep the runtime from stopping.
@@ -117,9 +121,11 @@ async fn stopped(with_stdin: bool) {
             let _ = gone.send(());
         });
     }
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-        _ = stdin, if with_stdin => {}
-    }
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = stdin, if with_stdin => {}
+        }
+    })
 }
