@@ -38,7 +38,7 @@ done <"$out/files.txt"
 cd "$out/tree"
 
 files=()
-for part in turn legal scoring sets view memory resample paths recall trace condense walk sketch; do
+for part in turn legal scoring sets view memory resample paths witness; do
     files+=(-f "$rules/$part.rs" -f "$rules/$part/**/*.rs")
 done
 cargo mutants --list "${files[@]}" | sort >"$out/all.txt"
@@ -69,12 +69,12 @@ round() {
 }
 
 # Without optimisation these take some seconds each, and the others milliseconds; a name that is no more does no harm.
-slow=(frequencies:: worlds_are_drawn_as_often a_sketch_has_a_card a_shorter_history_leads a_memory_never_excludes
-    a_memory_is_what worlds_are_equally one_joker_came_back cards_of_a_discard_pile_that)
+slow=(frequencies:: worlds_are_drawn_as_often a_memory_never_excludes every_copy_is_as_likely one_joker_came_back
+    cards_of_a_discard_pile_that a_sample_gives a_hand_that_leaves)
 # These take longer.
 slower=(drawn_as_enumerated every_world_drawn_has every_world_has positions_of_a_deck_that_ran_round random_tableaus
-    resample_forgets a_sketch_follows who_have_not_read no_line_makes a_history_is_found a_catalogue_of_other_sizes
-    is_never_accepted a_snapshot_with the_walk_forgets a_card_surely_among_five memories_agree)
+    resample_forgets who_have_not_read no_line_makes a_history_is_found a_catalogue_of_other_sizes
+    is_never_accepted a_snapshot_with a_card_surely_among_five memories_agree that_a_memory_allows_is_sampled)
 
 # Without optimisation a mutant is built soonest.
 round "quick tests" dev --lib -- -- "$game::" "${slow[@]/#/--skip=}" "${slower[@]/#/--skip=}"

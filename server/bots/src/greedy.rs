@@ -1,29 +1,26 @@
-//! One ply deep: play every legal action in a few worlds and take the one worth most on average.
+//! One ply deep: play every legal action in a few sampled states and take the one worth most on average.
 
-use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, Sketches, apply};
+use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 
-/// The legal action with the greatest estimate, summed over some worlds; the lowest index among equals.
+/// The legal action with the greatest estimate, summed over some sampled states; the lowest index among equals.
 ///
-/// Within one world every action meets the same hidden cards and the same chance, so that actions differ by
-/// their own merit. That chance has a seed of its own: the true one stays unknown. An estimate is rough, so worlds
-/// are sketched, which is faster where drawing them as likely as they are takes long.
+/// Within one state every action meets the same hidden cards and the same chance, so that actions differ by
+/// their own merit. That chance has a seed of its own: the true one stays unknown.
 pub(crate) struct Greedy<G: Estimate> {
-    /// The worlds, once one has been looked at.
-    sketches: Option<Sketches<G>>,
-    /// Worlds that have not been looked at.
+    /// States that are still to be looked at.
     left: u32,
     /// What has been seen of each legal action, in index order.
     prospects: Vec<Prospect<G::Outlook>>,
-    /// What actions meet within one world, in memory that is used again.
+    /// What actions meet within one state, in memory that is used again.
     chance: Chance,
 }
 
 /// What has been seen of one action.
 struct Prospect<O> {
     action: u8,
-    /// The estimates of all worlds looked at, summed.
+    /// The estimates in all states looked at, summed.
     worth: i64,
-    /// What was estimated last: most worlds are alike in what a seat has before it.
+    /// What was estimated last: most states have the same outlook.
     last: Estimated<O>,
 }
 
@@ -41,7 +38,7 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
     last: &mut Estimated<G::Outlook>,
 ) -> i32 {
     chance.rewind();
-    apply(game, &mut state, seat, action.into(), chance).expect("a world keeps the legal set");
+    apply(game, &mut state, seat, action.into(), chance).expect("a sampled state keeps the legal set");
     let outlook = game.outlook(&state, seat);
     if let Some((known, estimate)) = last
         && *known == outlook
@@ -54,17 +51,12 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
 }
 
 impl<G: Estimate> Greedy<G> {
-    /// Looks at so many worlds.
-    pub(crate) fn new(worlds: u32) -> Self {
-        Self {
-            sketches: None,
-            left: worlds,
-            prospects: Vec::new(),
-            chance: Chance::seeded(0, G::TYPE.streams.len()),
-        }
+    /// Looks at so many states.
+    pub(crate) fn new(states: u32) -> Self {
+        Self { left: states, prospects: Vec::new(), chance: Chance::seeded(0, G::TYPE.streams.len()) }
     }
 
-    /// Looks at one more world; the choice, once all have been looked at.
+    /// Looks at one more state; the choice, once all have been looked at.
     pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
         if self.prospects.is_empty() {
             let legal = knowledge.legal();
@@ -81,10 +73,10 @@ impl<G: Estimate> Greedy<G> {
 
     fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
-        let sketch = self.sketches.get_or_insert_with(|| knowledge.sketches()).draw(rng);
+        let state = knowledge.determinize(rng);
         self.chance.mark();
         for Prospect { action, worth, last } in &mut self.prospects {
-            *worth += i64::from(one_ply_ahead(game, *sketch, seat, *action, &mut self.chance, last));
+            *worth += i64::from(one_ply_ahead(game, state, seat, *action, &mut self.chance, last));
         }
     }
 

@@ -64,7 +64,8 @@ impl<G: Estimate> Search<G> {
             let only = self.prior.advance(knowledge, rng)?;
             return self.begin(only);
         }
-        let (world, seeds) = *self.world.get_or_insert_with(|| (knowledge.world(rng), Seeds::draw(rng)));
+        let (world, seeds) =
+            *self.world.get_or_insert_with(|| (knowledge.determinize(rng), Seeds::draw(rng)));
         let arm = &mut self.arms[self.at];
         let worth = self.playout.worth(knowledge.game(), world, knowledge.seat(), arm.action, seeds);
         arm.visits += 1;

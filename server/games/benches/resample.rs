@@ -1,4 +1,4 @@
-//! How long it takes to draw a world that a seat may imagine, and to sketch one for estimates, on one core.
+//! How long it takes to sample a state for a seat, on one core.
 //!
 //! Positions are those of random games of every game at every seat count, each seen by every seat.
 #![allow(
@@ -12,13 +12,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{
-    BOT_STREAM, Episode, Estimate, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up,
-};
+use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up};
 
-/// Random games played, worlds drawn of each position, and runs of which the middle one counts.
+/// Random games played, states sampled of each position, and runs of which the middle one counts.
 const GAMES: u64 = 20;
-const WORLDS: u32 = 4;
+const SAMPLES: u32 = 4;
 const RUNS: usize = 5;
 
 fn main() {
@@ -39,14 +37,11 @@ impl Visitor for Measure {
     type Output = Vec<String>;
 
     fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<String> {
-        G::TYPE.seats.flat_map(|seats| measure::<G>(catalogue, seats)).collect()
+        G::TYPE.seats.map(|seats| measure::<G>(catalogue, seats)).collect()
     }
 }
 
-/// A way to draw anew what a seat cannot know.
-type Draw<G> = fn(&G, &mut <G as Game>::State, Seat, &mut RngStream);
-
-fn measure<G: Estimate>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> [String; 2] {
+fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> String {
     let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
     let game = Arc::new(game);
     let mut positions = Vec::new();
@@ -59,29 +54,26 @@ fn measure<G: Estimate>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> [St
             episode.apply(seat, action.into()).expect("a legal action is accepted");
         }
     }
-    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch_once)];
-    ways.map(|(name, draw)| {
-        let mut rng = RngStream::new(1, RESAMPLE_STREAM);
-        let mut runs: Vec<u128> = (0..RUNS).map(|_| run(&game, draw, &positions, &mut rng)).collect();
-        runs.sort_unstable();
-        format!("{name} {} {seats} seats: {} ns a world", G::TYPE.id, runs[RUNS / 2])
-    })
+    let mut rng = RngStream::new(1, RESAMPLE_STREAM);
+    let mut runs: Vec<u128> = (0..RUNS).map(|_| run(&game, &positions, &mut rng)).collect();
+    runs.sort_unstable();
+    format!("resample {} {seats} seats: {} ns a state", G::TYPE.id, runs[RUNS / 2])
 }
 
-fn run<G: Game>(game: &Arc<G>, draw: Draw<G>, positions: &[G::State], rng: &mut RngStream) -> u128 {
-    let (mut worlds, start, before) = (0, Instant::now(), spent_on_core());
+fn run<G: Game>(game: &Arc<G>, positions: &[G::State], rng: &mut RngStream) -> u128 {
+    let (mut samples, start, before) = (0, Instant::now(), spent_on_core());
     for position in positions {
         for seat in Seat::all(game.info().seats) {
-            for _ in 0..WORLDS {
-                let mut world = *position;
-                draw(game, &mut world, seat, rng);
-                black_box(&world);
-                worlds += 1;
+            for _ in 0..SAMPLES {
+                let mut sample = *position;
+                game.resample(&mut sample, seat, rng);
+                black_box(&sample);
+                samples += 1;
             }
         }
     }
     let on_core = spent_on_core().zip(before).map(|(after, before)| after - before);
-    on_core.unwrap_or(start.elapsed().as_nanos()) / worlds
+    on_core.unwrap_or(start.elapsed().as_nanos()) / samples
 }
 
 /// Nanoseconds this thread has spent on a core, where Linux tells.

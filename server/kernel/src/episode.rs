@@ -171,8 +171,8 @@ impl<G: Game> Episode<G> {
 
 /// All a seat may know of a position.
 ///
-/// There is no way from here to the true position, only to worlds drawn from what is consistent with what
-/// the seat knows: a bot that holds this cannot cheat by accident.
+/// It gives states sampled from what the seat knows, never the true state: a bot that holds this cannot cheat by
+/// accident.
 pub struct Knowledge<G: Game> {
     game: Arc<G>,
     state: G::State,
@@ -206,49 +206,24 @@ impl<G: Game> Knowledge<G> {
         view
     }
 
-    /// A world consistent with what the seat knows, as likely as it is.
-    #[must_use]
-    pub fn world(&self, rng: &mut RngStream) -> G::State {
-        let mut world = self.state;
-        self.game.resample(&mut world, self.seat, rng);
-        world
-    }
-}
-
-impl<G: Estimate> Knowledge<G> {
-    /// Worlds for estimates: possible, but not as likely as they are, and drawn faster where the game has a way. They
-    /// [forget](Estimate::forget).
-    #[must_use]
-    pub fn sketches(&self) -> Sketches<G> {
-        let mut state = self.state;
-        self.game.forget(&mut state);
-        let outline = self.game.outline(&state, self.seat);
-        Sketches { game: Arc::clone(&self.game), seat: self.seat, outline, state }
-    }
-
-    /// A sketch to be played on, with chance of its own. It follows from what the seat knows alone, if the seat owes a
-    /// choice; its plies count from here.
+    /// A state [sampled](Game::resample) from what the seat knows, to be played on with chance of its own; its plies
+    /// count from here.
     #[must_use]
     pub fn imagine(&self, rng: &mut RngStream, chance: Chance) -> Episode<G> {
         let mut state = self.state;
-        self.game.sketch_once(&mut state, self.seat, rng);
+        self.game.resample(&mut state, self.seat, rng);
         Episode { game: Arc::clone(&self.game), state, chance, ply: 0 }
     }
 }
 
-/// Worlds drawn one after the other for estimates, in the same memory.
-pub struct Sketches<G: Estimate> {
-    game: Arc<G>,
-    seat: Seat,
-    outline: G::Outline,
-    /// The true position until the first is drawn.
-    state: G::State,
-}
-
-impl<G: Estimate> Sketches<G> {
-    /// One more.
-    pub fn draw(&mut self, rng: &mut RngStream) -> &G::State {
-        self.game.sketch(&self.outline, &mut self.state, self.seat, rng);
-        &self.state
+impl<G: Estimate> Knowledge<G> {
+    /// A state [sampled](Game::resample) from what the seat knows, for estimates and playouts: it
+    /// [forgets](Estimate::forget).
+    #[must_use]
+    pub fn determinize(&self, rng: &mut RngStream) -> G::State {
+        let mut state = self.state;
+        self.game.forget(&mut state);
+        self.game.resample(&mut state, self.seat, rng);
+        state
     }
 }

@@ -86,11 +86,13 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Where the points of `seat` come from in a finished game; they sum up to its score.
     fn explain(&self, state: &Self::State, seat: Seat) -> Vec<ScoreLine>;
 
-    /// Draws anew everything that `viewer` cannot know, from the distribution that follows from all it has seen.
+    /// Replaces everything that `viewer` cannot know by a sample: another state that `viewer` cannot tell from this one.
     ///
-    /// Chance has its own probabilities; a hidden choice of another seat is as likely to be any that it had, and
-    /// a choice that all saw says no more than that it could be made. `docs/games/<game>.md` states where a game
-    /// departs from this, and by how much. Changes neither the view nor the legal set of `viewer`.
+    /// What is sampled follows from what `viewer` knows alone, never from the true state, and every state that agrees
+    /// with it can be sampled. Chance has its own probabilities; a hidden choice of another seat is as likely to be any
+    /// that it had, and a choice that all saw says no more than that it could be made. `docs/games/<game>.md` states
+    /// where a game departs from these probabilities, and by how much. Changes neither the view nor the legal set of
+    /// `viewer`. It cannot fail.
     fn resample(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream);
 
     /// Checks what holds in every reachable position: counts of components, ranges, phases.
@@ -106,48 +108,26 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn decode(&self, index: u8) -> Option<Self::Action>;
 }
 
-/// A rough worth of positions, for bots that look ahead.
+/// A rough value of positions, for bots that look ahead.
 ///
-/// Worths and worlds both come in two steps, so that whoever looks at many worlds does once what is alike in all of them.
+/// It comes in two steps, so that a bot estimates once what many sampled states have in common.
 pub trait Estimate: Game {
-    /// What of a position the worth to a seat depends on.
+    /// What of a position its value to a seat depends on.
     type Outlook: Copy + Eq + Send + 'static;
 
-    /// What `seat` has before it in this position.
+    /// What the value of this position to `seat` depends on.
     ///
-    /// It may read all of `state`, which bots only have after [`resample`](Game::resample) or [`sketch`](Self::sketch).
+    /// It may read all of `state`, which bots only have after [`resample`](Game::resample).
     fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook;
 
     /// What that is worth, greater is better, comparable only within one game.
     fn estimate(&self, outlook: &Self::Outlook) -> i32;
 
-    /// What the [sketches](Self::sketch) of one position for one seat have in common.
-    type Outline: Send + 'static;
-
-    /// What the sketches of this position for `viewer` have in common.
-    fn outline(&self, state: &Self::State, viewer: Seat) -> Self::Outline;
-
-    /// Draws anew everything that `viewer` cannot know, for estimates alone: possible, but not as likely as it is.
+    /// Stops keeping what playouts do not ask for: what only views show, what seats remember.
     ///
-    /// `state` is the position that the outline is of, or an earlier sketch by it, which makes no difference.
-    ///
-    /// What it draws agrees with what `viewer` is shown and remembers; how it came about, and what others remember of
-    /// it, may be made up. It passes the audit, and the game can go on from it. For a seat that owes a choice it follows
-    /// from what that seat knows alone: nobody can tell from any number of sketches what is true. Where
-    /// [`resample`](Game::resample) is fast, and does not begin at the truth, the outline is the position, and a
-    /// sketch a world of it. Changes neither the view nor the legal set of `viewer`.
-    fn sketch(&self, outline: &Self::Outline, state: &mut Self::State, viewer: Seat, rng: &mut RngStream);
-
-    /// Draws one sketch of a position.
-    fn sketch_once(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
-        self.sketch(&self.outline(state, viewer), state, viewer, rng);
-    }
-
-    /// Lets a position go on without what nobody will ask of it: what only views show, what seats remember, how it came about.
-    ///
-    /// What may be chosen, outlooks and the outcome stay as they would have been, now and later. A sketch may still be
-    /// drawn at once; views, texts, worlds and the audit are not to be asked again. A game that has
-    /// nothing to gain from it does nothing.
+    /// Legal actions, outlooks and the outcome stay as they would have been, now and later, and the state can still be
+    /// resampled. Views, texts and the audit must not be asked for again. A game that gains nothing from it does
+    /// nothing.
     fn forget(&self, _state: &mut Self::State) {}
 }
 

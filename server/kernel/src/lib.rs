@@ -36,7 +36,7 @@ pub use audit::{Audit, Conserved, ensure};
 pub use catalogue::{CatalogueError, Loaded};
 pub use chance::{Chance, Fault};
 pub use digest::Digest;
-pub use episode::{Episode, Knowledge, Sketches};
+pub use episode::{Episode, Knowledge};
 pub use error::{Rejection, SetupError};
 pub use game::{Estimate, Game, GameInfo, GameType, Legal, Provenance, apply, set_up};
 pub use multiset::Multiset;

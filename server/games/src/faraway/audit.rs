@@ -11,6 +11,7 @@ use super::view::MOST_DEALT;
 impl Faraway {
     /// Checks a position.
     pub(super) fn audit(&self, state: &State) -> Audit {
+        ensure(!state.forgets, || "quests are not kept")?;
         audit_ids(state)?;
         self.audit_course(state)?;
         Seat::all(6).try_for_each(|seat| self.audit_seat(state, seat))?;

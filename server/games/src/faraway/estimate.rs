@@ -1,7 +1,7 @@
 //! A rough worth of a position: the fame to be expected when the hand is played on in its best order and
 //! the rest of the line and of the sanctuaries is as cards are on average.
 
-use boardwire_kernel::{Estimate, RngStream, Seat};
+use boardwire_kernel::{Estimate, Seat};
 
 use super::Faraway;
 use super::catalogue::{Card, Catalogue, Symbol};
@@ -174,8 +174,6 @@ pub struct Outlook {
 
 impl Estimate for Faraway {
     type Outlook = Outlook;
-    /// A world is drawn fast.
-    type Outline = State;
 
     fn outlook(&self, state: &State, seat: Seat) -> Outlook {
         let chosen = state.chosen[seat];
@@ -205,15 +203,6 @@ impl Estimate for Faraway {
         let mut area = self.forecast.area(&line[..explored], SanctuaryId::rows(outlook.placed), length);
         area.standing = (choices == length).then_some([None; 16]);
         area.best_order(plan, outlook.hand, length)
-    }
-
-    fn outline(&self, state: &State, _viewer: Seat) -> State {
-        *state
-    }
-
-    fn sketch(&self, outline: &State, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        *state = *outline;
-        self.resample(state, viewer, rng);
     }
 
     fn forget(&self, state: &mut State) {

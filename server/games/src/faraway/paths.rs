@@ -19,6 +19,9 @@ use super::state::{SEATS, State};
 
 /// The deck as it began, which is block 0, and all deals. A block has the number of the deal that returned it.
 pub(super) const NODES: usize = 1 + SEATS * 7;
+/// How often the ways of the cards are guessed before all are tried. A guess can fail only where a card has to pass through
+/// several deals that the viewer did not see.
+pub(super) const GUESSES: u32 = 16;
 /// The most cards in a deal: all.
 const DEAL: usize = SANCTUARIES as usize;
 
@@ -42,23 +45,28 @@ struct Search<'a> {
 }
 
 impl Faraway {
-    /// Paths that show the viewer what it has seen, found from what it knows alone; none if so many tries find none.
+    /// Paths that show the viewer what it has seen, found from what it knows alone: by so many guesses, or by trying all.
     pub(super) fn some_paths(
         &self,
         state: &State,
         own: Path,
         known: &[Known; SANCTUARIES as usize],
-        tries: u32,
+        guesses: u32,
         rng: &mut RngStream,
-    ) -> Option<Paths> {
+    ) -> Paths {
         let flow = self.flow(state);
-        (0..tries).find_map(|_| {
+        let guess = |_| {
             let mut search = Search::new(&flow, known, own);
-            (1..=flow.deals).rev().try_for_each(|deal| search.trace_back(deal, rng))?;
-            let mut paths = search.paths;
-            flow.fill(&mut paths, rng);
-            Some(paths)
-        })
+            let found = (1..=flow.deals).rev().try_for_each(|deal| search.trace_back(deal, rng));
+            found.map(|()| search.paths)
+        };
+        let mut paths = (0..guesses).find_map(guess).unwrap_or_else(|| {
+            let mut search = Search::new(&flow, known, own);
+            assert!(search.try_all_ways(flow.deals), "the true history is one of those tried");
+            search.paths
+        });
+        flow.fill(&mut paths, rng);
+        paths
     }
 
     /// Deals again, by numbers: at once as far as the deck goes, the rest in the turns of the round.
@@ -187,6 +195,42 @@ impl<'a> Search<'a> {
             self.paths[card] += bit(block);
         }
         Some(())
+    }
+
+    /// Says of the cards known to be in this deal and in those before it where they came from, trying all ways in turn;
+    /// whether there is one. The cards that can have come from the fewest blocks are decided first.
+    fn try_all_ways(&mut self, deal: usize) -> bool {
+        if deal == 0 {
+            return true;
+        }
+        let known = (0..self.paths.len()).filter(|&card| self.paths[card] & bit(deal) != 0);
+        let mut cards: Vec<usize> = known.collect();
+        cards.sort_by_key(|&card| {
+            self.flow.blocks(deal).filter(|&(block, _)| self.can_come(card, deal, block)).count()
+        });
+        let mut left = self.flow.from[deal];
+        self.try_blocks(deal, &cards, &mut left)
+    }
+
+    /// The same for the cards of a deal that are left, of which so many can have come from each block.
+    fn try_blocks(&mut self, deal: usize, cards: &[usize], left: &mut [u8; NODES]) -> bool {
+        let Some((&card, others)) = cards.split_first() else { return self.try_all_ways(deal - 1) };
+        for block in 0..deal {
+            if left[block] == 0 || !self.can_come(card, deal, block) {
+                continue;
+            }
+            let before = self.paths[card];
+            if self.is_hidden(block) {
+                self.paths[card] |= bit(block);
+            }
+            left[block] -= 1;
+            if self.try_blocks(deal, others, left) {
+                return true;
+            }
+            left[block] += 1;
+            self.paths[card] = before;
+        }
+        false
     }
 
     /// Finds a place for a card, for which others may have to move; no place is tried twice.

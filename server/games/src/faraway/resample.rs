@@ -5,6 +5,7 @@ use boardwire_kernel::{RngStream, Seat};
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::memory::{PLACED, Path, Paths, hidden_hand, last_deal, public_hand};
+use super::paths::GUESSES;
 use super::state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
 /// What a seat knows of a sanctuary: cards it knows alike may change places.
@@ -18,9 +19,6 @@ pub(super) struct Known {
     pub(super) placed: Path,
 }
 
-/// How often paths are looked for: only a card that has to pass through several deals nobody saw can be led into a blind
-/// alley.
-pub(super) const MOST_TRIES: u32 = 4096;
 /// How often the walk passes through all deals: enough to forget how the cards really lay.
 const ROUNDS_OF_WALK: u32 = 24;
 /// Free steps after each pass.
@@ -106,11 +104,10 @@ impl Faraway {
         if state.front_block == 0 {
             return self.resample_first_deals(state, viewer, rng);
         }
-        let truth = self.paths(state);
         let deals: Vec<_> = self.deals(state).collect();
         let own = deals.iter().filter(|deal| deal.seat == viewer).map(|deal| deal.bit).sum();
-        let known = truth.map(|path| Known::of(path, own));
-        let mut paths = self.some_paths(state, own, &known, MOST_TRIES, rng).unwrap_or(truth);
+        let known = self.paths(state).map(|path| Known::of(path, own));
+        let mut paths = self.some_paths(state, own, &known, GUESSES, rng);
         for _ in 0..ROUNDS_OF_WALK {
             for deal in &deals {
                 for part in [Part::Before, Part::After] {

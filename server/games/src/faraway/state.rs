@@ -65,8 +65,7 @@ pub struct State {
     /// How the quest of each region of a line stands. It follows from `lines` and `placed`, and is kept since every
     /// view shows it of every seat.
     pub quests: BySeat<[u8; 8], SEATS>,
-    /// Whether `quests` is not kept up from here on: nobody will ask. Nothing that is shown or saved is so.
-    #[borsh(skip)]
+    /// Whether `quests` is no longer kept.
     pub forgets: bool,
     /// Each seat's hand.
     pub hands: BySeat<Regions, SEATS>,

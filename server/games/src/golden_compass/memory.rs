@@ -30,28 +30,69 @@ pub(super) fn place_of(seat: Seat) -> u8 {
     1 << seat.number()
 }
 
-/// A card that was taken from this seat: its type and the seats that may hold it, a bit each.
+/// The share of a seat that surely holds a card: it divides well by the cards of a hand.
+const SURE: u8 = 252;
+
+/// A card that was taken from this seat: its type, and how likely each seat holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Taken {
     /// Its row; 0 in places not in use.
     pub(super) card: u8,
-    pub(super) holders: u8,
+    /// By seat, its share among those that may hold the card; 0 if it cannot.
+    pub(super) shares: [u8; SEATS],
 }
 
 impl Taken {
+    fn new(card: CardId, holder: Seat) -> Self {
+        let mut taken = Self { card: card.get(), ..Self::default() };
+        taken.settle_with(holder);
+        taken
+    }
+
+    /// Only this seat can hold it.
+    pub(super) fn settle_with(&mut self, holder: Seat) {
+        self.shares = [0; SEATS];
+        self.shares[holder.index()] = SURE;
+    }
+
+    /// The seats that may hold it, a bit each.
+    pub(super) fn holders(self) -> u8 {
+        let bits = (0..).zip(self.shares);
+        bits.fold(0, |holders, (seat, share)| holders | u8::from(share > 0) << seat)
+    }
+
     /// Whether only `seat` can hold it.
     pub(super) fn is_certain(self, seat: Seat) -> bool {
-        self.holders == place_of(seat)
+        self.holders() == place_of(seat)
     }
 
     /// The only seat that can hold it.
     fn certain_holder(self) -> Option<Seat> {
-        self.holders.is_power_of_two().then(|| Seat::new(few(self.holders.trailing_zeros())))
+        let holders = self.holders();
+        holders.is_power_of_two().then(|| Seat::new(few(holders.trailing_zeros())))
     }
 
     /// Whether `seat` can hold it.
     pub(super) fn may_be_with(self, seat: Seat) -> bool {
-        self.holders & place_of(seat) != 0
+        self.shares[seat.index()] > 0
+    }
+
+    /// One card of `hand` went from a seat to another: it may be this one.
+    fn may_move(&mut self, from: Seat, to: Seat, hand: u8) {
+        let [mut kept, mut gained] = [from, to].map(|seat| self.shares[seat.index()]);
+        let moved = ((kept + hand / 2) / hand.max(1)).max(1);
+        kept = kept.saturating_sub(moved).max(1);
+        gained = gained.saturating_add(moved);
+        self.shares[from.index()] = kept;
+        self.shares[to.index()] = gained;
+    }
+
+    /// It or another one was shown, nobody knows which: it is where either of them may be, or any of these `holders`.
+    fn mix(&mut self, other: Self, holders: u8) {
+        for (seat, (share, other)) in (0..).zip(self.shares.iter_mut().zip(other.shares)) {
+            let both = (u16::from(*share) + u16::from(other)).div_ceil(2);
+            *share = few(both).max(holders >> seat & 1);
+        }
     }
 }
 
@@ -123,22 +164,15 @@ impl Memory {
         &self.taken[..usize::from(self.taken_len)]
     }
 
-    /// Remembers that `holders` have a card of this type, which they took from this seat.
-    fn remember(&mut self, card: CardId, holders: u8) {
-        self.taken[usize::from(self.taken_len)] = Taken { card: card.get(), holders };
-        self.taken_len += 1;
-        self.sort_taken();
-    }
-
     /// Equal memories have equal bytes.
     fn sort_taken(&mut self) {
         let taken = &mut self.taken[..usize::from(self.taken_len)];
-        taken.sort_unstable_by_key(|entry| (entry.card, entry.holders));
+        taken.sort_unstable_by_key(|entry| (entry.card, entry.holders(), entry.shares));
     }
 
     /// Drops the least sure memory of a card taken: it counts as hidden, in whatever hand place.
     fn make_room(&mut self, blocks: &[Block; CARD_TYPES + 1]) {
-        let sureness = |at: &usize| self.taken[*at].holders.count_ones();
+        let sureness = |at: &usize| self.taken[*at].holders().count_ones();
         let at = (0..self.taken().len()).max_by_key(sureness).expect("the memory is full");
         let entry = self.forget(at);
         if let Some(holder) = entry.certain_holder() {
@@ -167,10 +201,11 @@ impl Memory {
     /// Marks the copy with the newest stamp not above `age` as seen.
     fn uncover(&mut self, block: Block, age: u8) {
         let stamps = &mut self.stamps[block.range()];
-        if let Some(at) = stamps.iter().rposition(|&stamp| stamp <= age) {
-            stamps[at..].rotate_left(1);
-            let last = stamps.len() - 1;
-            stamps[last] = SEEN;
+        // A snapshot from outside may say that none was seen so early: then the first.
+        let at = stamps.iter().rposition(|&stamp| stamp <= age).unwrap_or(0);
+        stamps[at..].rotate_left(1);
+        if let Some(last) = stamps.last_mut() {
+            *last = SEEN;
         }
     }
 
@@ -195,8 +230,11 @@ impl Memory {
         let ages = self.ages[seat].as_slice();
         let newest = ages.last().copied().unwrap_or(self.returns);
         let from = if just_drawn == 0 { 0 } else { ages.len().saturating_sub(just_drawn.into()) };
-        if let Some(place) = ages[from..].iter().position(|&age| age >= first) {
-            self.ages[seat].take(from + place);
+        let place = ages[from..].iter().position(|&age| age >= first);
+        if !ages.is_empty() {
+            // A snapshot from outside may say that it can be in none: then it was in the last one.
+            let place = place.map_or(ages.len() - 1, |place| from + place);
+            self.ages[seat].take(place);
         }
         self.uncover(block, newest);
     }
@@ -205,14 +243,15 @@ impl Memory {
     fn recall(&mut self, seat: Seat, card: CardId) -> Option<Taken> {
         let fits = |entry: &Taken| entry.card == card.get() && entry.may_be_with(seat);
         let all = self.taken().iter().filter(|entry| fits(entry));
-        let union = all.clone().fold(0, |union, entry| union | entry.holders);
-        let surest = all.map(|entry| entry.holders).min_by_key(|holders| (holders.count_ones(), *holders))?;
-        let at = self.taken().iter().position(|entry| fits(entry) && entry.holders == surest)?;
+        let union = all.clone().fold(0, |union, entry| union | entry.holders());
+        let surest =
+            all.map(|entry| entry.holders()).min_by_key(|holders| (holders.count_ones(), *holders))?;
+        let at = self.taken().iter().position(|entry| fits(entry) && entry.holders() == surest)?;
         let entry = self.forget(at);
         for at in 0..self.taken().len() {
             let other = self.taken[at];
-            if fits(&other) && other.holders != union {
-                self.widen(at, union);
+            if fits(&other) && other.holders() != union {
+                self.widen(at, |other| other.mix(entry, union));
             }
         }
         self.sort_taken();
@@ -220,12 +259,11 @@ impl Memory {
     }
 
     /// Makes a memory less sure: a card no longer certain to be in one hand counts as hidden there.
-    fn widen(&mut self, at: usize, holders: u8) {
-        let entry = self.taken[at];
-        if let Some(holder) = entry.certain_holder() {
+    fn widen(&mut self, at: usize, change: impl FnOnce(&mut Taken)) {
+        if let Some(holder) = self.taken[at].certain_holder() {
             self.ages[holder].insert(self.returns);
         }
-        self.taken[at].holders = entry.holders | holders;
+        change(&mut self.taken[at]);
     }
 
     /// `thief` took a card of this type from this seat.
@@ -233,14 +271,18 @@ impl Memory {
         if usize::from(self.taken_len) == KNOWN {
             self.make_room(blocks);
         }
-        self.remember(card, place_of(thief));
+        self.taken[usize::from(self.taken_len)] = Taken::new(card, thief);
+        self.taken_len += 1;
+        self.sort_taken();
     }
 
     /// Others saw `thief` take an unknown card from `victim`.
     pub(super) fn saw_card_stolen(&mut self, victim: Seat, thief: Seat) {
+        let certain = self.taken().iter().filter(|taken| taken.is_certain(victim)).count();
+        let hand = self.ages[victim].len() + few(certain);
         for at in 0..self.taken().len() {
             if self.taken[at].may_be_with(victim) {
-                self.widen(at, place_of(thief));
+                self.widen(at, |taken| taken.may_move(victim, thief, hand));
             }
         }
         self.sort_taken();

@@ -7,29 +7,25 @@
 //!
 //! `turn` is the course of the game, with its parts `effects` (light-blue actions and allies), `sets` (card sets),
 //! `period` (what frames the turns) and `hands` (how cards and tokens change hands); `legal` is what may be chosen.
-//! `memory` is what a seat remembers of hidden things; `view` and `text` show it, `resample` draws the rest anew, and
-//! `sketch` does so in a hurry.
+//! `witness` is what a seat sees of cards and tokens that change hands, and `memory` what it remembers; `view` and `text`
+//! show it, `resample` samples the rest.
 //! `record` plays recorded games. Rulings are cited by their number (R19), clauses as in
 //! `docs/rules/golden_compass.md`.
 
 mod action;
 mod audit;
 mod catalogue;
-mod condense;
 mod estimate;
 mod legal;
 mod memory;
-mod recall;
 mod record;
 mod resample;
 mod scoring;
-mod sketch;
 mod state;
 mod text;
-mod trace;
 mod turn;
 mod view;
-mod walk;
+mod witness;
 
 #[cfg(test)]
 mod tests;
@@ -51,9 +47,7 @@ use action::Ranges;
 use catalogue::limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use memory::Block;
-use sketch::Outline;
 use turn::sets::CardSets;
-use walk::TokenThings;
 
 /// The streams of chance, one a purpose.
 mod streams {
@@ -126,7 +120,6 @@ pub struct GoldenCompass {
     symbols: [u8; CHARACTERS + 1],
     /// By the first token of each kind, those equal to it, itself included; by the others none.
     equal_tokens: [TokenSet; TOKENS + 1],
-    token_things: TokenThings,
 }
 
 impl GoldenCompass {
@@ -226,7 +219,6 @@ impl Game for GoldenCompass {
             turns => Some(u16::try_from(turns).expect("the option is at most 1000")),
         };
         let ranges = Ranges::new(catalogue)?;
-        let equal_tokens = equal_tokens(catalogue);
         let [layout, public_layout] = view::layouts(catalogue, seats);
         let info = GameInfo {
             id: Self::TYPE.id,
@@ -255,8 +247,7 @@ impl Game for GoldenCompass {
             token_order: view::token_order(catalogue),
             token_worths: estimate::token_worths(catalogue),
             symbols: symbols(catalogue),
-            token_things: TokenThings::new(&equal_tokens),
-            equal_tokens,
+            equal_tokens: equal_tokens(catalogue),
             loaded,
         })
     }
@@ -319,9 +310,8 @@ impl Game for GoldenCompass {
 }
 
 impl Estimate for GoldenCompass {
-    /// The worth itself: two worlds are hardly ever alike in all the hands that it depends on.
+    /// The value itself: two samples hardly ever have equal hands.
     type Outlook = i32;
-    type Outline = Outline;
 
     fn outlook(&self, state: &State, seat: Seat) -> i32 {
         Self::estimate(self, state, seat)
@@ -331,16 +321,8 @@ impl Estimate for GoldenCompass {
         *outlook
     }
 
-    fn outline(&self, state: &State, viewer: Seat) -> Outline {
-        Self::outline(self, state, viewer)
-    }
-
-    fn sketch(&self, outline: &Outline, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        Self::sketch(self, outline, state, viewer, rng);
-    }
-
     fn forget(&self, state: &mut State) {
-        state.trace.is_closed = true;
+        state.forgets = true;
     }
 }
 

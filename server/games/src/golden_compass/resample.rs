@@ -1,41 +1,36 @@
-//! Draws anew what a seat cannot know, each world as often as it is likely given all that the seat has seen.
+//! Samples what a seat cannot know, from its memory and the board alone.
 //!
-//! Cards and tokens follow from the course of events, which [`super::walk`] draws anew from the one that is kept in
-//! [`super::trace`]; what the other seats remember follows from it too, as in play. Characters were passed on once: those
-//! under allies are any that show the symbols seen, and while allies are chosen any may have been dealt and kept.
+//! Every state that agrees with the memory can be sampled, and no other; `docs/games/golden_compass.md` says how far
+//! that is from as often as it is likely. What other seats remember is made up: that they know what they hold and what
+//! lies open.
+
+mod cards;
+mod tokens;
 
 use boardwire_kernel::{RngStream, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::CharacterId;
 use super::catalogue::limits::few;
-use super::state::{CharacterSet, State, Step};
+use super::memory::{Memory, SEEN, TABLE, place_of};
+use super::state::{CharacterSet, State, Step, tokens_of};
 
 impl GoldenCompass {
-    /// Draws anew what `viewer` cannot know.
+    /// Samples everything that `viewer` cannot know.
     pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        self.redraw_characters(state, viewer, rng);
-        let mut cards = self.card_walk(state, viewer);
-        cards.go(rng);
-        self.put_cards(&cards, state);
-        let renamed = self.redraw_tokens(state, viewer, rng);
-        for seat in self.all_seats().filter(|&seat| seat != viewer || renamed) {
-            state.memory[seat] = self.recall(state.trace.events(), seat);
+        self.resample_characters(state, viewer, rng);
+        self.resample_cards(state, viewer, rng);
+        self.resample_tokens(state, viewer, rng);
+        if !state.forgets {
+            for seat in self.others(viewer) {
+                state.memory[seat] = self.memory_of_the_open(state, seat);
+            }
         }
     }
 
-    /// Draws anew where tokens are; says whether the viewer has equal ones under other numbers now.
-    fn redraw_tokens(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) -> bool {
-        if state.places.all().iter().all(|place| place.tokens.is_empty() && place.laid.is_empty()) {
-            return false;
-        }
-        let mut tokens = self.token_walk(state, viewer);
-        tokens.go(rng);
-        self.put_tokens(&tokens, state, rng)
-    }
-
-    /// Draws anew the characters that `viewer` has not seen.
-    pub(super) fn redraw_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    /// The characters that `viewer` has not seen: those under allies are any that show the symbols seen, and while
+    /// allies are chosen any may have been dealt and kept.
+    fn resample_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut pile = state.unseen;
         if state.step == Step::Keep {
             for id in self.others(viewer).filter_map(|seat| state.places[seat].dealt).flatten() {
@@ -66,5 +61,31 @@ impl GoldenCompass {
             state.places[seat].under = Some(CharacterId::new(id));
         }
         state.unseen = pile;
+    }
+
+    /// The memory of a seat that knows what it holds and what lies open, and nothing else.
+    fn memory_of_the_open(&self, state: &State, seat: Seat) -> Memory {
+        let tokens = self.printed().tokens.len();
+        let mut memory = Memory::new(self.copies, tokens);
+        for other in self.others(seat) {
+            let places = usize::from(state.places[other].hand.len());
+            memory.ages[other] = std::iter::repeat_n(memory.returns, places).collect();
+        }
+        for (stamp, &kept) in memory.stamps.iter_mut().zip(&state.not_discarded) {
+            *stamp |= !kept;
+        }
+        for card in state.places[seat].hand.cards() {
+            let block = self.blocks[card.index()];
+            let hidden = memory.stamps[..block.end()].iter().rposition(|&stamp| stamp != SEEN);
+            memory.stamps[hidden.expect("a card in hand is one of its copies")] = SEEN;
+        }
+        memory.tokens[..tokens].fill(TABLE + self.others(seat).map(place_of).sum::<u8>());
+        for token in state.circles.iter().flat_map(|&circle| tokens_of(circle)) {
+            memory.tokens[token.index() - 1] = 0;
+        }
+        for token in tokens_of(state.places[seat].tokens) {
+            memory.tokens[token.index() - 1] = place_of(seat);
+        }
+        memory
     }
 }

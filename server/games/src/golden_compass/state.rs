@@ -10,7 +10,6 @@ use super::catalogue::{
     AxisId, CardId, CharacterId, DaemonId, EffectId, EffectList, SymbolId, TokenId, TokenSet,
 };
 use super::memory::Memory;
-use super::trace::Trace;
 
 /// Types of Lyra card.
 pub(super) type CardSet = BitSet<2>;
@@ -282,7 +281,7 @@ pub(super) struct Place {
 ///
 /// The draw pile, the tokens at a city, the bag and the characters not dealt are sets: nobody knows their
 /// order. Hands and tokens are counted by type, since equal ones cannot be told apart. What each seat
-/// remembers of hidden things, and is shown, stands in `memory`; how it came to be so, in `trace`.
+/// remembers of hidden things, and is shown, stands in `memory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
     pub(super) step: Step,
@@ -302,8 +301,8 @@ pub struct State {
     pub(super) lyra: u8,
     pub(super) places: BySeat<Place, SEATS>,
     pub(super) memory: BySeat<Memory, SEATS>,
-    /// What happened to hidden things.
-    pub(super) trace: Trace,
+    /// Whether memories are no longer kept.
+    pub(super) forgets: bool,
     pub(super) deck: Pile,
     pub(super) discard: Pile,
     /// By copy, in the order of the memories' stamps: 0 on the discard pile, of each type the last, else 255.

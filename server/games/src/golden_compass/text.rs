@@ -179,7 +179,7 @@ impl GoldenCompass {
         let memory = &state.memory[viewer];
         for taken in memory.taken() {
             let card = &self.printed().card(CardId::new(taken.card)).name;
-            writeln!(out, "taken from you: {card}, with {}", self.seat_names(taken.holders))?;
+            writeln!(out, "taken from you: {card}, with {}", self.seat_names(taken.holders()))?;
         }
         for seat in viewer.round(self.seats).skip(1) {
             let ages = memory.ages[seat].as_slice();

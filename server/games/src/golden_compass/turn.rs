@@ -15,7 +15,6 @@ use super::catalogue::limits::{CARDS, COLLECTING, PLACING, SEATS};
 use super::catalogue::{CardId, TokenSet};
 use super::memory::Memory;
 use super::state::{Aim, CharacterSet, Hand, Pile, Program, State, Step, TilePile};
-use super::trace::Trace;
 use super::{GoldenCompass, streams};
 use effects::{lay_compass, take_dust};
 
@@ -55,7 +54,7 @@ impl GoldenCompass {
             lyra: 0,
             places: BySeat::default(),
             memory: BySeat::new([Memory::new(self.copies, catalogue.tokens.len()); SEATS]),
-            trace: Trace::EMPTY,
+            forgets: false,
             deck: Pile::of(self.blocks.iter().map(|block| block.len)),
             discard: Pile::EMPTY,
             not_discarded: [u8::MAX; CARDS],

@@ -264,7 +264,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
     });
     let holders = FieldSpec::names("taken_holders", &sizes.holders, "Who may hold each of taken_cards.");
     sink.field(holders.by(taken_places).own(), |shown, out| {
-        out.put_ids(shown.memory().taken().iter().map(|taken| shown.turned(taken.holders) >> 1));
+        out.put_ids(shown.memory().taken().iter().map(|taken| shown.turned(taken.holders()) >> 1));
     });
 }
 

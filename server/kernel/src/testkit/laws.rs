@@ -59,10 +59,9 @@ fn position_is_lawful<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream, va
     check(Law::Views, position::views_keep_to_their_layout(episode));
     check(Law::Pure, position::equal_questions_get_equal_answers(episode, rng));
     check(Law::ResampleKeeps, position::resample_keeps_what_its_seat_is_shown(episode, rng, varied));
-    check(Law::SketchKeeps, position::a_sketch_keeps_what_its_seat_is_shown(episode, rng));
-    check(Law::SketchFollows, position::a_sketch_follows_from_what_its_seat_knows(episode, rng));
-    check(Law::Audited, position::audit_holds_after_a_sketch(episode, rng));
-    check(Law::Forgets, position::sketches_that_forget_are_alike(episode, rng));
+    check(Law::ResampleFollows, position::what_is_sampled_follows_from_knowledge(episode, rng));
+    check(Law::Audited, position::audit_holds_after_a_sample(episode, rng));
+    check(Law::Forgets, position::samples_that_forget_are_alike(episode, rng));
     check(Law::CommitsCommute, position::commits_commute(episode, rng));
     check(Law::CommitsHidden, position::commits_stay_hidden(episode, rng));
     check(Law::Refusals, position::refusals_change_nothing(episode));

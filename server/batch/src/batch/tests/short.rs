@@ -97,7 +97,6 @@ impl Game for Short {
 
 impl Estimate for Short {
     type Outlook = <Faraway as Estimate>::Outlook;
-    type Outline = <Faraway as Estimate>::Outline;
 
     fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook {
         self.whole.outlook(state, seat)
@@ -105,14 +104,6 @@ impl Estimate for Short {
 
     fn estimate(&self, outlook: &Self::Outlook) -> i32 {
         self.whole.estimate(outlook)
-    }
-
-    fn outline(&self, state: &Self::State, viewer: Seat) -> Self::Outline {
-        self.whole.outline(state, viewer)
-    }
-
-    fn sketch(&self, outline: &Self::Outline, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
-        self.whole.sketch(outline, state, viewer, rng);
     }
 }
 

@@ -1,30 +1,42 @@
-//! Worlds are drawn as often as they are likely: tiny tables, against all histories there are.
+//! How likely sampled states are: tiny tables, against all ways in which the game can have gone.
 //!
-//! A world is the whole state, with all that others remember and the course of events that led to it.
+//! What is compared is where cards and tokens are; what other seats remember of them is made up.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use boardwire_kernel::testkit::{self, Posterior, frequencies_agree, usual_likelihood};
+use boardwire_kernel::testkit::{self, Posterior, usual_likelihood};
 use boardwire_kernel::{BOT_STREAM, Chance, Episode, Game as _, RESAMPLE_STREAM, RngStream, Seat};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::action::Action;
+use super::super::memory::SEEN;
 use super::super::state::State;
 use super::super::{GoldenCompass, streams};
 use super::support::{Table, default_catalogue, game_by, seat};
 
-/// The ply at which worlds are compared: there have been returns, thefts or sets by then, and the worlds are still few.
+/// The ply at which states are compared: there have been returns, thefts or sets by then, and the states are still few.
 const PLY: usize = 28;
+/// The games of each table.
+const SEEDS: u64 = 6;
+/// The states sampled of each position.
+const SAMPLES: u32 = 100_000;
 
-/// Cards, the effects of every ally, and the sets that may be played.
-struct Tiny {
+/// A table that is small enough to list all ways in which its games can go.
+pub(super) struct Tiny {
+    /// What sampled states differ in from how likely they are.
+    about: &'static str,
     seats: u8,
     cards: &'static [(&'static str, u8)],
-    tokens: &'static [u8],
-    effects: Value,
+    /// The tokens of each city; none for those of the catalogue compiled in.
+    pub(super) tokens: &'static [u8],
+    /// The effects of every ally of the first period, as JSON.
+    effects: &'static str,
+    /// The most that a state is likelier than it is sampled, or the other way round, in hundredths; of 10,000 samples, those
+    /// of states that the seat could exclude if it remembered all that it saw. Both of the seat for which they are most.
+    measured: (u128, u128),
 }
 
-/// Not too few: in a table where nearly all cards are in hands the walk takes longer than it is.
 const NINE: [(&str, u8); 9] = [
     ("ermine.madonna", 1),
     ("wildcat.baby", 1),
@@ -39,7 +51,7 @@ const NINE: [(&str, u8); 9] = [
 
 impl Tiny {
     /// The default catalogue, but for its cards, the tokens of every city, the needle and the allies of the first period.
-    fn game(&self) -> Arc<GoldenCompass> {
+    pub(super) fn game(&self) -> Arc<GoldenCompass> {
         let mut file = default_catalogue();
         let row = |&(name, count): &(&str, u8)| match name.split_once('.') {
             Some((daemon, symbol)) => {
@@ -73,22 +85,107 @@ impl Tiny {
             // No two cards under allies could be exchanged.
             character["magisterium"] = (symbols % 10).into();
             if character["period"] == "green" {
-                character["effects"] = self.effects.clone();
+                character["effects"] = serde_json::from_str(self.effects).expect("effects");
             }
         }
         game_by(&file.to_string(), self.seats)
     }
-
-    /// Plays a game, and compares the worlds of every seat.
-    fn is_exact(&self, seed: u64) {
-        let game = self.game();
-        for viewer in Seat::all(self.seats) {
-            compare(&game, viewer, seed);
-        }
-    }
 }
 
-fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) {
+const DRAW: &str = r#"[{"kind": "draw", "count": 1}]"#;
+const DRAW_AND_KEEP: &str = r#"[{"kind": "draw_keep", "draw": 2, "keep": 1}]"#;
+const STEAL_OR_DRAW: &str = r#"[{"kind": "choose_one", "options": [
+    [{"kind": "steal_card", "count": 1}], [{"kind": "draw", "count": 1}]]}]"#;
+const TAKE_OR_STEAL: &str = r#"[{"kind": "choose_one", "options": [
+    [{"kind": "take_experience", "count": 1}], [{"kind": "steal_experience", "count": 1}]]}]"#;
+const EQUAL: [(&str, u8); 3] = [("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
+
+/// The tables, and how far samples are from how likely states are: `docs/games/golden_compass.md` has these numbers.
+pub(super) const TABLES: &[Tiny] = &[
+    Tiny {
+        about: "the discard pile came back, cards just drawn were dropped",
+        seats: 2,
+        cards: &NINE,
+        tokens: &[],
+        effects: DRAW_AND_KEEP,
+        measured: (101, 0),
+    },
+    Tiny {
+        about: "cards were stolen between other seats",
+        seats: 3,
+        cards: &[
+            ("ermine.madonna", 1),
+            ("wildcat.baby", 1),
+            ("moth.hourglass", 1),
+            ("hawk.thunderbolt", 1),
+            ("mouse.madonna", 9),
+        ],
+        tokens: &[],
+        effects: STEAL_OR_DRAW,
+        measured: (424, 3341),
+    },
+    Tiny {
+        about: "equal cards came back",
+        seats: 2,
+        cards: &EQUAL,
+        tokens: &[],
+        effects: DRAW,
+        measured: (301, 2234),
+    },
+    Tiny {
+        about: "equal cards came back, cards just drawn were dropped",
+        seats: 2,
+        cards: &EQUAL,
+        tokens: &[],
+        effects: DRAW_AND_KEEP,
+        measured: (229, 3343),
+    },
+    Tiny {
+        about: "sets tell what else was in the hand",
+        seats: 2,
+        cards: &[
+            ("ermine.madonna", 1),
+            ("ermine.baby", 1),
+            ("ermine.hourglass", 1),
+            ("wildcat.madonna", 2),
+            ("joker", 2),
+            ("flying_spy", 2),
+        ],
+        tokens: &[],
+        effects: DRAW,
+        measured: (101, 0),
+    },
+    Tiny {
+        about: "tokens were taken and stolen",
+        seats: 3,
+        cards: &[("ermine.madonna", 10)],
+        tokens: &[1, 2, 2, 3],
+        effects: TAKE_OR_STEAL,
+        measured: (101, 0),
+    },
+];
+
+/// Where cards and tokens are, with equal tokens alike.
+fn board(game: &GoldenCompass, state: &State) -> Vec<Vec<u8>> {
+    let of = |place: &super::super::state::Place| {
+        let mut tokens: Vec<u8> =
+            place.tokens.iter().map(|id| game.printed().tokens[usize::from(id) - 1].kind.get()).collect();
+        tokens.sort_unstable();
+        [place.hand.as_slice().to_vec(), tokens]
+    };
+    let drawn = state.just_drawn.as_slice().to_vec();
+    state.places.all().iter().flat_map(of).chain([drawn]).collect()
+}
+
+/// What samples of a position for a seat differ in from how likely states are.
+struct Compared {
+    /// The most that a state is likelier than it is sampled, and the other way round, in hundredths.
+    ratio: u128,
+    /// How many of 10,000 samples are of states that a seat with a perfect memory excludes.
+    impossible: u128,
+}
+
+fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) -> Compared {
     let mut rng = RngStream::new(seed, BOT_STREAM);
     let mut episode = Episode::start(Arc::clone(game), Chance::seeded(seed, streams::NAMES.len()));
     for seat in Seat::all(game.seats) {
@@ -105,9 +202,26 @@ fn compare(game: &Arc<GoldenCompass>, viewer: Seat, seed: u64) {
         episode.apply(seat, choice.1.into()).expect("a legal action");
         belief.follow(&**game, choice, episode.state(), usual_likelihood);
     }
-    assert!((3..60).contains(&belief.len()), "{viewer} believes in {} worlds", belief.len());
-    let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
-    frequencies_agree(&**game, episode.state(), &belief, &mut rng);
+    let (mut likely, mut all) = (BTreeMap::<_, u128>::new(), 0);
+    for (state, weight) in belief.worlds() {
+        *likely.entry(board(game, state)).or_default() += weight;
+        all += weight;
+    }
+    let (mut sampled, mut rng) = (BTreeMap::<_, u128>::new(), RngStream::new(seed, RESAMPLE_STREAM));
+    for _ in 0..SAMPLES {
+        let mut sample = *episode.state();
+        game.resample(&mut sample, viewer, &mut rng);
+        *sampled.entry(board(game, &sample)).or_default() += 1;
+    }
+    let mut ratio = 0;
+    for (board, weight) in &likely {
+        let count = *sampled.get(board).unwrap_or_else(|| panic!("{viewer} is never given {board:?}"));
+        let (due, drawn) = (weight * u128::from(SAMPLES), count * all);
+        ratio = ratio.max(100 * due.max(drawn) / due.min(drawn));
+    }
+    let impossible = sampled.iter().filter(|(board, _)| !likely.contains_key(*board));
+    let impossible = impossible.map(|(_, count)| 10_000 * count).sum::<u128>() / u128::from(SAMPLES);
+    Compared { ratio, impossible }
 }
 
 /// Actions that move neither cards nor tokens, and could be given up instead.
@@ -116,116 +230,15 @@ fn moves_nothing(action: Action) -> bool {
 }
 
 #[test]
-fn hands_with_cards_from_before_returns_are_as_likely_as_they_are() {
-    // GC-13.2: one and more returns, and cards dropped that were just drawn.
-    let effects = json!([{"kind": "draw_keep", "draw": 2, "keep": 1}]);
-    Tiny { seats: 2, cards: &NINE, tokens: &[], effects }.is_exact(5);
-}
-
-#[test]
-fn cards_stolen_may_be_wherever_thefts_and_shows_leave_them() {
-    // GC-13.2, GC-R38
-    let steal = json!({"kind": "steal_card", "count": 1});
-    let draw = json!({"kind": "draw", "count": 1});
-    let effects = json!([{"kind": "choose_one", "options": [[steal], [draw]]}]);
-    let cards = &[
-        ("ermine.madonna", 1),
-        ("wildcat.baby", 1),
-        ("moth.hourglass", 1),
-        ("hawk.thunderbolt", 1),
-        ("mouse.madonna", 9),
-    ];
-    Tiny { seats: 3, cards, tokens: &[], effects }.is_exact(1);
-}
-
-#[test]
-fn of_equal_cards_any_may_have_come_back() {
+fn every_likely_state_is_sampled_as_often_as_the_page_says() {
     // GC-13.2
-    let cards = &[("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
-    Tiny { seats: 2, cards, tokens: &[], effects: json!([{"kind": "draw", "count": 1}]) }.is_exact(5);
-}
-
-#[test]
-fn sets_tell_what_else_was_in_hand() {
-    // GC-8.11
-    let cards = &[
-        ("ermine.madonna", 1),
-        ("ermine.baby", 1),
-        ("ermine.hourglass", 1),
-        ("wildcat.madonna", 2),
-        ("joker", 2),
-        ("flying_spy", 2),
-    ];
-    Tiny { seats: 2, cards, tokens: &[], effects: json!([{"kind": "draw", "count": 1}]) }.is_exact(4);
-}
-
-#[test]
-fn tokens_are_as_likely_where_they_may_be() {
-    // GC-13.2, GC-R16
-    let take = json!({"kind": "take_experience", "count": 1});
-    let steal = json!({"kind": "steal_experience", "count": 1});
-    let effects = json!([{"kind": "choose_one", "options": [[take], [steal]]}]);
-    let cards = &[("ermine.madonna", 10)];
-    Tiny { seats: 3, cards, tokens: &[1, 2, 2, 3], effects }.is_exact(3);
-}
-
-/// How many of the cards and tokens that others hold are drawn as they truly are, of how many.
-fn true_ones(
-    game: &GoldenCompass,
-    state: &State,
-    viewer: Seat,
-    rounds: Option<usize>,
-    rng: &mut RngStream,
-) -> [u32; 2] {
-    let mut world = *state;
-    let walks = [game.card_walk(state, viewer), game.token_walk(state, viewer)].map(|mut walk| {
-        match rounds {
-            Some(rounds) => walk.rounds(rounds, rng),
-            None => walk.go(rng),
-        }
-        walk
-    });
-    game.put_cards(&walks[0], &mut world);
-    game.put_tokens(&walks[1], &mut world, rng);
-    let (mut found, mut all) = (0, 0);
-    for seat in game.others(viewer) {
-        let [truth, drawn] = [state, &world].map(|state| state.places[seat]);
-        found += truth
-            .hand
-            .types()
-            .iter()
-            .map(|card| u32::from(truth.hand.count(card).min(drawn.hand.count(card))))
-            .sum::<u32>();
-        found += truth.tokens.intersection(drawn.tokens).len();
-        all += u32::from(truth.hand.len()) + truth.tokens.len();
-    }
-    [found, all]
-}
-
-#[test]
-fn the_walk_forgets_what_is_true() {
-    // GC-13.1: in games of usual length twenty times the steps find as many true cards and tokens, but for 2 in 100.
-    for seats in 2..=4 {
-        let game = testkit::table::<GoldenCompass>(seats, &[]);
-        let (mut rng, mut counts) = (RngStream::new(2, RESAMPLE_STREAM), [[0; 2]; 2]);
-        for seed in 0..12 {
-            testkit::random_game(&game, seed, |episode| {
-                if episode.ply() % 5 > 0 || episode.state().period == 0 {
-                    return;
-                }
-                for viewer in game.all_seats() {
-                    for (count, rounds) in counts.iter_mut().zip([None, Some(120)]) {
-                        let found = true_ones(&game, episode.state(), viewer, rounds, &mut rng);
-                        count.iter_mut().zip(found).for_each(|(sum, one)| *sum += one);
-                    }
-                }
-            });
-        }
-        let [short, long] = counts.map(|[found, all]| 10_000 * found / all);
-        assert!(
-            short.abs_diff(long) < 200,
-            "{seats} seats: {short} of 10,000 are true, in the long run {long}"
-        );
+    for tiny in TABLES {
+        let game = tiny.game();
+        let seats = (0..SEEDS).flat_map(|seed| Seat::all(tiny.seats).map(move |seat| (seed, seat)));
+        let all = seats.map(|(seed, viewer)| compare(&game, viewer, seed));
+        let (ratio, impossible) =
+            all.fold((0, 0), |most, seat| (most.0.max(seat.ratio), most.1.max(seat.impossible)));
+        assert_eq!((ratio, impossible), tiny.measured, "{}", tiny.about);
     }
 }
 
@@ -243,9 +256,9 @@ fn a_card_surely_among_five_of_which_one_was_stolen_has_gone_once_in_five() {
     let mut rng = RngStream::new(5, RESAMPLE_STREAM);
     let (draws, mut gone) = (40_000, 0);
     for _ in 0..draws {
-        let mut world = table.state;
-        table.game.resample(&mut world, seat(0), &mut rng);
-        gone += u32::from(world.places[seat(2)].hand.contains(hawk));
+        let mut sample = table.state;
+        table.game.resample(&mut sample, seat(0), &mut rng);
+        gone += u32::from(sample.places[seat(2)].hand.contains(hawk));
     }
     // The other copy is in the hand robbed four times in 75. A bias of 2 % would be 800 draws; the standard deviation is 82.
     let expected = draws / 5 + draws * 4 / (5 * 75);
@@ -253,60 +266,44 @@ fn a_card_surely_among_five_of_which_one_was_stolen_has_gone_once_in_five() {
 }
 
 #[test]
-fn many_equal_cards_that_were_shown_are_weighed() {
-    // GC-13.2: the one wildcat was held while an ermine among eleven was shown twenty times.
-    let mut file = default_catalogue();
-    let row = |daemon: &str, symbol: &str| json!({"kind": "ordinary", "daemon": daemon, "symbol": symbol, "count": 50});
-    file["lyra_deck"]["cards"] = json!([row("ermine", "madonna"), row("wildcat", "baby")]);
-    file["components"]["lyra_cards_per_deck"] = 100.into();
-    file["setup"]["lyra_deck_copies"] = json!({"2": 1});
-    file["setup"]["max_players"] = 2.into();
-    file["setup"]["starting_hand"] = 0.into();
-    file["rules_values"]["hand_limit"] = 12.into();
-    let mut table = Table::by(&file, 2);
-    let mut hand = vec!["ermine.madonna"; 10];
-    hand.push("wildcat.baby");
-    table.hand(1, &hand);
-    let ermine = table.card("ermine.madonna");
-    table.scripted(streams::CARDS, &[0; 20]);
-    for _ in 0..20 {
-        table.game.draw(&mut table.state, seat(1), 1, &mut table.chance, |_| ());
-        table.game.discard(&mut table.state, seat(1), ermine, 0);
+fn a_memory_may_hold_less_than_its_seat_saw_after_half_the_cards_shown() {
+    // GC-13.2: where a card that another seat shows may be one of several copies, or come from one of several places.
+    let mut counts = Vec::new();
+    for seats in 2..=4 {
+        let game = testkit::table::<GoldenCompass>(seats, &[]);
+        let (mut cards_shown, mut unsure, mut taken) = (0, 0, 0);
+        for seed in 0..200 {
+            let mut before: Option<State> = None;
+            testkit::random_game(&game, seed, |episode| {
+                let state = *episode.state();
+                if let Some(before) = before {
+                    for (card, block) in (1u8..).zip(&game.blocks[1..]) {
+                        let actor = before.active;
+                        let is_shown = state.discard.count(card) > before.discard.count(card)
+                            && state.places[actor].hand.count(card) < before.places[actor].hand.count(card);
+                        for viewer in game.others(actor).filter(|_| is_shown) {
+                            let memory = &before.memory[viewer];
+                            let mut stamps: Vec<u8> = memory.stamps(*block).to_vec();
+                            stamps.retain(|&stamp| stamp != SEEN);
+                            stamps.dedup();
+                            let mut ages = memory.ages[actor].as_slice().to_vec();
+                            ages.dedup();
+                            cards_shown += 1;
+                            unsure += u32::from(stamps.len() > 1 || ages.len() > 1);
+                        }
+                    }
+                }
+                taken = game
+                    .all_seats()
+                    .map(|seat| state.memory[seat].taken().len())
+                    .max()
+                    .max(Some(taken))
+                    .unwrap_or(0);
+                before = Some(state);
+            });
+        }
+        counts.push((100 * unsure / cards_shown, taken));
     }
-    let mut rng = RngStream::new(8, RESAMPLE_STREAM);
-    for _ in 0..20 {
-        let mut world = table.state;
-        table.game.resample(&mut world, seat(0), &mut rng);
-        assert_eq!(table.game.audit(&world), Ok(()));
-    }
-}
-
-#[test]
-fn one_round_is_enough_while_others_have_only_drawn() {
-    // GC-13.1
-    let mut table = Table::new(3);
-    table.hand(0, &["hawk.baby", "spy"]);
-    table.hand(1, &["moth.baby", "joker"]);
-    let is_free =
-        |table: &Table| [0, 1, 2].map(|viewer| table.game.card_walk(&table.state, seat(viewer)).is_free());
-    assert_eq!(is_free(&table), [true; 3]);
-    let (spy, mut shown) = (table.card("spy"), table.copied());
-    shown.game.discard(&mut shown.state, seat(0), spy, 0);
-    assert_eq!(is_free(&shown), [true, false, false], "a seat knows what it showed");
-    shown.game.return_discard(&mut shown.state);
-    assert_eq!(is_free(&shown), [false; 3]);
-    table.state.active = seat(1);
-    table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
-    assert_eq!(is_free(&table), [false; 3]);
-}
-
-#[test]
-fn of_equal_cards_only_those_just_drawn_can_be_dropped() {
-    // GC-8.6, GC-13.2
-    let cards = &[("ermine.madonna", 3), ("wildcat.baby", 3), ("moth.hourglass", 3)];
-    let effects = json!([{"kind": "draw_keep", "draw": 2, "keep": 1}]);
-    let tiny = Tiny { seats: 2, cards, tokens: &[], effects };
-    tiny.is_exact(5);
-    // Here it matters which of equal cards went where.
-    compare(&tiny.game(), Seat::FIRST, 13);
+    // In per cent of the cards shown; the most cards that were taken from a seat and are held: there is room for 16.
+    assert_eq!(counts, [(52, 4), (51, 2), (58, 2)]);
 }

@@ -1,4 +1,4 @@
-//! What a seat may know, and what is drawn anew.
+//! What a seat may know, and what is sampled.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use super::support::{Table, seat, tiles};
 /// A stream, two outcomes of it, what is played, and the seats that see which it was.
 type Case<'a> = (usize, [u8; 2], &'a dyn Fn(&mut Table), &'a [u8]);
 
-/// Worlds as `viewer` may imagine them.
-fn worlds(table: &Table, viewer: u8, count: u32) -> Vec<State> {
+/// States sampled for `viewer`.
+fn samples(table: &Table, viewer: u8, count: u32) -> Vec<State> {
     let mut rng = RngStream::new(count.into(), RESAMPLE_STREAM);
-    let world = |_| {
-        let mut world = table.state;
-        table.game.resample(&mut world, Seat::new(viewer), &mut rng);
-        world
+    let sample = |_| {
+        let mut state = table.state;
+        table.game.resample(&mut state, Seat::new(viewer), &mut rng);
+        state
     };
-    (0..count).map(world).collect()
+    (0..count).map(sample).collect()
 }
 
 fn shown(table: &Table, seat: u8) -> Shown {
@@ -147,7 +147,7 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     let mut table = Table::new(4);
     table.hand(1, &["hawk.baby", "joker"]);
     table.tokens(1, &["london.4", "london.alethiometer"]);
-    let all = worlds(&table, 0, 200);
+    let all = samples(&table, 0, 200);
     let kinds = |value: &dyn Fn(&State) -> String| all.iter().map(value).collect::<BTreeSet<_>>().len();
     assert!(kinds(&|s| format!("{:?}", s.places[seat(1)].hand)) > 100, "hands");
     assert!(kinds(&|s| format!("{:?}", s.deck)) > 100, "draw piles");
@@ -159,7 +159,7 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
         "what it knows"
     );
     let dealt = Table::dealt(4, 2);
-    let all = worlds(&dealt, 0, 100);
+    let all = samples(&dealt, 0, 100);
     let pairs: BTreeSet<_> = all.iter().map(|s| s.places[seat(2)].dealt).collect();
     assert!(pairs.len() > 30, "characters dealt");
     assert!(all.iter().all(|s| s.places[seat(0)].dealt == dealt.state.places[seat(0)].dealt));
@@ -169,7 +169,7 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     keeping.play(&[Action::Ally]);
     assert!(matches!(keeping.state.step, Step::Drop { .. }));
     let fresh: BTreeSet<String> =
-        worlds(&keeping, 1, 50).iter().map(|s| format!("{:?}", s.just_drawn)).collect();
+        samples(&keeping, 1, 50).iter().map(|s| format!("{:?}", s.just_drawn)).collect();
     assert!(fresh.len() > 20, "cards just drawn");
 }
 
@@ -183,9 +183,9 @@ fn a_stolen_card_stays_known_to_its_last_owner_until_it_is_shown() {
     table.light_blue();
     table.play(&[Action::Ally, Action::Opponent(1)]);
     let hawk = table.card("hawk.baby");
-    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 1));
+    assert!(samples(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 1));
     table.game.discard(&mut table.state, seat(0), hawk, 0);
-    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 0));
+    assert!(samples(&table, 1, 100).iter().all(|s| s.places[seat(0)].hand.count(hawk) == 0));
 }
 
 #[test]
@@ -199,49 +199,13 @@ fn a_stolen_card_may_have_moved_on_when_a_third_seat_steals() {
     table.state.active = seat(2);
     table.game.steal_card(&mut table.state, seat(0), &mut table.chance);
     let hawk = table.card("hawk.baby");
-    let holders: BTreeSet<(u8, u8)> = worlds(&table, 1, 200)
+    let holders: BTreeSet<(u8, u8)> = samples(&table, 1, 200)
         .iter()
         .map(|s| (s.places[seat(0)].hand.count(hawk), s.places[seat(2)].hand.count(hawk)))
         .collect();
     assert!(holders.contains(&(0, 1)) && holders.contains(&(1, 0)));
     assert!(!holders.contains(&(0, 0)), "with one of the two, and nowhere else");
     assert_eq!(table.game.audit(&table.state), Ok(()));
-}
-
-#[test]
-fn a_seat_that_was_asked_for_a_card_had_another_one() {
-    // GC-8.11: after one ermine a joker fits as well as another ermine.
-    let mut table = Table::new(2);
-    table.hand(1, &["ermine.baby", "ermine.madonna", "joker", "hawk.baby"]);
-    table.state.active = seat(1);
-    table.at_sets();
-    table.play(&[Action::Pair(DaemonId::new(1))]);
-    table.play_cards(&["ermine.baby", "ermine.madonna"]);
-    let left = |s: &State| s.places[seat(1)].hand;
-    let ermines = ["ermine.thunderbolt", "ermine.hourglass"].map(|name| table.card(name));
-    let (joker, mut counts) = (table.card("joker"), [0; 2]);
-    for hand in worlds(&table, 0, 300).iter().map(left) {
-        let fits = [hand.contains(joker), ermines.iter().any(|&ermine| hand.contains(ermine))];
-        assert!(fits.contains(&true), "{hand:?} left it no choice");
-        counts.iter_mut().zip(fits).for_each(|(count, fits)| *count += u32::from(fits));
-    }
-    assert!(counts.iter().all(|&count| count > 75), "{counts:?}: two of each were left");
-}
-
-#[test]
-fn a_seat_that_was_not_asked_may_have_had_more_of_the_same() {
-    // GC-8.11: two spies of three leave no choice either.
-    let mut table = Table::new(2);
-    table.tokens(0, &["london.4"]);
-    table.hand(1, &["spy", "spy", "hawk.baby"]);
-    table.state.active = seat(1);
-    table.at_sets();
-    table.play(&[Action::Spies]);
-    assert_eq!(table.names(1), ["hawk.baby"]);
-    let (spy, all) = (table.card("spy"), worlds(&table, 0, 10_000));
-    // Four hands of three spies beside 6 times 34 of two.
-    let spies = all.iter().filter(|s| s.places[seat(1)].hand.contains(spy)).count();
-    assert!(spies.abs_diff(10_000 * 4 / 208) < 70, "{spies} of 10,000");
 }
 
 #[test]
@@ -252,11 +216,11 @@ fn cards_of_a_discard_pile_that_came_back_are_in_no_hand_filled_before() {
     table.discarded(&["joker", "joker", "ermine.baby"]);
     table.game.return_discard(&mut table.state);
     let back = ["joker", "ermine.baby"].map(|name| table.card(name));
-    let all = worlds(&table, 0, 300);
+    let all = samples(&table, 0, 300);
     assert!(all.iter().all(|s| back.iter().all(|&card| s.places[seat(1)].hand.count(card) == 0)));
     table.game.draw(&mut table.state, seat(1), 1, &mut table.chance, |_| ());
     let held = |s: &State| back.iter().map(|&card| s.places[seat(1)].hand.count(card)).sum::<u8>();
-    let counts: BTreeSet<u8> = worlds(&table, 0, 600).iter().map(held).collect();
+    let counts: BTreeSet<u8> = samples(&table, 0, 600).iter().map(held).collect();
     assert_eq!(counts, BTreeSet::from([0, 1]), "only the card drawn since can be one of them");
 }
 
@@ -269,16 +233,16 @@ fn one_joker_came_back_and_one_never_showed_an_old_hand_holds_at_most_one() {
     table.game.return_discard(&mut table.state);
     let joker = table.card("joker");
     let counts: BTreeSet<u8> =
-        worlds(&table, 0, 600).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
+        samples(&table, 0, 600).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
     assert_eq!(counts, BTreeSet::from([0, 1]));
     table.game.discard(&mut table.state, seat(1), joker, 0);
     let counts: BTreeSet<u8> =
-        worlds(&table, 0, 300).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
+        samples(&table, 0, 300).iter().map(|s| s.places[seat(1)].hand.count(joker)).collect();
     assert_eq!(counts, BTreeSet::from([0]), "the one that never showed is the one discarded");
 }
 
 #[test]
-fn worlds_are_equally_likely() {
+fn every_copy_is_as_likely_in_a_hand() {
     // GC-13.1
     let mut table = Table::new(2);
     table.hand(1, &["hawk.baby"]);
@@ -286,7 +250,7 @@ fn worlds_are_equally_likely() {
         let card = table.card(card);
         all.iter().filter(|s| s.places[seat(1)].hand.count(card) == 1).count()
     };
-    let all = worlds(&table, 0, 38_000);
+    let all = samples(&table, 0, 38_000);
     assert!((900..1100).contains(&count("hawk.baby", &all)), "{}", count("hawk.baby", &all));
     assert!((900..1100).contains(&count("moth.madonna", &all)));
     assert!((3800..4200).contains(&count("spy", &all)), "four copies");
@@ -301,16 +265,16 @@ fn a_stolen_token_is_known_to_thief_and_victim_and_others_know_its_back() {
     table.state.active = seat(0);
     table.scripted(streams::STOLEN_TOKENS, &[12]);
     table.game.steal_token(&mut table.state, seat(1), CityId::new(2), &mut table.chance);
-    assert!(worlds(&table, 1, 100).iter().all(|s| s.places[seat(0)].tokens == TokenSet::single(12)));
+    assert!(samples(&table, 1, 100).iter().all(|s| s.places[seat(0)].tokens == TokenSet::single(12)));
     let london = table.game.printed().cities[1].tokens;
-    let third = worlds(&table, 2, 200);
+    let third = samples(&table, 2, 200);
     assert!(third.iter().all(|s| s.places[seat(0)].tokens.difference(london).is_empty()));
     let tokens: BTreeSet<_> = third.iter().map(|s| s.places[seat(0)].tokens.lowest()).collect();
     assert_eq!(tokens.len(), 6, "any token with that back");
     table.state.active = seat(2);
     table.game.steal_token(&mut table.state, seat(0), CityId::new(2), &mut table.chance);
     assert!(
-        worlds(&table, 1, 100).iter().all(|s| s.places[seat(2)].tokens == TokenSet::single(12)),
+        samples(&table, 1, 100).iter().all(|s| s.places[seat(2)].tokens == TokenSet::single(12)),
         "it was the only one there"
     );
 }
@@ -325,7 +289,7 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
     let places = &table.state.memory[seat(0)].tokens;
     let gone: Vec<usize> = (0..24).filter(|&token| places[token] == 0).collect();
     assert_eq!(gone.len(), 1, "one of two equal tokens");
-    let left = worlds(&table, 0, 200);
+    let left = samples(&table, 0, 200);
     let kind = |s: &State| {
         let mut laid = tokens_of(s.places[seat(1)].laid);
         laid.next().map(|id| table.game.printed().token(id).kind)
@@ -338,33 +302,18 @@ fn a_token_laid_out_is_no_longer_where_it_was_thought_to_be() {
 }
 
 #[test]
-fn a_token_laid_out_says_little_of_an_equal_one() {
-    // GC-13.2: both fours are one hand of those that hold a four; with either of them there are four others.
-    let mut table = Table::in_period(2, 2);
-    table.tokens(1, &["london.6"]);
-    table.lay(1, 0, &["london.4"]);
-    let four = table.state.places[seat(1)].laid.lowest().expect("it was laid out");
-    let equal = table.game.equal_tokens[usize::from(four)];
-    assert_eq!(equal.len(), 2);
-    let (draws, all) = (3600, worlds(&table, 0, 3600));
-    let holds_equal = |state: &&State| !state.places[seat(1)].tokens.intersection(equal).is_empty();
-    let fours = all.iter().filter(holds_equal).count();
-    assert!(fours.abs_diff(draws / 9) < 80, "{fours} of {draws}");
-}
-
-#[test]
-fn memories_agree_with_the_board_in_every_world_of_a_random_game() {
+fn memories_agree_with_the_board_in_every_sample_of_a_random_game() {
     // GC-13.2
     for seats in 2..=4 {
         let game = testkit::table::<GoldenCompass>(seats, &[]);
         let mut rng = RngStream::new(9, RESAMPLE_STREAM);
         testkit::random_game(&game, 21, |episode| {
             for viewer in 0..seats {
-                let mut world = *episode.state();
-                game.resample(&mut world, Seat::new(viewer), &mut rng);
+                let mut sample = *episode.state();
+                game.resample(&mut sample, Seat::new(viewer), &mut rng);
                 for other in 0..seats {
-                    // The world can be determinized by others in turn.
-                    let mut next = world;
+                    // A sample can be sampled for others in turn.
+                    let mut next = sample;
                     game.resample(&mut next, Seat::new(other), &mut rng);
                     assert_eq!(game.audit(&next), Ok(()));
                 }

@@ -1,7 +1,7 @@
 //! Snapshots from outside.
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Estimate as _, Game, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::{Game, RESAMPLE_STREAM, RngStream, Seat};
 use borsh::BorshDeserialize as _;
 
 use super::super::catalogue::AxisId;
@@ -30,12 +30,9 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
             accepted += 1;
             for seat in Seat::all(3) {
                 let _ = Shown::to(&*game, &state, seat);
-                let mut world = state;
-                game.resample(&mut world, seat, &mut rng);
-                let _ = game.estimate(&world, seat);
-                let mut sketch = state;
-                game.sketch_once(&mut sketch, seat, &mut rng);
-                game.resample(&mut sketch, seat, &mut rng);
+                let mut sample = state;
+                game.resample(&mut sample, seat, &mut rng);
+                let _ = boardwire_kernel::Estimate::outlook(&*game, &sample, seat);
             }
         }
     });

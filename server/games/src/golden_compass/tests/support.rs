@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::super::action::Action;
 use super::super::catalogue::{AxisId, CardId, CharacterId, with_ids};
+use super::super::memory::Memory;
 use super::super::state::{Hand, State, Step, TilePile, tokens_of};
-use super::super::trace::{Event, Trace};
+use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
 /// A seat by its number.
@@ -152,25 +153,28 @@ impl Table {
         self.forget();
     }
 
-    /// A history that leads here and tells nobody more than the table shows, and the memories that follow from it.
+    /// Every seat remembers that things came to be so, and nothing that the table does not show it.
     fn forget(&mut self) {
-        let state = &mut self.state;
-        state.trace = Trace::EMPTY;
+        let (game, state) = (&self.game, &mut self.state);
+        let mut events = Vec::new();
         let discarded = (1..).zip(&state.discard.counts()[1..]);
         for card in discarded.flat_map(|(card, &count)| std::iter::repeat_n(CardId::new(card), count.into()))
         {
-            state.trace.push(Seat::FIRST, Event::Draw(card));
-            state.trace.push(Seat::FIRST, Event::Show { card, among: 0 });
+            events.push((Seat::FIRST, Event::Draw(card)));
+            events.push((Seat::FIRST, Event::Show { card, among: 0 }));
         }
-        for seat in self.game.all_seats() {
+        for seat in game.all_seats() {
             let place = &state.places[seat];
-            place.hand.cards().for_each(|card| state.trace.push(seat, Event::Draw(card)));
-            tokens_of(place.tokens.union(place.laid))
-                .for_each(|token| state.trace.push(seat, Event::Take(token)));
-            tokens_of(place.laid).for_each(|token| state.trace.push(seat, Event::Lay(token)));
+            events.extend(place.hand.cards().map(|card| (seat, Event::Draw(card))));
+            events.extend(tokens_of(place.tokens.union(place.laid)).map(|token| (seat, Event::Take(token))));
+            events.extend(tokens_of(place.laid).map(|token| (seat, Event::Lay(token))));
         }
-        for viewer in self.game.all_seats() {
-            self.state.memory[viewer] = self.game.recall(self.state.trace.events(), viewer);
+        for viewer in game.all_seats() {
+            let memory = &mut state.memory[viewer];
+            *memory = Memory::new(game.copies, game.printed().tokens.len());
+            for &(actor, event) in &events {
+                game.witness(memory, viewer, actor, event, &state.discard);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use boardwire_kernel::{Chance, Seat};
 use super::super::catalogue::limits::CARDS;
 use super::super::catalogue::{CardId, CityId, TokenId};
 use super::super::state::State;
-use super::super::trace::Event;
+use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
 impl GoldenCompass {
@@ -20,25 +20,18 @@ impl GoldenCompass {
         chance: &mut Chance,
         mut drawn: impl FnMut(CardId),
     ) {
-        if state.trace.may_end_with_draw() {
-            self.note(state, seat, Event::Apart);
-        }
-        let mut at_once = 0;
         for _ in 0..count {
             if state.deck.is_empty() {
                 if state.discard.is_empty() {
                     break; // R32: the rest of the draw is lost.
                 }
-                state.trace.sort_last(std::mem::take(&mut at_once));
                 self.return_discard(state);
             }
             let card = CardId::new(chance.draw_copy(streams::CARDS, &mut state.deck));
             state.places[seat].hand.insert(card);
             self.happened(state, seat, Event::Draw(card));
-            at_once += 1;
             drawn(card);
         }
-        state.trace.sort_last(at_once);
     }
 
     /// The discard pile becomes part of the draw pile again.
@@ -112,24 +105,14 @@ impl GoldenCompass {
         self.happened(state, seat, Event::Lay(token));
     }
 
-    /// Every seat remembers what it sees of an event, and the event itself is kept.
+    /// Every seat remembers what it sees of an event.
     #[inline]
     fn happened(&self, state: &mut State, actor: Seat, event: Event) {
-        if state.trace.is_closed {
+        if state.forgets {
             return;
         }
         for viewer in self.all_seats() {
             self.witness(&mut state.memory[viewer], viewer, actor, event, &state.discard);
         }
-        self.note(state, actor, event);
-    }
-
-    /// Keeps an event.
-    #[inline]
-    pub(super) fn note(&self, state: &mut State, actor: Seat, event: Event) {
-        if state.trace.is_full() {
-            self.condense(state);
-        }
-        state.trace.push(actor, event);
     }
 }

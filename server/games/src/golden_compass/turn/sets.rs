@@ -6,7 +6,6 @@ use super::super::GoldenCompass;
 use super::super::catalogue::limits::{CARD_TYPES, DAEMONS, SYMBOLS};
 use super::super::catalogue::{CardId, CardType, Catalogue, DaemonId, SymbolId, with_ids};
 use super::super::state::{Aim, Begun, CardSet, Hand, SetKind, State, Step};
-use super::super::trace::Event;
 use super::effects::lay_compass;
 
 /// What a card counts as in sets, a bit each: its daemon, its symbol, and more.
@@ -173,7 +172,6 @@ impl GoldenCompass {
             SetKind::Short(_) => state.short -= 1,
             SetKind::Triplet(_) | SetKind::Pair(_) | SetKind::Spies => {}
         }
-        self.note(state, state.active, Event::Begin(kind));
         self.fill(state, Begun::new(kind), chance)
     }
 
@@ -188,7 +186,6 @@ impl GoldenCompass {
         let mut begun = begun;
         while begun.left > 0 {
             if self.has_choice(&state.acting().hand, begun) {
-                self.note(state, state.active, Event::Asked);
                 return Some(Step::Fill(begun));
             }
             let card = self.completing(&state.acting().hand, begun).lowest();

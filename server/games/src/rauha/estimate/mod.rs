@@ -6,7 +6,7 @@
 mod calls;
 mod future;
 
-use boardwire_kernel::{BySeat, Estimate, RngStream, Seat};
+use boardwire_kernel::{BySeat, Estimate, Seat};
 
 use super::Rauha;
 use super::catalogue::{LINES, Per, Symbols};
@@ -42,8 +42,6 @@ pub struct Outlook {
 
 impl Estimate for Rauha {
     type Outlook = Outlook;
-    /// A world is drawn fast.
-    type Outline = State;
 
     fn outlook(&self, state: &State, seat: Seat) -> Outlook {
         let mut boards = BySeat::default();
@@ -70,15 +68,6 @@ impl Estimate for Rauha {
             }
         }
         2 * own - best_other
-    }
-
-    fn outline(&self, state: &State, _viewer: Seat) -> State {
-        *state
-    }
-
-    fn sketch(&self, outline: &State, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        *state = *outline;
-        self.resample(state, viewer, rng);
     }
 }
 

@@ -45,15 +45,13 @@ laws! {
     Views = "a view fills its layout and keeps to what it says",
     /// Nothing but the arguments decides what a game answers.
     Pure = "equal questions get equal answers",
-    /// Neither the seat for which hidden things are drawn anew nor the public can tell.
+    /// Neither the seat whose knowledge is sampled nor the public can tell.
     ResampleKeeps = "resample keeps what its seat is shown",
-    /// For every seat hidden things are drawn anew.
+    /// For every seat hidden things are sampled.
     ResampleVaries = "resample varies what its seat cannot know",
-    /// What is drawn anew for estimates looks the same to its seat.
-    SketchKeeps = "a sketch keeps what its seat is shown",
-    /// Of all positions that a seat to choose cannot tell apart, what is drawn anew for estimates is the same.
-    SketchFollows = "a sketch follows from what its seat knows alone",
-    /// A position that forgets goes on as one that does not, and so do sketches drawn from both.
+    /// Equal words of chance give equal samples of two states that the seat cannot tell apart.
+    ResampleFollows = "what is sampled follows from what the seat knows alone",
+    /// A position that forgets goes on as one that does not, and so do samples of both.
     Forgets = "what forgets goes on alike",
     /// The order of two simultaneous choices makes no difference.
     CommitsCommute = "commits commute",

@@ -10,8 +10,6 @@ use crate::{
 
 /// The most bytes of a state.
 const MOST_BYTES: usize = 2048;
-/// The most choices by which two sketches are played on.
-const MOST_CHOICES: u32 = 8;
 
 pub(super) fn seats<G: Game>(episode: &Episode<G>) -> impl Iterator<Item = Seat> + use<G> {
     Seat::all(episode.game().info().seats)
@@ -109,30 +107,21 @@ pub(super) fn views_keep_to_their_layout<G: Game>(episode: &Episode<G>) -> Audit
     Ok(())
 }
 
-/// A way to draw anew what a seat cannot know.
-type Draw<G> = fn(&G, &mut <G as Game>::State, Seat, &mut RngStream);
-
-pub(super) fn equal_questions_get_equal_answers<G: Estimate>(episode: &Episode<G>, rng: &RngStream) -> Audit {
+pub(super) fn equal_questions_get_equal_answers<G: Game>(episode: &Episode<G>, rng: &RngStream) -> Audit {
     let (game, state) = (&**episode.game(), episode.state());
-    // One seat at each ply and the public now and then: drawing a world may take long.
+    // One seat at each ply and the public now and then: sampling may take long.
     let whose = episode.ply() % (u32::from(game.info().seats) + 1);
     let seat = u8::try_from(whose).ok().filter(|&number| number < game.info().seats).map(Seat::new);
     let viewer = seat.map_or(Viewer::Public, Viewer::Seat);
     let is_equal = Shown::to(game, state, viewer) == Shown::to(game, state, viewer);
     ensure(is_equal, || format!("{viewer} is shown something else each time"))?;
     let Some(seat) = seat else { return Ok(()) };
-    let ways: [(_, Draw<G>); 2] = [("resample", G::resample), ("sketch", G::sketch_once)];
-    for (name, draw) in ways {
-        let [world, again] = [0; 2].map(|_| {
-            let (mut world, mut rng) = (*state, rng.clone());
-            draw(game, &mut world, seat, &mut rng);
-            (world, rng.words())
-        });
-        ensure(world == again, || {
-            format!("{name} for {seat} gives another world for equal words of chance")
-        })?;
-    }
-    Ok(())
+    let [sample, again] = [0; 2].map(|_| {
+        let (mut state, mut rng) = (*state, rng.clone());
+        game.resample(&mut state, seat, &mut rng);
+        (state, rng.words())
+    });
+    ensure(sample == again, || format!("resample for {seat} gives another state for equal words of chance"))
 }
 
 pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
@@ -142,103 +131,56 @@ pub(super) fn resample_keeps_what_its_seat_is_shown<G: Game>(
 ) -> Audit {
     let game = &**episode.game();
     for seat in seats(episode) {
-        let mut world = *episode.state();
-        game.resample(&mut world, seat, rng);
-        if world != *episode.state() {
+        let sample = sampled(episode, seat, rng);
+        if sample != *episode.state() {
             varied.insert(seat);
         }
-        looks_the_same(episode, &world, seat)?;
+        game.audit(&sample).map_err(|broken| format!("a sample for {seat}: {broken}\n{sample:?}"))?;
+        for viewer in [Viewer::Seat(seat), Viewer::Public] {
+            let (drawn, real) = (Shown::to(game, &sample, viewer), Shown::to(game, episode.state(), viewer));
+            ensure(drawn == real, || {
+                format!("a sample for {seat} shows {viewer} {drawn:?}, but the state {real:?}")
+            })?;
+        }
     }
     Ok(())
 }
 
-/// Whether what is drawn for a seat passes the audit, and neither the seat nor the public can tell.
-fn looks_the_same<G: Game>(episode: &Episode<G>, world: &G::State, seat: Seat) -> Audit {
-    let game = &**episode.game();
-    game.audit(world).map_err(|broken| format!("a world drawn for {seat}: {broken}\n{world:?}"))?;
-    for viewer in [Viewer::Seat(seat), Viewer::Public] {
-        let (drawn, real) = (Shown::to(game, world, viewer), Shown::to(game, episode.state(), viewer));
-        ensure(drawn == real, || {
-            format!("a world drawn for {seat} shows {viewer} {drawn:?}, but was drawn from {real:?}")
-        })?;
-    }
-    Ok(())
+/// A state that `seat` cannot tell from the true one.
+fn sampled<G: Game>(episode: &Episode<G>, seat: Seat, rng: &mut RngStream) -> G::State {
+    let mut sample = *episode.state();
+    episode.game().resample(&mut sample, seat, rng);
+    sample
 }
 
-pub(super) fn a_sketch_keeps_what_its_seat_is_shown<G: Estimate>(
+/// Whether a seat is given the same samples, whichever of the states that it cannot tell apart is true.
+pub(super) fn what_is_sampled_follows_from_knowledge<G: Game>(
     episode: &Episode<G>,
     rng: &mut RngStream,
 ) -> Audit {
     let game = &**episode.game();
     for seat in seats(episode) {
-        let mut sketch = *episode.state();
-        game.sketch_once(&mut sketch, seat, rng);
-        looks_the_same(episode, &sketch, seat)?;
+        let mut other = sampled(episode, seat, rng);
+        game.resample(&mut other, seat, &mut rng.clone());
+        let sample = sampled(episode, seat, &mut rng.clone());
+        ensure(sample == other, || {
+            format!(
+                "{seat} cannot tell two states apart, and of one is sampled {sample:?}, of the other {other:?}"
+            )
+        })?;
     }
     Ok(())
 }
 
-/// Whether what is drawn for a seat to choose is the same, whichever of the worlds that it believes in is true.
-pub(super) fn a_sketch_follows_from_what_its_seat_knows<G: Estimate>(
-    episode: &Episode<G>,
-    rng: &mut RngStream,
-) -> Audit {
-    let game = &**episode.game();
-    for seat in episode.pending().iter() {
-        let mut other = *episode.state();
-        game.resample(&mut other, seat, rng);
-        let outline = game.outline(&other, seat);
-        // What was sketched there before makes no difference either.
-        game.sketch(&outline, &mut other, seat, rng);
-        let mut sketch = *episode.state();
-        game.sketch_once(&mut sketch, seat, &mut rng.clone());
-        game.sketch(&outline, &mut other, seat, &mut rng.clone());
-        let sketches = [sketch, other];
-        go_on_alike(game, sketches, rng).map_err(|broken| format!("of two worlds of {seat}, {broken}"))?;
-    }
-    Ok(())
-}
-
-/// Whether two sketches show every seat the same, and still do after some choices, up to one that needs chance: of equal
-/// things chance may give one or another, by names that nobody sees.
-fn go_on_alike<G: Estimate>(game: &G, [mut one, mut other]: [G::State; 2], rng: &mut RngStream) -> Audit {
-    look_alike(game, &one, &other)?;
-    let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
-    let mut again = chance.clone();
-    for _ in 0..=rng.below(MOST_CHOICES) {
-        // That who is pending has a choice is a law of its own.
-        let due = game.pending(&one).lowest().map(|seat| (seat, game.legal(&one, seat)));
-        let Some((seat, mut legal)) = due.filter(|(_, legal)| !legal.is_empty()) else { break };
-        let action = rng.draw(&mut legal).into();
-        apply(game, &mut one, seat, action, &mut chance).expect("a legal action");
-        let refused = |refused| format!("only one of their sketches allows a choice: {refused}");
-        apply(game, &mut other, seat, action, &mut again).map_err(refused)?;
-        if chance.words().iter().any(|&used| used > 0) {
-            break;
-        }
-        look_alike(game, &one, &other)?;
-    }
-    Ok(())
-}
-
-fn look_alike<G: Game>(game: &G, one: &G::State, other: &G::State) -> Audit {
-    for viewer in Seat::all(game.info().seats) {
-        let [one, other] = [one, other].map(|sketch| Shown::to(game, sketch, viewer));
-        ensure(one == other, || format!("sketches come to show {viewer} {one:?} and {other:?}"))?;
-    }
-    Ok(())
-}
-
-pub(super) fn audit_holds_after_a_sketch<G: Estimate>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
+pub(super) fn audit_holds_after_a_sample<G: Game>(episode: &Episode<G>, rng: &mut RngStream) -> Audit {
     let game = &**episode.game();
     for seat in game.pending(episode.state()).iter() {
-        let mut sketch = *episode.state();
-        game.sketch_once(&mut sketch, seat, rng);
-        let action = rng.draw(&mut game.legal(&sketch, seat));
+        let mut sample = sampled(episode, seat, rng);
+        let action = rng.draw(&mut game.legal(&sample, seat));
         let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
-        apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");
-        game.audit(&sketch)
-            .map_err(|broken| format!("after action {action} of {seat} in a sketch: {broken}\n{sketch:?}"))?;
+        apply(game, &mut sample, seat, action.into(), &mut chance).expect("a legal action");
+        game.audit(&sample)
+            .map_err(|broken| format!("after action {action} of {seat} in a sample: {broken}\n{sample:?}"))?;
     }
     Ok(())
 }
@@ -257,20 +199,20 @@ impl Prospects {
     }
 }
 
-pub(super) fn sketches_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, rng: &RngStream) -> Audit {
+pub(super) fn samples_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, rng: &RngStream) -> Audit {
     let game = &**episode.game();
     for seat in episode.pending().iter() {
         let mut forgetful = *episode.state();
         game.forget(&mut forgetful);
-        let [full, forgetful] = [*episode.state(), forgetful].map(|mut sketch| {
+        let [full, forgetful] = [*episode.state(), forgetful].map(|mut sample| {
             let mut rng = rng.clone();
-            game.sketch_once(&mut sketch, seat, &mut rng);
-            let action = rng.draw(&mut game.legal(&sketch, seat));
+            game.resample(&mut sample, seat, &mut rng);
+            let action = rng.draw(&mut game.legal(&sample, seat));
             let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
-            apply(game, &mut sketch, seat, action.into(), &mut chance).expect("a legal action");
-            (action, Prospects::of(game, &sketch), rng.words(), chance.words())
+            apply(game, &mut sample, seat, action.into(), &mut chance).expect("a legal action");
+            (action, Prospects::of(game, &sample), rng.words(), chance.words())
         });
-        ensure(full == forgetful, || format!("a sketch for {seat} leads to {forgetful:?}, not {full:?}"))?;
+        ensure(full == forgetful, || format!("a sample for {seat} leads to {forgetful:?}, not {full:?}"))?;
     }
     Ok(())
 }

@@ -125,10 +125,6 @@ impl Broken {
     }
 }
 
-fn below_nine(number: u32) -> u8 {
-    u8::try_from(number).expect("it is below 9")
-}
-
 /// Exchanges the lowest card of a hand for one of the deck.
 fn exchange_lowest(state: &mut State, seat: Seat, rng: &mut RngStream) {
     if let Some(card) = state.hands[seat].lowest() {
@@ -168,9 +164,8 @@ impl Game for Broken {
         {
             chance.below(0, 2);
         }
-        let mark = if self.is(Flaw::SketchesTheEnd) { below_nine(chance.below(0, 9)) } else { 0 };
         let ballast = if self.is(Flaw::SavesTooMuch) { 2048 } else { 0 };
-        BrokenState { toy: self.toy.deal(chance), mark, lost: 0, ignored: 0, ballast }
+        BrokenState { toy: self.toy.deal(chance), mark: 0, lost: 0, ignored: 0, ballast }
     }
 
     fn pending(&self, state: &BrokenState) -> SeatSet {
@@ -208,7 +203,7 @@ impl Game for Broken {
             return;
         }
         self.toy.advance(&mut state.toy, choice, chance);
-        if self.is(Flaw::SketchesADeadEnd) && std::mem::take(&mut state.ignored) > 0 {
+        if self.is(Flaw::ResamplesADeadEnd) && std::mem::take(&mut state.ignored) > 0 {
             state.toy.deck = state.toy.deck.iter().skip(1).collect();
         }
         if self.is(Flaw::RemembersTheOrder) {
@@ -258,7 +253,6 @@ impl Game for Broken {
                 let kept = text.lines().filter(|line| !line.contains("buried"));
                 return kept.into_iter().try_for_each(|line| writeln!(out, "{line}"));
             }
-            Flaw::SketchesTheEnd if state.toy.phase == Phase::Over => write!(out, "{}", state.mark)?,
             Flaw::CountsQuestions => write!(out, "{}", self.count())?,
             Flaw::LeaksInTheText if viewer != Viewer::Public => {
                 write!(out, "{}", self.secret(state, viewer))?;
@@ -301,8 +295,10 @@ impl Game for Broken {
         self.before_resample(&mut state.toy, viewer, rng);
         self.toy.resample(&mut state.toy, viewer, rng);
         self.after_resample(&mut state.toy, viewer, rng);
-        if self.is(Flaw::SketchesTheEnd) && state.toy.phase != Phase::Over {
-            state.mark = below_nine(rng.below(9));
+        if self.is(Flaw::ResamplesADeadEnd) {
+            state.ignored = 1;
+        } else if self.is(Flaw::ResamplesWhatCannotBe) {
+            state.toy.deck = Cards::EMPTY;
         }
     }
 
@@ -325,7 +321,6 @@ impl Game for Broken {
 
 impl Estimate for Broken {
     type Outlook = <Toy as Estimate>::Outlook;
-    type Outline = BrokenState;
 
     fn outlook(&self, state: &BrokenState, seat: Seat) -> Self::Outlook {
         self.toy.outlook(&state.toy, seat)
@@ -333,30 +328,6 @@ impl Estimate for Broken {
 
     fn estimate(&self, outlook: &Self::Outlook) -> i32 {
         self.toy.estimate(outlook)
-    }
-
-    fn outline(&self, state: &BrokenState, _viewer: Seat) -> BrokenState {
-        *state
-    }
-
-    fn sketch(&self, outline: &BrokenState, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
-        if self.is(Flaw::SketchesOnlyOnce) && state != outline {
-            return;
-        }
-        *state = *outline;
-        if self.is(Flaw::SketchesItsOwnHand) {
-            exchange_lowest(&mut state.toy, viewer, rng);
-        } else if self.is(Flaw::SketchesFromElsewhere) {
-            *rng = RngStream::new(self.count().into(), 0);
-        }
-        let mark = state.mark;
-        self.resample(state, viewer, rng);
-        state.mark = mark;
-        if self.is(Flaw::SketchesADeadEnd) {
-            state.ignored = 1;
-        } else if self.is(Flaw::SketchesWhatCannotBe) {
-            state.toy.deck = Cards::EMPTY;
-        }
     }
 
     fn forget(&self, state: &mut BrokenState) {

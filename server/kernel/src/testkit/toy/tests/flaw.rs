@@ -59,18 +59,10 @@ pub(super) enum Flaw {
     LeaksToThePublic,
     /// `resample` changes the hand of its own seat.
     ResamplesItsOwnHand,
-    /// `sketch` changes the hand of its own seat.
-    SketchesItsOwnHand,
-    /// `sketch` draws from elsewhere than the words of chance it is given.
-    SketchesFromElsewhere,
-    /// `sketch` draws nothing where an earlier sketch is.
-    SketchesOnlyOnce,
-    /// `sketch` loses the cards of the deck.
-    SketchesWhatCannotBe,
-    /// `sketch` draws what the audit refuses once something has been chosen.
-    SketchesADeadEnd,
-    /// `sketch` keeps what the game shows at its end alone.
-    SketchesTheEnd,
+    /// `resample` loses the cards of the deck.
+    ResamplesWhatCannotBe,
+    /// `resample` gives what the audit refuses once something has been chosen.
+    ResamplesADeadEnd,
     /// A position that forgets loses a card of the first hand.
     ForgetsACard,
     /// A position that forgets at the end loses a card played.

@@ -22,7 +22,7 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::IsUsuallyTooMuch, Law::Described),
     (Flaw::CallsNumbersFlags, Law::Described),
     (Flaw::RefusesWhatIsReached, Law::Audited),
-    (Flaw::SketchesADeadEnd, Law::Audited),
+    (Flaw::ResamplesADeadEnd, Law::Audited),
     (Flaw::AsksAStranger, Law::Pending),
     (Flaw::OffersNothing, Law::Pending),
     (Flaw::OffersMoreThanIsOwed, Law::Pending),
@@ -41,12 +41,9 @@ const ORDINARY: &[(Flaw, Law)] = &[
     (Flaw::LeaksToThePublic, Law::ResampleKeeps),
     (Flaw::ResamplesItsOwnHand, Law::ResampleKeeps),
     (Flaw::NeverResamplesForOne, Law::ResampleVaries),
-    (Flaw::SketchesItsOwnHand, Law::SketchKeeps),
-    (Flaw::SketchesFromElsewhere, Law::Pure),
-    (Flaw::SketchesOnlyOnce, Law::SketchFollows),
-    (Flaw::SketchesWhatCannotBe, Law::SketchKeeps),
-    (Flaw::KeepsTheTruth, Law::SketchFollows),
-    (Flaw::SketchesTheEnd, Law::SketchFollows),
+    (Flaw::ResamplesWhatCannotBe, Law::ResampleKeeps),
+    (Flaw::KeepsTheTruth, Law::ResampleFollows),
+    (Flaw::ForgetsWhatItBuried, Law::ResampleFollows),
     (Flaw::ForgetsACard, Law::Forgets),
     (Flaw::ForgetsTheEnd, Law::Forgets),
     (Flaw::RemembersTheOrder, Law::CommitsCommute),
@@ -64,7 +61,6 @@ const ORDINARY: &[(Flaw, Law)] = &[
 
 /// What the laws of knowledge alone can see.
 const OF_KNOWLEDGE: &[(Flaw, Law)] = &[
-    (Flaw::ForgetsWhatItBuried, Law::Histories),
     (Flaw::RemembersTheImpossible, Law::Histories),
     (Flaw::RemembersTooMuch, Law::Histories),
     (Flaw::SeldomDrawsTheImpossible, Law::Frequencies),

@@ -1,12 +1,30 @@
-//! What a seat sees of each event, and so what it remembers of them all.
+//! What a seat sees of cards and tokens that change hands, and so what it remembers of them.
 
 use boardwire_kernel::{Seat, SeatSet};
 
 use super::GoldenCompass;
-use super::catalogue::TokenId;
+use super::catalogue::{CardId, TokenId};
 use super::memory::{Memory, TABLE, place_of};
 use super::state::Pile;
-use super::trace::{Entry, Event};
+
+/// A card or token changes hands: the deed of the seat that acts, the *actor*.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// It draws a card.
+    Draw(CardId),
+    /// It discards a card: one of so many just drawn, or any of its hand if that is 0.
+    Show { card: CardId, among: u8 },
+    /// It takes a card from a hand.
+    Steal { victim: Seat, card: CardId },
+    /// The discard pile comes back.
+    Return,
+    /// It takes a token from a city.
+    Take(TokenId),
+    /// It steals a token.
+    Rob { victim: Seat, token: TokenId },
+    /// It lays a token out.
+    Lay(TokenId),
+}
 
 impl GoldenCompass {
     /// `viewer` sees as much of an event as it may; `discard` is the discard pile before a return.
@@ -37,7 +55,6 @@ impl GoldenCompass {
                 }
             }
             Event::Return => memory.saw_return(discard, &self.blocks),
-            Event::Apart | Event::Begin(_) | Event::Asked => {}
             Event::Take(token) => {
                 self.saw_token(memory, viewer, token, (TABLE, place_of(actor)), SeatSet::only(actor));
             }
@@ -66,27 +83,5 @@ impl GoldenCompass {
         } else {
             memory.saw_back(self.printed().city(printed.city).tokens, from, to);
         }
-    }
-
-    /// What `viewer` remembers after these events.
-    pub(super) fn recall(&self, events: impl IntoIterator<Item = Entry>, viewer: Seat) -> Memory {
-        let mut memory = Memory::new(self.copies, self.printed().tokens.len());
-        let mut discard = Pile::EMPTY;
-        for entry in events {
-            self.witness(&mut memory, viewer, entry.actor, entry.event, &discard);
-            match entry.event {
-                Event::Show { card, .. } => discard.insert(card.get()),
-                Event::Return => discard = Pile::EMPTY,
-                Event::Draw(_)
-                | Event::Apart
-                | Event::Steal { .. }
-                | Event::Begin(_)
-                | Event::Asked
-                | Event::Take(_)
-                | Event::Rob { .. }
-                | Event::Lay(_) => {}
-            }
-        }
-        memory
     }
 }

@@ -4,7 +4,7 @@
 use boardwire_kernel::{RngStream, Seat};
 
 use super::super::GoldenCompass;
-use super::super::catalogue::limits::{CITY_TOKENS, SEATS, few};
+use super::super::catalogue::limits::{CITY_TOKENS, COLLECTING, SEATS, few};
 use super::super::catalogue::{TokenId, TokenSet};
 use super::super::state::{State, tokens_of};
 
@@ -12,25 +12,60 @@ use super::super::state::{State, tokens_of};
 const AT_CITY: usize = SEATS;
 
 /// The tokens of one city that a seat cannot see.
-pub(super) struct HiddenTokens {
+struct HiddenTokens {
     /// By kind, and by what is known of them.
     tokens: [u8; CITY_TOKENS as usize],
     len: u8,
     /// How many of them the other seats hold, and how many lie at the city.
     room: [u8; SEATS + 1],
-    /// Whether every one of them may be in every place with room.
-    is_free: bool,
-}
-
-impl HiddenTokens {
-    fn some_are_held(&self) -> bool {
-        self.room[..AT_CITY].iter().any(|&held| held > 0)
-    }
 }
 
 impl GoldenCompass {
+    /// Samples where the tokens are that the viewer cannot see.
+    pub(super) fn resample_tokens(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        for city in 0..COLLECTING {
+            if self.others(viewer).all(|seat| state.places[seat].backs[city] == 0) {
+                continue;
+            }
+            let HiddenTokens { mut tokens, len, mut room } = self.hidden_tokens(state, viewer, city);
+            let tokens = &mut tokens[..len.into()];
+            let State { memory, places, piles, .. } = &mut *state;
+            let (known, pile) = (&memory[viewer].tokens, &mut piles[city]);
+            for seat in self.others(viewer) {
+                let place = &mut places[seat];
+                place.tokens = place.tokens.difference(self.printed().cities[city].tokens);
+            }
+            if free_ways(tokens, known, &room).is_some() {
+                // Every seat holds any of those left, which nothing has to be counted for.
+                let mut left = tokens.len();
+                for seat in self.others(viewer) {
+                    for _ in 0..room[seat.index()] {
+                        let drawn = rng.below(u32::try_from(left).expect("few tokens")) as usize;
+                        left -= 1;
+                        tokens.swap(drawn, left);
+                        places[seat].tokens.insert(tokens[left]);
+                    }
+                }
+                *pile = tokens[..left].iter().copied().collect();
+                continue;
+            }
+            *pile = TokenSet::EMPTY;
+            for (at, &token) in tokens.iter().enumerate() {
+                let rest = &tokens[at + 1..];
+                let ways = std::array::from_fn(|place| count_with(token, place, rest, known, &mut room));
+                let chosen = choose(&ways, rng);
+                room[chosen] -= 1;
+                if chosen == AT_CITY {
+                    pile.insert(token);
+                } else {
+                    places[Seat::new(few(chosen))].tokens.insert(token);
+                }
+            }
+        }
+    }
+
     /// The tokens of a city that `viewer` cannot see.
-    pub(super) fn hidden_tokens(&self, state: &State, viewer: Seat, city: usize) -> HiddenTokens {
+    fn hidden_tokens(&self, state: &State, viewer: Seat, city: usize) -> HiddenTokens {
         let all = self.printed().cities[city].tokens;
         let places = &state.memory[viewer].tokens;
         let own = state.places[viewer].tokens;
@@ -49,54 +84,7 @@ impl GoldenCompass {
             room[seat.index()] = few(state.places[seat].tokens.intersection(all).len());
         }
         room[AT_CITY] = few(state.piles[city].len());
-        let is_free = free_ways(&tokens[..len], places, &room).is_some();
-        HiddenTokens { tokens, len: few(len), room, is_free }
-    }
-
-    /// Gives the tokens that the viewer cannot see to the places they may be in, city by city, if there is a way.
-    pub(super) fn deal_tokens(
-        &self,
-        cities: &[HiddenTokens],
-        state: &mut State,
-        viewer: Seat,
-        rng: &mut RngStream,
-    ) -> Option<()> {
-        for seat in self.others(viewer) {
-            state.places[seat].tokens = TokenSet::EMPTY;
-        }
-        let State { memory, places, piles, .. } = state;
-        let known = &memory[viewer].tokens;
-        for (pile, hidden) in piles.iter_mut().zip(cities).filter(|(_, hidden)| hidden.some_are_held()) {
-            let (mut tokens, mut room) = (hidden.tokens, hidden.room);
-            let tokens = &mut tokens[..hidden.len.into()];
-            if hidden.is_free {
-                // Every seat holds any of those left, which nothing has to be counted for.
-                let mut left = tokens.len();
-                for seat in self.others(viewer) {
-                    for _ in 0..room[seat.index()] {
-                        let drawn = rng.below(u32::try_from(left).expect("few tokens")) as usize;
-                        left -= 1;
-                        tokens.swap(drawn, left);
-                        places[seat].tokens.insert(tokens[left]);
-                    }
-                }
-                *pile = tokens[..left].iter().copied().collect();
-                continue;
-            }
-            *pile = TokenSet::EMPTY;
-            for (at, &token) in tokens.iter().enumerate() {
-                let rest = &tokens[at + 1..];
-                let ways = std::array::from_fn(|place| count_with(token, place, rest, known, &mut room));
-                let chosen = choose(&ways, rng)?;
-                room[chosen] -= 1;
-                if chosen == AT_CITY {
-                    pile.insert(token);
-                } else {
-                    places[Seat::new(few(chosen))].tokens.insert(token);
-                }
-            }
-        }
-        Some(())
+        HiddenTokens { tokens, len: few(len), room }
     }
 }
 
@@ -138,15 +126,15 @@ fn count_with(token: u8, place: usize, rest: &[u8], places: &[u8], room: &mut [u
     ways
 }
 
-/// One of the places, each as likely as it has ways; none if there is no way.
-fn choose(ways: &[u32; SEATS + 1], rng: &mut RngStream) -> Option<usize> {
-    let all = ways.iter().sum();
-    let drawn = if all == 0 { return None } else { rng.below(all) };
+/// One of the places, each as likely as it has ways. There is one: that in which the tokens truly are.
+fn choose(ways: &[u32; SEATS + 1], rng: &mut RngStream) -> usize {
+    let drawn = rng.below(ways.iter().sum());
     let mut reached = 0;
-    ways.iter().position(|&ways| {
+    let chosen = ways.iter().position(|&ways| {
         reached += ways;
         drawn < reached
-    })
+    });
+    chosen.expect("it is below their sum")
 }
 
 #[cfg(test)]

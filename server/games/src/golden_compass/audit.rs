@@ -1,25 +1,23 @@
 //! What holds in every position: components are conserved, and memories agree with the board.
 
-mod trace;
-
 use boardwire_kernel::{Audit, BySeat, Conserved, Seat, ensure};
 
 use super::GoldenCompass;
 use super::catalogue::limits::{CARD_TYPES, CARDS, PERIODS, SEATS};
 use super::catalogue::{AxisId, CardId, CharacterId, EffectId, TokenId};
-use super::memory::{SEEN, TABLE, place_of};
+use super::memory::{SEEN, TABLE, Taken, place_of};
 use super::state::{Aim, Hand, Place, SetKind, State, Step, TilePile};
 
 impl GoldenCompass {
     /// Checks every invariant; a snapshot from outside is refused for the first that is broken.
     pub(super) fn audit(&self, state: &State) -> Audit {
+        ensure(!state.forgets, || "memories are not kept")?;
         self.audit_ranges(state)?;
         self.audit_cards(state)?;
         self.audit_tokens(state)?;
         self.audit_tiles(state)?;
         self.audit_characters(state)?;
         self.audit_step(state)?;
-        self.audit_trace(state)?;
         self.all_seats().try_for_each(|seat| self.audit_memory(state, seat))
     }
 
@@ -229,6 +227,7 @@ impl GoldenCompass {
             let seen = known + usize::from(state.discard.count(card));
             ensure(hidden + seen == stamps.len(), || "a memory has the wrong number of hidden cards")?;
         }
+        self.audit_taken(state, viewer)?;
         for seat in self.others(viewer) {
             let certain = memory.taken().iter().filter(|taken| taken.is_certain(seat)).count();
             let ages = &memory.ages[seat];
@@ -239,6 +238,27 @@ impl GoldenCompass {
             )?;
         }
         self.audit_token_places(state, viewer)
+    }
+
+    /// Cards taken from `viewer` are with seats that it knows may hold them, and are none of those just drawn.
+    fn audit_taken(&self, state: &State, viewer: Seat) -> Audit {
+        let others = self.others(viewer).map(place_of).sum::<u8>();
+        for taken in state.memory[viewer].taken() {
+            let holders = taken.holders();
+            ensure(holders != 0 && holders & !others == 0, || "a card was taken by nobody")?;
+            // Of each set of seats: whether they hold as many of these cards as no other seat can.
+            let alike = |all: &&Taken| all.card == taken.card;
+            for among in 1..1 << SEATS {
+                let there = state.memory[viewer].taken().iter().filter(alike);
+                let there = there.filter(|taken| taken.holders() & !among == 0).count();
+                let held = self.others(viewer).filter(|&seat| place_of(seat) & among != 0).map(|seat| {
+                    let drawn = if seat == state.active { state.just_drawn.count(taken.card) } else { 0 };
+                    usize::from(state.places[seat].hand.count(taken.card) - drawn)
+                });
+                ensure(there <= held.sum(), || "a card taken is with nobody who may hold it")?;
+            }
+        }
+        Ok(())
     }
 
     fn audit_token_places(&self, state: &State, viewer: Seat) -> Audit {

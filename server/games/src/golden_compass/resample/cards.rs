@@ -1,0 +1,332 @@
+//! Cards that a seat cannot see: in the hands of others and in the draw pile.
+//!
+//! The cards taken from the seat go to a seat that may hold them. The other places of hands are filled from the oldest on,
+//! each with one of the cards that can be there; since what fits an old place fits a newer one too, the number of
+//! choices at a place does not depend on the choices before it, and every filling is as likely. What is left is the
+//! draw pile.
+//!
+//! While another seat is asked for a card of a set, its hand must leave it a choice. Hands are sampled until one does; if
+//! none of [`MOST_TRIES`] does, a hand is built that does.
+
+use boardwire_kernel::{BySeat, RngStream, Seat, SeatSet};
+
+use super::super::GoldenCompass;
+use super::super::catalogue::limits::{CARD_TYPES, CARDS, HAND, KNOWN, PLACES, SEATS, few};
+use super::super::memory::{Memory, SEEN, Taken};
+use super::super::state::{Begun, Hand, Pile, Sorted, State, Step};
+
+/// Hands sampled before one is built.
+const MOST_TRIES: u32 = 64;
+
+/// What a seat knows of the cards that it cannot see.
+#[derive(Clone)]
+struct Hidden {
+    viewer: Seat,
+    active: Seat,
+    seats: u8,
+    /// The cards taken from the viewer, those first of which most is known.
+    taken: [Taken; KNOWN],
+    taken_len: usize,
+    /// How many of them each hand has room for: those just drawn are none of them.
+    room: BySeat<u8, SEATS>,
+    /// By seat, the ages of its other places.
+    ages: BySeat<Sorted, SEATS>,
+    returns: u8,
+    pool: Pool,
+}
+
+/// Hands and a draw pile.
+struct Dealt {
+    hands: BySeat<Hand, SEATS>,
+    /// The cards of the active seat, the newest first.
+    newest: [u8; HAND],
+    deck: Pile,
+}
+
+impl GoldenCompass {
+    /// Samples the hands of others and the draw pile.
+    pub(super) fn resample_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+        let hidden = Hidden::new(self, state, viewer);
+        let dealt = match state.step {
+            Step::Fill(begun) if state.active != viewer => self.deal_with_choice(&hidden, begun, rng),
+            _ => hidden.deal(rng),
+        };
+        for seat in self.others(viewer) {
+            state.places[seat].hand = dealt.hands[seat];
+        }
+        state.deck = dealt.deck;
+        if state.active != viewer && !state.just_drawn.is_empty() {
+            state.just_drawn = dealt.newest[..usize::from(state.just_drawn.len())].iter().copied().collect();
+        }
+    }
+
+    /// Hands of which that of the active seat leaves it a choice of cards for its set.
+    fn deal_with_choice(&self, hidden: &Hidden, begun: Begun, rng: &mut RngStream) -> Dealt {
+        let has_choice = |dealt: &Dealt| self.has_choice(&dealt.hands[hidden.active], begun);
+        let sampled = (0..MOST_TRIES).map(|_| hidden.deal(rng)).find(has_choice);
+        let built = sampled.or_else(|| Some(self.build(hidden, begun, rng)).filter(has_choice));
+        // No game leads to ages that leave no such hand, but a snapshot from outside may have them.
+        built.unwrap_or_else(|| self.build(&hidden.without_ages(), begun, rng))
+    }
+
+    /// Gives the active seat as many cards that fit a set as it can hold, of every type one before a second of any, and
+    /// deals the others.
+    fn build(&self, hidden: &Hidden, begun: Begun, rng: &mut RngStream) -> Dealt {
+        let mut built = (hidden.clone(), Hand::default());
+        let fitting = self.card_sets.fitting(begun.kind);
+        let may_be_held = hidden.taken().iter().filter(|taken| taken.may_be_with(hidden.active));
+        let held = may_be_held.map(|taken| (taken.card, None));
+        let in_pool = hidden.pool.copies().map(|(card, stamp)| (card, Some(stamp)));
+        let mut cards: Vec<_> = held.chain(in_pool).filter(|&(card, _)| fitting.contains(card)).collect();
+        let mut seen = [0; CARD_TYPES + 1];
+        // Cards that show a daemon or symbol before jokers, of which a set may not consist.
+        cards.sort_by_cached_key(|&(card, _)| {
+            let nth = &mut seen[usize::from(card)];
+            *nth += 1;
+            (*nth, self.card_sets.is_joker(card))
+        });
+        for (card, stamp) in cards {
+            let (mut next, mut hand) = built.clone();
+            let is_held = match stamp {
+                None => next.give_to_active(card),
+                Some(stamp) => next.put_into_active(card, stamp).then(|| hand.insert(card)).is_some(),
+            };
+            if is_held && next.is_possible(rng) {
+                built = (next, hand);
+            }
+        }
+        let (rest, hand) = built;
+        let mut dealt = rest.deal(rng);
+        hand.as_slice().iter().for_each(|&card| dealt.hands[hidden.active].insert(card));
+        dealt
+    }
+}
+
+impl Hidden {
+    fn new(game: &GoldenCompass, state: &State, viewer: Seat) -> Self {
+        let memory = &state.memory[viewer];
+        let mut room = BySeat::default();
+        for seat in game.others(viewer) {
+            room[seat] = state.places[seat].hand.len();
+        }
+        if state.active != viewer {
+            room[state.active] -= state.just_drawn.len();
+        }
+        let mut taken = memory.taken;
+        let taken_len = memory.taken().len();
+        taken[..taken_len].sort_by_key(|taken| taken.holders().count_ones());
+        Self {
+            viewer,
+            active: state.active,
+            seats: game.seats,
+            taken,
+            taken_len,
+            room,
+            ages: memory.ages,
+            returns: memory.returns,
+            pool: Pool::new(game, memory),
+        }
+    }
+
+    /// The same, if every card could be in every place.
+    fn without_ages(&self) -> Self {
+        let mut hidden = Self { returns: 0, ..self.clone() };
+        for ages in hidden.ages.of_mut(self.seats) {
+            *ages = std::iter::repeat_n(0, ages.len().into()).collect();
+        }
+        hidden.pool.stamps = [0; CARDS];
+        hidden
+    }
+
+    fn taken(&self) -> &[Taken] {
+        &self.taken[..self.taken_len]
+    }
+
+    fn others(&self) -> impl Iterator<Item = Seat> + use<> {
+        let viewer = self.viewer;
+        Seat::all(self.seats).filter(move |&seat| seat != viewer)
+    }
+
+    /// Samples hands and draw pile.
+    fn deal(&self, rng: &mut RngStream) -> Dealt {
+        let holders = self.settle(rng).expect("each card taken is truly with a seat that may hold it");
+        let mut hands = BySeat::<Hand, SEATS>::default();
+        for (taken, &seat) in self.taken().iter().zip(&holders) {
+            hands[seat].insert(taken.card);
+        }
+        let (ages, mut pool) = (self.places_left(&holders), self.pool);
+        let mut newest = [0; HAND];
+        for age in 0..=self.returns {
+            pool.open(age);
+            for seat in self.others() {
+                for _ in 0..ages[seat].count(age) {
+                    let card = pool.draw(rng);
+                    hands[seat].insert(card);
+                    if seat == self.active {
+                        newest.rotate_right(1);
+                        newest[0] = card;
+                    }
+                }
+            }
+        }
+        Dealt { hands, newest, deck: pool.rest() }
+    }
+
+    /// Who holds each card taken, if all can be held: each seat as often as its share, while it has room.
+    fn settle(&self, rng: &mut RngStream) -> Option<[Seat; KNOWN]> {
+        let mut holders = [self.viewer; KNOWN];
+        let can_give =
+            (0..self.taken_len).all(|at| self.give(at, &mut holders, &mut SeatSet::default(), rng));
+        can_give.then_some(holders)
+    }
+
+    /// Gives a card taken to a seat that may hold it, for which another one may have to move; no seat is tried twice.
+    fn give(&self, at: usize, holders: &mut [Seat; KNOWN], tried: &mut SeatSet, rng: &mut RngStream) -> bool {
+        let mut shares = self.taken[at].shares.map(u32::from);
+        loop {
+            for seat in tried.iter() {
+                shares[seat.index()] = 0;
+            }
+            let Some(seat) = any_by_share(&shares, rng) else { return false };
+            tried.insert(seat);
+            let held = || (0..self.taken_len).filter(|&other| holders[other] == seat);
+            let is_given = held().count() < self.room[seat].into() || {
+                let others: Vec<usize> = held().collect();
+                others.into_iter().any(|other| self.give(other, holders, tried, rng))
+            };
+            if is_given {
+                holders[at] = seat;
+                return true;
+            }
+        }
+    }
+
+    /// The ages of the places that are left once cards taken are held: one that may be elsewhere is in the oldest place.
+    fn places_left(&self, holders: &[Seat; KNOWN]) -> BySeat<Sorted, SEATS> {
+        let mut ages = self.ages;
+        for (taken, &seat) in self.taken().iter().zip(holders) {
+            if !taken.is_certain(seat) && !ages[seat].is_empty() {
+                ages[seat].take(0);
+            }
+        }
+        ages
+    }
+
+    /// Lets a card taken of this type be with the active seat for sure, if it may be there; whether there is one more.
+    fn give_to_active(&mut self, card: u8) -> bool {
+        let active = self.active;
+        let taken = &mut self.taken[..self.taken_len];
+        let may_be =
+            |taken: &&mut Taken| taken.card == card && taken.may_be_with(active) && !taken.is_certain(active);
+        let Some(taken) = taken.iter_mut().find(may_be) else { return false };
+        taken.settle_with(active);
+        if !self.ages[active].is_empty() {
+            self.ages[active].take(0);
+        }
+        true
+    }
+
+    /// Takes a card out of the pool and out of the active seat the oldest place it can be in, if there is one.
+    fn put_into_active(&mut self, card: u8, stamp: u8) -> bool {
+        let ages = &mut self.ages[self.active];
+        let Some(place) = ages.as_slice().iter().position(|&age| age >= stamp) else { return false };
+        ages.take(place);
+        self.room[self.active] -= 1;
+        self.pool.remove(card, stamp)
+    }
+
+    /// Whether cards taken can be held and all places filled.
+    fn is_possible(&self, rng: &mut RngStream) -> bool {
+        self.settle(rng).is_some_and(|holders| {
+            let ages = self.places_left(&holders);
+            (0..=self.returns).all(|age| {
+                let places = self.others().flat_map(|seat| ages[seat].as_slice().to_vec());
+                places.filter(|&place| place <= age).count() <= self.pool.known_before(age)
+            })
+        })
+    }
+}
+
+/// A seat, each as often as its share; none if no seat has one.
+fn any_by_share(shares: &[u32; SEATS], rng: &mut RngStream) -> Option<Seat> {
+    let all = shares.iter().sum();
+    let mut drawn = if all == 0 { return None } else { rng.below(all) };
+    Seat::all(few(SEATS)).find(|seat| {
+        let share = shares[seat.index()];
+        let is_drawn = drawn < share;
+        drawn = drawn.wrapping_sub(share);
+        is_drawn
+    })
+}
+
+/// The hidden cards that can be in hand places of some age.
+#[derive(Clone, Copy)]
+struct Pool {
+    /// The types and stamps of hidden copies, the lowest stamp first; of those open, the ones drawn come first.
+    types: [u8; CARDS],
+    stamps: [u8; CARDS],
+    drawn: usize,
+    open: usize,
+    len: usize,
+}
+
+impl Pool {
+    fn new(game: &GoldenCompass, memory: &Memory) -> Self {
+        let mut pool = Self { types: [0; CARDS], stamps: [0; CARDS], drawn: 0, open: 0, len: 0 };
+        let copies = || {
+            let copies = game.copy_types.iter().zip(&memory.stamps).take(game.copies.into());
+            copies.filter(|&(_, &stamp)| stamp != SEEN)
+        };
+        // Where the copies of each stamp end, and where the next of them is put.
+        let mut ends = [0u8; PLACES + 1];
+        copies().for_each(|(_, &stamp)| ends[usize::from(stamp)] += 1);
+        for age in 1..=memory.returns.into() {
+            ends[age] += ends[age - 1];
+        }
+        for (&card, &stamp) in copies() {
+            let end = &mut ends[usize::from(stamp)];
+            *end -= 1;
+            (pool.types[usize::from(*end)], pool.stamps[usize::from(*end)]) = (card, stamp);
+            pool.len += 1;
+        }
+        pool
+    }
+
+    /// The hidden copies with their stamps.
+    fn copies(&self) -> impl Iterator<Item = (u8, u8)> {
+        self.types.iter().copied().zip(self.stamps).take(self.len)
+    }
+
+    /// How many copies were last seen before a place of this age was drawn.
+    fn known_before(&self, age: u8) -> usize {
+        self.stamps[..self.len].partition_point(|&stamp| stamp <= age)
+    }
+
+    /// Takes one of these copies away; whether there is one.
+    fn remove(&mut self, card: u8, stamp: u8) -> bool {
+        let Some(at) = self.copies().position(|copy| copy == (card, stamp)) else { return false };
+        self.types.copy_within(at + 1..self.len, at);
+        self.stamps.copy_within(at + 1..self.len, at);
+        self.len -= 1;
+        true
+    }
+
+    /// Opens the copies last seen before a place of this age was drawn.
+    fn open(&mut self, age: u8) {
+        self.open = self.known_before(age);
+    }
+
+    /// Draws an open copy. There is one, but for a snapshot from outside, whose ages no game may lead to: then any.
+    fn draw(&mut self, rng: &mut RngStream) -> u8 {
+        let end = if self.open > self.drawn { self.open } else { self.len };
+        let left = u32::try_from(end - self.drawn).expect("few cards");
+        self.types.swap(self.drawn, self.drawn + rng.below(left) as usize);
+        self.drawn += 1;
+        self.types[self.drawn - 1]
+    }
+
+    /// All that are not drawn.
+    fn rest(&self) -> Pile {
+        self.types[self.drawn..self.len].iter().copied().collect()
+    }
+}
