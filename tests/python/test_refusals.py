@@ -228,7 +228,8 @@ def _(client: boardwire.Client) -> None:
 
 @provokes("BytesFull")
 def _(client: boardwire.Client) -> None:
-    # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16.
+    # Three quarters are for one caller: three connections of 64 KiB and nine calls of 16. Once one of these
+    # is refused, those that wait fill the rest.
     with boardwire.connect(server_args=["--max-bytes", str(448 << 10)]) as small:
         match, seat, seen = begun(small, "remote")
         seat.act(legal(seen), wait=False)
@@ -236,10 +237,10 @@ def _(client: boardwire.Client) -> None:
         observe = over_grpcio(small).stubs.match.Observe
         waiting = [observe.future(request, metadata=bearer(seat.token)) for _ in range(16)]
         try:
-            # They may come in much later than the calls after them.
             end = time.monotonic() + 60
-            while time.monotonic() < end:
-                match.info()
+            while time.monotonic() < end and not any(waits.done() for waits in waiting):
+                time.sleep(0.01)
+            match.info()
         finally:
             for waits in waiting:
                 waits.cancel()
