@@ -11,6 +11,8 @@ use crate::picture::escaped;
 pub(crate) const CARD_WIDTH: u32 = 84;
 /// The height of a card.
 pub(crate) const CARD_HEIGHT: u32 = 104;
+/// The cells of a board that cards may name.
+const CELLS: usize = 9;
 /// How many discs stand side by side on a card.
 const ABREAST: usize = 4;
 
@@ -88,8 +90,9 @@ impl Face {
     fn add(&mut self, info: &GameInfo, column: &Column, value: i16) {
         let name = column.name.as_str();
         let cell = name.strip_prefix("fits_cell_").or_else(|| name.strip_prefix("activates_cell_"));
-        if let Some(cell) = cell.and_then(|cell| cell.parse::<usize>().ok()) {
-            self.cells.resize(9, false);
+        let cell = cell.and_then(|cell| cell.parse::<usize>().ok());
+        if let Some(cell) = cell.filter(|&cell| cell < CELLS) {
+            self.cells.resize(CELLS, false);
             self.cells[cell] = true;
             return;
         }

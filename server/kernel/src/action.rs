@@ -76,10 +76,17 @@ impl ActionRange {
         self.len == 0
     }
 
-    /// The index of the action on `number`, which is in the range.
+    /// The index of the action on `number`.
+    ///
+    /// # Panics
+    /// When the number is not in the range, in tests: a game's mistake.
     #[must_use]
     #[inline]
     pub const fn index(&self, number: u8) -> u8 {
+        assert!(
+            number >= self.first_number && number - self.first_number < self.len,
+            "it is not in the range"
+        );
         self.start + (number - self.first_number)
     }
 
@@ -94,11 +101,16 @@ impl ActionRange {
         }
     }
 
-    /// The actions on these numbers, all of which are in the range.
+    /// The actions on these numbers.
+    ///
+    /// # Panics
+    /// When a number is not in the range, in tests: a game's mistake.
     #[must_use]
     #[inline]
     pub fn on<const W: usize>(&self, numbers: BitSet<W>) -> ActionSet {
-        numbers.shifted(self.first_number, self.start)
+        let actions = numbers.shifted(self.first_number, self.start);
+        debug_assert!(actions.difference(self.all()).is_empty(), "a number is not in the range");
+        actions
     }
 
     /// All actions of the range.
@@ -221,6 +233,18 @@ mod tests {
         let cards: BitSet<1> = [1, 3].into_iter().collect();
         assert_eq!(TAKE.on(cards).iter().collect::<Vec<_>>(), [0, 2]);
         assert_eq!(STEP.all().iter().collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    #[should_panic(expected = "is not in the range")]
+    fn a_number_beyond_a_range_names_no_action_of_the_next() {
+        let _ = TAKE.index(4);
+    }
+
+    #[test]
+    #[should_panic(expected = "is not in the range")]
+    fn a_set_with_a_number_beyond_a_range_names_no_action_of_the_next() {
+        let _ = TAKE.on(BitSet::<1>::single(4u8));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use knowledge::{
     Frequencies, History, Likelihood, Posterior, Replayable, deals, frequencies_agree, knowledge_is_exact,
     posterior, usual_likelihood, worlds_have_histories,
 };
-pub use laws::{Law, law_abiding_game};
+pub use laws::{Law, obeys_the_laws};
 pub use perft::perft;
 pub use playout::{Played, random_game, random_play};
 pub use playthrough::playthrough;

@@ -76,6 +76,20 @@ impl Rauha {
         memory
     }
 
+    /// The ids of the cards that `seat` has passed on and picks from next, ascending: the other reader picks one of them
+    /// unseen, and it is left out once it is placed.
+    pub(super) fn coming_back(&self, state: &State, seat: Seat) -> impl Iterator<Item = u8> {
+        let [first, _] = self.satellites(state.round(), seat);
+        // It has picked from the pack at turn 1, and does so again at turn 3.
+        let is_passed_on = state.picks() > 0 && state.turn() < 3;
+        let passed_on: &[BiomeId] = if is_passed_on { &state.pack(state.round(), first)[1..] } else { &[] };
+        let mut cards = [u8::MAX; PACK - 1];
+        let left = passed_on.iter().filter(|&&card| !state.placed.contains(card));
+        cards.iter_mut().zip(left).for_each(|(place, card)| *place = card.get());
+        cards.sort_unstable();
+        cards.into_iter().take_while(|&card| card != u8::MAX)
+    }
+
     /// Adds the cards that `seat` has looked at; those on a board are corrected later.
     fn remember_packs(&self, state: &State, seat: Seat, memory: &mut Memory) {
         let now = state.round();

@@ -174,6 +174,16 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
         let hand = shown.game.hand(shown.state, shown.around.viewer().first());
         out.put_ids(hand.iter().map(|card| card.get()));
     });
+    if N == 2 {
+        // With more seats nobody looks at both packs of a neighbour.
+        let doc = "The cards passed on that the viewer picks from next, ascending; of three one may be gone by then.";
+        let coming = FieldSpec::id("coming_back", "biomes", BIOMES, doc)
+            .by(Axis::unordered("card", const { count::<PACK>() } - 1))
+            .own();
+        sink.field(coming, |shown, out| {
+            out.put_ids(shown.game.coming_back(shown.state, shown.around.viewer().first()));
+        });
+    }
     let doc = "Cards on each Satellite or, in a draft, in each hand.";
     sink.field(FieldSpec::count("pack_size", 4, doc), |shown, out| out.put(shown.counts.pack));
     let undealt = FieldSpec::count("undealt", 40, "Cards left in the decks of Age 1 and 2.");

@@ -18,9 +18,7 @@ impl Visitor for Laws {
 
     fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
-            for seed in 0..games_per_table() {
-                testkit::law_abiding_game(&game, seed);
-            }
+            testkit::obeys_the_laws(&game, 0..games_per_table());
         }
     }
 }

@@ -88,3 +88,11 @@ fn more_ids_than_places_are_a_mistake() {
 fn memory_that_does_not_fit_is_a_mistake() {
     view(&Position { round: 1, fame: [0; 2], hand: vec![] }, false, 9);
 }
+
+#[test]
+#[should_panic(expected = "two-byte values")]
+fn a_byte_in_a_field_of_two_byte_values_is_a_mistake() {
+    let mut view = [0; 2];
+    let mut writer = ViewWriter::new(&(), false, &mut view);
+    writer.field(FieldSpec::count("fame", 300, "Fame."), |(), out| out.put(1));
+}

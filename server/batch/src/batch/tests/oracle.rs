@@ -139,9 +139,6 @@ fn go_on_alike(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mu
 }
 
 /// A state holds nothing that nobody knows, so what no seat is shown follows from what all are shown.
-///
-/// Nothing that one seat alone cannot know is ever found to differ here. That Rauha's view does not tell at two seats which of
-/// the cards passed on come back to whom is known to both.
 #[test]
 fn positions_that_look_the_same_to_all_seats_go_on_alike() {
     let mut alike = 0;

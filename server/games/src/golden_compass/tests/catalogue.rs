@@ -51,9 +51,7 @@ fn a_catalogue_of_other_sizes_is_played_lawfully_with_another_spec() {
         assert_ne!(small.info().digest(), usual.info().digest());
         assert_ne!(small.info().actions.count(), usual.info().actions.count());
         assert_ne!(small.info().layout.bytes(), usual.info().layout.bytes());
-        for seed in 0..25 {
-            testkit::law_abiding_game(&small, seed);
-        }
+        testkit::obeys_the_laws(&small, 0..25);
     }
     let loaded = Arc::new(Loaded::read::<GoldenCompass>(SMALL).expect("valid"));
     let refused = set_up::<GoldenCompass>(loaded, 4, []).expect_err("it is for 2 and 3 seats");

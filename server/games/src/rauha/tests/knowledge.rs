@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Game, RngStream, Seat, Viewer, testkit};
+use boardwire_kernel::{Chance, Game, RngStream, Seat, Viewer, testkit};
 
 use super::{Rauha, Scene};
 use crate::rauha::action::Action;
@@ -329,4 +329,43 @@ fn the_public_is_shown_what_all_know() {
         let fields = &scene.game.info().public_layout.fields;
         assert!(fields.iter().all(|field| field.name != name), "{name} is its seat's own");
     }
+}
+
+#[test]
+fn at_two_seats_the_view_says_which_cards_passed_on_come_back() {
+    // RA-3.3: until the pack is picked from again, and without the card that the neighbour has placed of it.
+    let game = testkit::table::<Rauha>(2, &[]);
+    let of = |state: &State, viewer: u8, name: &str| {
+        let scene = Scene { game: Arc::clone(&game), state: *state, chance: Chance::seeded(0, 3) };
+        let mut ids = field(&scene, viewer, name);
+        ids.retain(|&id| id != 0);
+        ids
+    };
+    let (mut coming, mut came, mut placed) = ([vec![], vec![]], 0, 0);
+    for seed in 0..10 {
+        testkit::random_game(&game, seed, |episode| {
+            let state = episode.state();
+            for viewer in 0..2 {
+                let now = of(state, viewer, "coming_back");
+                let pack = of(state, viewer, "pack");
+                if state.phase == Phase::Draft
+                    && state.turn() == 3
+                    && state.kept.all().iter().all(Option::is_none)
+                {
+                    let before: &Vec<u8> = &coming[usize::from(viewer)];
+                    assert!(pack.iter().all(|card| before.contains(card)), "{pack:?} of {before:?}");
+                    placed += usize::from(before.len() == 2);
+                    came += 1;
+                }
+                if state.turn() < 3 {
+                    let due = if state.phase == Phase::Draft && state.turn() == 1 { 0..=0 } else { 2..=3 };
+                    assert!(due.contains(&now.len()), "{now:?} at {} {:?}", state.stop, state.phase);
+                } else {
+                    assert_eq!(now, [0; 0]);
+                }
+                coming[usize::from(viewer)] = now;
+            }
+        });
+    }
+    assert!(came > 50 && placed > 10, "{came} packs came back, {placed} after a card was placed");
 }

@@ -47,7 +47,7 @@ laws! {
     Pure = "equal questions get equal answers",
     /// Neither the seat whose knowledge is sampled nor the public can tell.
     ResampleKeeps = "resample keeps what its seat is shown",
-    /// For every seat hidden things are sampled.
+    /// For every seat of a game with hidden information some sample is not the true state.
     ResampleVaries = "resample varies what its seat cannot know",
     /// Equal words of chance give equal samples of two states that the seat cannot tell apart.
     ResampleFollows = "what is sampled follows from what the seat knows alone",

@@ -1,0 +1,153 @@
+//! A game without hidden information, chance or simultaneous choices obeys every law: Nim with one heap.
+
+use std::fmt;
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+
+use crate::testkit::{obeys_the_laws, table};
+use crate::{
+    ActionRange, ActionSet, ActionSpace, CatalogueError, Chance, Estimate, FieldSink, FieldSpec, Game,
+    GameInfo, GameType, LayoutBuilder, Legal, Loaded, Options, Outcome, Provenance, RngStream, ScoreLine,
+    Seat, SeatSet, SetupError, ViewWriter, Viewer,
+};
+
+const TAKE: ActionRange = ActionRange::numbers("take", 1, 3);
+const HEAP: u8 = 7;
+
+struct Nim {
+    info: GameInfo,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
+struct State {
+    heap: u8,
+    active: Seat,
+}
+
+fn fields<S: FieldSink<State>>(sink: &mut S) {
+    sink.field(FieldSpec::count("heap", HEAP.into(), "What is left."), |state, out| out.put(state.heap));
+}
+
+impl Game for Nim {
+    type State = State;
+    type Action = u8;
+    type Catalogue = ();
+
+    const TYPE: GameType = GameType {
+        id: "nim",
+        name: "Nim",
+        rules_version: 1,
+        seats: 2..=2,
+        options: &[],
+        streams: &[],
+        catalogue: "",
+    };
+
+    fn catalogue(_: &str) -> Result<(), CatalogueError> {
+        Ok(())
+    }
+
+    fn provenance((): &()) -> Vec<Provenance> {
+        Vec::new()
+    }
+
+    fn new(catalogue: Arc<Loaded<()>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
+        let layout = |mut builder: LayoutBuilder| {
+            fields(&mut builder);
+            builder.finish()
+        };
+        Ok(Self {
+            info: GameInfo {
+                id: Self::TYPE.id,
+                rules_version: Self::TYPE.rules_version,
+                catalogue: catalogue.digest,
+                seats,
+                options: options.clone(),
+                actions: ActionSpace::new().with(TAKE, |count| format!("take {count}")),
+                max_plies: HEAP.into(),
+                layout: layout(LayoutBuilder::for_seats()),
+                public_layout: layout(LayoutBuilder::for_public()),
+                tables: Vec::new(),
+                scores: (0, 1),
+            },
+        })
+    }
+
+    fn info(&self) -> &GameInfo {
+        &self.info
+    }
+
+    fn deal(&self, _: &mut Chance) -> State {
+        State { heap: HEAP, active: Seat::FIRST }
+    }
+
+    fn pending(&self, state: &State) -> SeatSet {
+        if state.heap == 0 { SeatSet::EMPTY } else { SeatSet::only(state.active) }
+    }
+
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        TAKE.each()
+            .filter(|&count| self.is_legal(state, seat, count))
+            .map(|count| TAKE.index(count))
+            .collect()
+    }
+
+    fn is_legal(&self, state: &State, seat: Seat, count: u8) -> bool {
+        seat == state.active && count <= state.heap
+    }
+
+    fn advance(&self, state: &mut State, choice: Legal<u8>, _: &mut Chance) {
+        state.heap -= choice.action();
+        state.active = state.active.clockwise(1, 2);
+    }
+
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        let mut writer = ViewWriter::new(state, viewer == Viewer::Public, out);
+        fields(&mut writer);
+        writer.finish();
+    }
+
+    fn text(&self, state: &State, _: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{} left", state.heap)
+    }
+
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        // Who takes the last one wins.
+        let scores = Seat::all(2).map(|seat| i32::from(seat != state.active)).collect::<Vec<_>>();
+        (state.heap == 0).then(|| Outcome::ranked(&scores, &[0, 0]))
+    }
+
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+        vec![ScoreLine { source: "the last one".to_owned(), points: i32::from(seat != state.active) }]
+    }
+
+    fn resample(&self, _: &mut State, _: Seat, _: &mut RngStream) {}
+
+    fn audit(&self, state: &State) -> Result<(), String> {
+        if state.heap <= HEAP && state.active.number() < 2 { Ok(()) } else { Err("no such heap".to_owned()) }
+    }
+
+    fn encode(&self, count: u8) -> u8 {
+        TAKE.index(count)
+    }
+
+    fn decode(&self, index: u8) -> Option<u8> {
+        TAKE.number(index)
+    }
+}
+
+impl Estimate for Nim {
+    type Outlook = ();
+
+    fn outlook(&self, _: &State, _: Seat) {}
+
+    fn estimate(&self, (): &()) -> i32 {
+        0
+    }
+}
+
+#[test]
+fn a_game_that_hides_nothing_obeys_the_laws() {
+    obeys_the_laws(&table::<Nim>(2, &[]), 0..20);
+}
