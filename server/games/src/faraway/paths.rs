@@ -21,7 +21,7 @@ use super::state::{SEATS, State};
 pub(super) const NODES: usize = 1 + SEATS * 7;
 /// How often the ways of the cards are guessed before all are tried. A guess can fail only where a card has to pass through
 /// several deals that the viewer did not see.
-pub(super) const GUESSES: u32 = 16;
+pub(super) const GUESSES: u32 = 256;
 /// The most cards in a deal: all.
 const DEAL: usize = SANCTUARIES as usize;
 

@@ -79,12 +79,11 @@ impl Taken {
 
     /// One card of `hand` went from a seat to another: it may be this one.
     fn may_move(&mut self, from: Seat, to: Seat, hand: u8) {
-        let [mut kept, mut gained] = [from, to].map(|seat| self.shares[seat.index()]);
-        let moved = ((kept + hand / 2) / hand.max(1)).max(1);
-        kept = kept.saturating_sub(moved).max(1);
-        gained = gained.saturating_add(moved);
-        self.shares[from.index()] = kept;
-        self.shares[to.index()] = gained;
+        let [kept, gained] = [from, to].map(|seat| self.shares[seat.index()]);
+        let one_of = u16::from(hand.max(1));
+        let moved = few((u16::from(kept) + one_of / 2) / one_of).max(1);
+        self.shares[from.index()] = kept.saturating_sub(moved).max(1);
+        self.shares[to.index()] = gained.saturating_add(moved);
     }
 
     /// It or another one was shown, nobody knows which: it is where either of them may be, or any of these `holders`.

@@ -330,3 +330,38 @@ impl Pool {
         self.types[self.drawn..self.len].iter().copied().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use boardwire_kernel::{RESAMPLE_STREAM, testkit};
+
+    use super::*;
+
+    #[test]
+    fn a_hand_that_is_built_leaves_a_choice() {
+        // GC-8.11: by the ages of places, and without them.
+        let mut built = 0;
+        for seats in 2..=4 {
+            let game = testkit::table::<GoldenCompass>(seats, &[]);
+            let mut rng = RngStream::new(3, RESAMPLE_STREAM);
+            for seed in 0..60 {
+                testkit::random_game(&game, seed, |episode| {
+                    let state = episode.state();
+                    let Step::Fill(begun) = state.step else { return };
+                    for viewer in game.others(state.active) {
+                        let hidden = Hidden::new(&game, state, viewer);
+                        for hidden in [hidden.without_ages(), hidden] {
+                            let dealt = game.build(&hidden, begun, &mut rng);
+                            assert!(game.has_choice(&dealt.hands[state.active], begun), "{state:?}");
+                            for seat in game.others(viewer) {
+                                assert_eq!(dealt.hands[seat].len(), state.places[seat].hand.len());
+                            }
+                            built += 1;
+                        }
+                    }
+                });
+            }
+        }
+        assert!(built > 100, "{built} hands");
+    }
+}

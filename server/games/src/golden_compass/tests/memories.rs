@@ -165,3 +165,16 @@ fn a_card_that_may_have_been_stolen_moves_with_the_share_of_one_card_of_the_hand
     }
     assert_eq!(shares, [[0, 252, 0, 0], [0, 202, 50, 0], [0, 202, 25, 25]]);
 }
+
+#[test]
+fn a_card_may_move_from_the_largest_hand() {
+    // GC-13.2, GC-R38: one of sixteen cards.
+    let table = Table::new(3);
+    let hawk = table.card("hawk.baby");
+    let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
+    memory.drew(table.game.blocks[hawk.index()]);
+    memory.lost_card(seat(1), hawk, &table.game.blocks);
+    (1..16).for_each(|_| memory.saw_draw(seat(1)));
+    memory.saw_card_stolen(seat(1), seat(2));
+    assert_eq!(memory.taken()[0].shares, [0, 236, 16, 0]);
+}

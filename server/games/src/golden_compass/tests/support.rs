@@ -153,7 +153,7 @@ impl Table {
         self.forget();
     }
 
-    /// Every seat remembers that things came to be so, and nothing that the table does not show it.
+    /// Every seat remembers how cards and tokens came to where they are, drawn and shown one after the other.
     fn forget(&mut self) {
         let (game, state) = (&self.game, &mut self.state);
         let mut events = Vec::new();
