@@ -83,9 +83,9 @@ impl ActionRange {
     #[must_use]
     #[inline]
     pub const fn index(&self, number: u8) -> u8 {
-        assert!(
+        debug_assert!(
             number >= self.first_number && number - self.first_number < self.len,
-            "it is not in the range"
+            "the number is not in the range"
         );
         self.start + (number - self.first_number)
     }

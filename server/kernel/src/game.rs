@@ -125,8 +125,8 @@ pub trait Estimate: Game {
 
     /// Stops keeping what playouts do not ask for: what only views show, what seats remember.
     ///
-    /// Legal actions, outlooks and the outcome stay as they would have been, now and later, and the state can still be
-    /// resampled. Views, texts and the audit must not be asked for again. A game that gains nothing from it does
+    /// Legal actions, outlooks and the outcome stay as they would have been, now and later. The state can be resampled
+    /// until the next choice is applied. Views, texts and the audit must not be asked for again. A game that gains nothing from it does
     /// nothing.
     fn forget(&self, _state: &mut Self::State) {}
 }

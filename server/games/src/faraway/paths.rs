@@ -216,7 +216,7 @@ impl<'a> Search<'a> {
     fn try_blocks(&mut self, deal: usize, cards: &[usize], left: &mut [u8; NODES]) -> bool {
         let Some((&card, others)) = cards.split_first() else { return self.try_all_ways(deal - 1) };
         for block in 0..deal {
-            if left[block] == 0 || !self.can_come(card, deal, block) {
+            if left[block] == 0 || !self.can_come(card, deal, block) || self.is_full(block) {
                 continue;
             }
             let before = self.paths[card];
@@ -231,6 +231,14 @@ impl<'a> Search<'a> {
             self.paths[card] = before;
         }
         false
+    }
+
+    /// Whether no more cards can have come through a deal that the viewer did not see.
+    fn is_full(&self, block: usize) -> bool {
+        let size = self.flow.from[block].iter().map(|&cards| usize::from(cards)).sum();
+        block > 0
+            && self.is_hidden(block)
+            && self.paths.iter().filter(|&&path| path & bit(block) != 0).count() >= size
     }
 
     /// Finds a place for a card, for which others may have to move; no place is tried twice.

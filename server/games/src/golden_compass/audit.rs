@@ -5,7 +5,7 @@ use boardwire_kernel::{Audit, BySeat, Conserved, Seat, ensure};
 use super::GoldenCompass;
 use super::catalogue::limits::{CARD_TYPES, CARDS, PERIODS, SEATS};
 use super::catalogue::{AxisId, CardId, CharacterId, EffectId, TokenId};
-use super::memory::{SEEN, TABLE, Taken, place_of};
+use super::memory::{SEEN, SURE, TABLE, Taken, place_of};
 use super::state::{Aim, Hand, Place, SetKind, State, Step, TilePile};
 
 impl GoldenCompass {
@@ -246,6 +246,10 @@ impl GoldenCompass {
         for taken in state.memory[viewer].taken() {
             let holders = taken.holders();
             ensure(holders != 0 && holders & !others == 0, || "a card was taken by nobody")?;
+            ensure(
+                taken.shares.iter().all(|&share| share <= SURE),
+                || "a seat has too great a share of a card",
+            )?;
             // Of each set of seats: whether they hold as many of these cards as no other seat can.
             let alike = |all: &&Taken| all.card == taken.card;
             for among in 1..1 << SEATS {

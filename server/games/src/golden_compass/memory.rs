@@ -7,8 +7,7 @@
 //! this seat are remembered by type with the seats that may hold them now.
 //!
 //! When somebody shows a card, several hidden cards may have been it. The memory then keeps the widest
-//! choice: it never excludes what is possible, and with cards of which there is one copy it excludes
-//! everything impossible.
+//! choice: it never excludes what is possible.
 //!
 //! Tokens. For each token, the places it may be in; equal tokens have equal standing.
 
@@ -30,8 +29,8 @@ pub(super) fn place_of(seat: Seat) -> u8 {
     1 << seat.number()
 }
 
-/// The share of a seat that surely holds a card: it divides well by the cards of a hand.
-const SURE: u8 = 252;
+/// The share of a seat that surely holds a card, and the most there is: 252 is a multiple of most sizes of hands.
+pub(super) const SURE: u8 = 252;
 
 /// A card that was taken from this seat: its type, and how likely each seat holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
@@ -83,10 +82,10 @@ impl Taken {
         let one_of = u16::from(hand.max(1));
         let moved = few((u16::from(kept) + one_of / 2) / one_of).max(1);
         self.shares[from.index()] = kept.saturating_sub(moved).max(1);
-        self.shares[to.index()] = gained.saturating_add(moved);
+        self.shares[to.index()] = gained.saturating_add(moved).min(SURE);
     }
 
-    /// It or another one was shown, nobody knows which: it is where either of them may be, or any of these `holders`.
+    /// This card or `other` was shown. Its share at each seat becomes the mean of both, and at least 1 at each of `holders`.
     fn mix(&mut self, other: Self, holders: u8) {
         for (seat, (share, other)) in (0..).zip(self.shares.iter_mut().zip(other.shares)) {
             let both = (u16::from(*share) + u16::from(other)).div_ceil(2);
@@ -245,11 +244,14 @@ impl Memory {
         let union = all.clone().fold(0, |union, entry| union | entry.holders());
         let surest =
             all.map(|entry| entry.holders()).min_by_key(|holders| (holders.count_ones(), *holders))?;
-        let at = self.taken().iter().position(|entry| fits(entry) && entry.holders() == surest)?;
+        let sure = |at: &usize| fits(&self.taken[*at]) && self.taken[*at].holders() == surest;
+        let at =
+            (0..self.taken().len()).filter(sure).max_by_key(|&at| self.taken[at].shares[seat.index()])?;
         let entry = self.forget(at);
+        let is_unsure = entry.certain_holder().is_none();
         for at in 0..self.taken().len() {
             let other = self.taken[at];
-            if fits(&other) && other.holders() != union {
+            if fits(&other) && (other.holders() != union || is_unsure && other.shares != entry.shares) {
                 self.widen(at, |other| other.mix(entry, union));
             }
         }

@@ -1,8 +1,8 @@
 //! Samples what a seat cannot know, from its memory and the board alone.
 //!
 //! Every state that agrees with the memory can be sampled, and no other; `docs/games/golden_compass.md` says how far
-//! that is from as often as it is likely. What other seats remember is made up: that they know what they hold and what
-//! lies open.
+//! the probabilities are from the true ones. What other seats remember is made up: they know what they hold and what lies
+//! open.
 
 mod cards;
 mod tokens;

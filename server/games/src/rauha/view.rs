@@ -175,7 +175,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
         out.put_ids(hand.iter().map(|card| card.get()));
     });
     if N == 2 {
-        // With more seats nobody looks at both packs of a neighbour.
+        // With more seats each pack has another pair of readers, so the views of all seats tell it together.
         let doc = "The cards passed on that the viewer picks from next, ascending; of three one may be gone by then.";
         let coming = FieldSpec::id("coming_back", "biomes", BIOMES, doc)
             .by(Axis::unordered("card", const { count::<PACK>() } - 1))

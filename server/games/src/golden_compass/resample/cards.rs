@@ -15,8 +15,10 @@ use super::super::catalogue::limits::{CARD_TYPES, CARDS, HAND, KNOWN, PLACES, SE
 use super::super::memory::{Memory, SEEN, Taken};
 use super::super::state::{Begun, Hand, Pile, Sorted, State, Step};
 
-/// Hands sampled before one is built.
+/// Hands, or holders of the cards taken, sampled before others are looked for.
 const MOST_TRIES: u32 = 64;
+/// Ways to hold the cards taken that are looked at then. Games have a few such cards; a snapshot from outside can have more.
+const MOST_WAYS: u32 = 1 << 14;
 
 /// What a seat knows of the cards that it cannot see.
 #[derive(Clone)]
@@ -74,7 +76,8 @@ impl GoldenCompass {
     fn build(&self, hidden: &Hidden, begun: Begun, rng: &mut RngStream) -> Dealt {
         let mut built = (hidden.clone(), Hand::default());
         let fitting = self.card_sets.fitting(begun.kind);
-        let may_be_held = hidden.taken().iter().filter(|taken| taken.may_be_with(hidden.active));
+        let active = hidden.active;
+        let may_be_held = hidden.taken().iter().filter(|taken| taken.may_be_with(active));
         let held = may_be_held.map(|taken| (taken.card, None));
         let in_pool = hidden.pool.copies().map(|(card, stamp)| (card, Some(stamp)));
         let mut cards: Vec<_> = held.chain(in_pool).filter(|&(card, _)| fitting.contains(card)).collect();
@@ -91,13 +94,13 @@ impl GoldenCompass {
                 None => next.give_to_active(card),
                 Some(stamp) => next.put_into_active(card, stamp).then(|| hand.insert(card)).is_some(),
             };
-            if is_held && next.is_possible(rng) {
+            if is_held && next.find_holders(rng).is_some() {
                 built = (next, hand);
             }
         }
         let (rest, hand) = built;
         let mut dealt = rest.deal(rng);
-        hand.as_slice().iter().for_each(|&card| dealt.hands[hidden.active].insert(card));
+        hand.as_slice().iter().for_each(|&card| dealt.hands[active].insert(card));
         dealt
     }
 }
@@ -149,12 +152,16 @@ impl Hidden {
 
     /// Samples hands and draw pile.
     fn deal(&self, rng: &mut RngStream) -> Dealt {
-        let holders = self.settle(rng).expect("each card taken is truly with a seat that may hold it");
+        let settled = if self.is_sure() { None } else { self.find_holders(rng) };
+        let (holders, ages) = settled.unwrap_or_else(|| {
+            let holders = self.settle(rng).expect("each card taken is truly with a seat that may hold it");
+            (holders, self.places_left(&holders))
+        });
         let mut hands = BySeat::<Hand, SEATS>::default();
         for (taken, &seat) in self.taken().iter().zip(&holders) {
             hands[seat].insert(taken.card);
         }
-        let (ages, mut pool) = (self.places_left(&holders), self.pool);
+        let mut pool = self.pool;
         let mut newest = [0; HAND];
         for age in 0..=self.returns {
             pool.open(age);
@@ -170,6 +177,58 @@ impl Hidden {
             }
         }
         Dealt { hands, newest, deck: pool.rest() }
+    }
+
+    /// Whether the holder of every card taken is known.
+    fn is_sure(&self) -> bool {
+        self.taken().iter().all(|taken| taken.holders().is_power_of_two())
+    }
+
+    /// Who holds each card taken, and the ages of the places left, so that hidden cards can fill these.
+    fn find_holders(&self, rng: &mut RngStream) -> Option<([Seat; KNOWN], BySeat<Sorted, SEATS>)> {
+        let fit = |holders: [Seat; KNOWN]| {
+            let ages = self.places_left(&holders);
+            self.can_fill(&ages).then_some((holders, ages))
+        };
+        (0..MOST_TRIES).find_map(|_| fit(self.settle(rng)?)).or_else(|| {
+            let (mut holders, mut room, mut ways) = ([self.viewer; KNOWN], self.room, MOST_WAYS);
+            self.try_holders(0, &mut holders, &mut room, &mut ways).then_some(holders).and_then(fit)
+        })
+    }
+
+    /// Tries all holders of the cards taken from this one on, so many ways at most; whether places left can be filled.
+    fn try_holders(
+        &self,
+        at: usize,
+        holders: &mut [Seat; KNOWN],
+        room: &mut BySeat<u8, SEATS>,
+        ways: &mut u32,
+    ) -> bool {
+        if at == self.taken_len {
+            *ways = ways.saturating_sub(1);
+            return self.can_fill(&self.places_left(holders));
+        }
+        for seat in self.others().filter(|&seat| self.taken[at].may_be_with(seat)) {
+            if room[seat] == 0 || *ways == 0 {
+                continue;
+            }
+            room[seat] -= 1;
+            holders[at] = seat;
+            if self.try_holders(at + 1, holders, room, ways) {
+                return true;
+            }
+            room[seat] += 1;
+        }
+        false
+    }
+
+    /// Whether hidden cards can fill places of these ages.
+    fn can_fill(&self, ages: &BySeat<Sorted, SEATS>) -> bool {
+        (0..=self.returns).all(|age| {
+            let places =
+                self.others().map(|seat| ages[seat].as_slice().partition_point(|&place| place <= age));
+            places.sum::<usize>() <= self.pool.known_before(age)
+        })
     }
 
     /// Who holds each card taken, if all can be held: each seat as often as its share, while it has room.
@@ -212,7 +271,7 @@ impl Hidden {
         ages
     }
 
-    /// Lets a card taken of this type be with the active seat for sure, if it may be there; whether there is one more.
+    /// Lets a card taken of this type, which may be with the active seat, be there for sure; whether there is such a card.
     fn give_to_active(&mut self, card: u8) -> bool {
         let active = self.active;
         let taken = &mut self.taken[..self.taken_len];
@@ -233,17 +292,6 @@ impl Hidden {
         ages.take(place);
         self.room[self.active] -= 1;
         self.pool.remove(card, stamp)
-    }
-
-    /// Whether cards taken can be held and all places filled.
-    fn is_possible(&self, rng: &mut RngStream) -> bool {
-        self.settle(rng).is_some_and(|holders| {
-            let ages = self.places_left(&holders);
-            (0..=self.returns).all(|age| {
-                let places = self.others().flat_map(|seat| ages[seat].as_slice().to_vec());
-                places.filter(|&place| place <= age).count() <= self.pool.known_before(age)
-            })
-        })
     }
 }
 

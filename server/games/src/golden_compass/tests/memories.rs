@@ -5,7 +5,7 @@ use boardwire_kernel::{BySeat, Seat, testkit};
 use super::super::GoldenCompass;
 use super::super::catalogue::CardId;
 use super::super::catalogue::limits::{KNOWN, SEATS};
-use super::super::memory::{Memory, SEEN, Taken};
+use super::super::memory::{Memory, SEEN, SURE, Taken};
 use super::super::state::{Hand, State};
 use super::support::{Table, seat};
 
@@ -177,4 +177,22 @@ fn a_card_may_move_from_the_largest_hand() {
     (1..16).for_each(|_| memory.saw_draw(seat(1)));
     memory.saw_card_stolen(seat(1), seat(2));
     assert_eq!(memory.taken()[0].shares, [0, 236, 16, 0]);
+}
+
+#[test]
+fn shares_stay_within_what_is_sure_however_often_a_card_may_move() {
+    // GC-13.2, GC-R38: seats 1 and 2 take the only card of the other in turn, and seat 1 then has eleven.
+    let table = Table::new(4);
+    let hawk = table.card("hawk.baby");
+    let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
+    memory.drew(table.game.blocks[hawk.index()]);
+    memory.lost_card(seat(1), hawk, &table.game.blocks);
+    for (victim, thief) in [(1, 2), (2, 1), (1, 2), (2, 1)] {
+        memory.saw_card_stolen(seat(victim), seat(thief));
+        assert!(memory.taken()[0].shares.iter().all(|&share| share <= SURE));
+    }
+    (0..10).for_each(|_| memory.saw_draw(seat(1)));
+    memory.saw_card_stolen(seat(1), seat(3));
+    let shares = memory.taken()[0].shares;
+    assert!(shares[1] > 200 && (20..30).contains(&shares[3]), "{shares:?}");
 }

@@ -229,7 +229,8 @@ fn every_hand_that_a_memory_allows_is_sampled_and_no_other() {
                         let mut sample = *state;
                         game.resample(&mut sample, viewer, &mut rng);
                         sampled.insert(as_lists(&other_hands(&game, &sample, viewer)));
-                        if draw > 200 && sampled.len() == due.len() {
+                        let is_sure = state.memory[viewer].taken().is_empty();
+                        if draw > if is_sure { 200 } else { 2_000 } && sampled.len() == due.len() {
                             break;
                         }
                     }
@@ -345,5 +346,35 @@ fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
         let action = chooser.draw(&mut table.game.legal(&table.state, pending));
         table.play_for(pending.number(), table.game.decode(action).expect("a legal action"));
         sampled(&table, &mut rng);
+    }
+}
+
+#[test]
+fn a_card_taken_is_where_it_leaves_old_places_to_old_cards() {
+    // GC-13.2, GC-R38: seat 2 stole one of two cards and has shown all it had; all hidden cards but the hawk came back
+    // since, so the hawk is in seat 1's old place and not what seat 2 drew.
+    let mut table = Table::new(3);
+    table.hand(0, &["hawk.baby"]);
+    table.hand(1, &["moth.baby"]);
+    table.hand(2, &["mouse.baby"]);
+    let [hawk, moth, mouse] = ["hawk.baby", "moth.baby", "mouse.baby"].map(|name| table.card(name));
+    table.scripted(streams::STOLEN_CARDS, &[0, u8::from(moth.get() > hawk.get())]);
+    steal(&mut table, 1, 0);
+    steal(&mut table, 2, 1);
+    assert!(table.state.places[seat(1)].hand.contains(hawk));
+    for card in [mouse, moth] {
+        table.game.discard(&mut table.state, seat(2), card, 0);
+    }
+    table.game.return_discard(&mut table.state);
+    let memory: &mut Memory = &mut table.state.memory[seat(0)];
+    memory.stamps.iter_mut().filter(|stamp| **stamp == 0).for_each(|stamp| *stamp = memory.returns);
+    table.chance.extend(streams::CARDS, [0]);
+    table.game.draw(&mut table.state, seat(2), 1, &mut table.chance, |_| ());
+    let mut rng = RngStream::new(17, RESAMPLE_STREAM);
+    for _ in 0..200 {
+        let sample = sampled(&table, &mut rng);
+        let hands = other_hands(&table.game, &sample, seat(0));
+        assert!(allows(&table.game, &table.state.memory[seat(0)], seat(0), &hands), "{hands:?}");
+        assert!(sample.places[seat(1)].hand.contains(hawk));
     }
 }
