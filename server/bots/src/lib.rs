@@ -1,6 +1,6 @@
 //! Bots that play any game, from what their seat knows alone.
 //!
-//! A bot is given [`Knowledge`](boardwire_kernel::Knowledge), never a position: the worlds it thinks in are drawn anew from what its
+//! A bot is given [`Knowledge`](boardwire_kernel::Knowledge), never a position: the worlds it thinks in are sampled from what its
 //! seat may know. It spends simulations, not milliseconds, so it plays the same on every machine.
 #![deny(clippy::float_arithmetic)]
 
@@ -49,7 +49,7 @@ pub enum Bot {
         /// How many worlds it averages over, at least 1.
         worlds: u32,
     },
-    /// Chooses the action that ends best on average, played on in worlds drawn anew (flat Monte Carlo).
+    /// Chooses the action that ends best on average, played on in sampled worlds (flat Monte Carlo).
     Search {
         /// About how many playouts it makes, at least 1.
         playouts: u32,

@@ -1,4 +1,4 @@
-//! Flat Monte Carlo: actions are played to the end in worlds drawn anew, and the worse half is dropped again and
+//! Flat Monte Carlo: actions are played to the end in sampled worlds, and the worse half is dropped again and
 //! again (sequential halving).
 
 use boardwire_kernel::{Estimate, Knowledge, RngStream};

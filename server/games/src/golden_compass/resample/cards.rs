@@ -67,7 +67,7 @@ impl GoldenCompass {
         let has_choice = |dealt: &Dealt| self.has_choice(&dealt.hands[hidden.active], begun);
         let sampled = (0..MOST_TRIES).map(|_| hidden.deal(rng)).find(has_choice);
         let built = sampled.or_else(|| Some(self.build(hidden, begun, rng)).filter(has_choice));
-        // No game leads to ages that leave no such hand, but a snapshot from outside may have them.
+        // The ages of a snapshot from outside may leave no such hand.
         built.unwrap_or_else(|| self.build(&hidden.without_ages(), begun, rng))
     }
 
