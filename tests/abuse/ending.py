@@ -81,6 +81,7 @@ def killed(target: Target, size: int) -> str:
     load.close()
     socket = Path(target.unix.removeprefix("unix:"))
     expect(socket.exists(), "a killed server cannot have removed its socket")
+    target.innocent_lost()
     with started(target.binary, socket.parent) as next_one:
         served(next_one)
         with Stubs(next_one.unix) as stubs:

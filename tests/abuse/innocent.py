@@ -1,7 +1,8 @@
 """A client that has done nothing: plays by unary calls, asks for the server's health, and measures both.
 
 A process of its own, so that what it measures is the server and not its neighbours in Python. Prints a line
-when it has been answered for the first time, and at the end of its standard input what it has seen, as JSON.
+when it has been answered for the first time, one when it plays no longer, and at the end of its standard input what
+it has seen, as JSON.
 """
 
 from __future__ import annotations
@@ -117,10 +118,16 @@ class Watch:
         if self.process.stdout.readline() != "playing\n":
             raise RuntimeError("the innocent client did not start")
 
+    def lost(self) -> None:
+        """Waits until it has learnt that the server is gone: it would go on with the next one at the same address."""
+        assert self.process.stdout is not None
+        if self.process.stdout.readline() != "over\n":
+            raise RuntimeError("the innocent client did not end")
+
     def finish(self) -> Seen:
         """Ends it; gives what it has seen."""
         told, _ = self.process.communicate(timeout=90)
-        return Seen(**json.loads(told))
+        return Seen(**json.loads(told.splitlines()[-1]))
 
     def close(self) -> None:
         """Leaves nothing behind."""
@@ -141,6 +148,7 @@ def main(address: str) -> None:
 
     threading.Thread(target=listen, daemon=True).start()
     innocent.play(over)
+    print("over", flush=True)
     # The one who asked decides when it is over.
     over.wait()
     print(json.dumps(vars(innocent.seen)))

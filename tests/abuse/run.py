@@ -75,6 +75,7 @@ def strike(attack: Attack, size: int, target: Target, *, full: bool) -> str:
     """Runs one attack on a server and judges what it has done; gives the figures."""
     with contextlib.closing(Watch(target.unix)) as watch:
         before, descriptors = target.resident(), target.descriptors()
+        target.innocent_lost = watch.lost
         start = time.monotonic()
         figures = attack.action(target, size)
         took = time.monotonic() - start

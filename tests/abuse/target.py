@@ -42,6 +42,9 @@ class Target:
     The two are different callers to it: what it limits by caller does not fall on the innocent.
     """
 
+    #: Waits until the innocent client beside an attack has learnt that the server is gone.
+    innocent_lost: Callable[[], None]
+
     def __init__(self, binary: str, folder: Path, flags: Sequence[str] = ()) -> None:
         """Starts it."""
         self.binary = binary
