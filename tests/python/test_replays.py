@@ -290,4 +290,4 @@ def test_what_is_no_episode_is_no_page(tmp_path: Path) -> None:
         assert not (tmp_path / "wrong.html").exists()
     bare = subprocess.run([str(find_binary()), "replay"], capture_output=True, text=True, timeout=60)
     assert bare.returncode == 2
-    assert "--script" in bare.stderr
+    assert "--html" in bare.stderr

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use boardwire_bots::{Bot, UnknownBot};
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Digest, GameType, Loaded, Options, Provenance, SetupError, set_up};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Digest, Estimate, GameType, Loaded, Options, Provenance, SetupError, set_up};
 use boardwire_policy::Policies;
 
 use crate::play::Rules;
@@ -150,7 +150,7 @@ struct Describe;
 impl Visitor for Describe {
     type Output = Served;
 
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
         Served {
             game_type: G::TYPE,
             catalogue: catalogue.digest,
@@ -167,7 +167,7 @@ struct SetUp<'a> {
 impl Visitor for SetUp<'_> {
     type Output = Result<Arc<dyn Rules>, SetupError>;
 
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let options = self.options.all().iter().map(|(name, value)| (*name, value.as_str()));
         Ok(Arc::new(set_up::<G>(Arc::clone(catalogue), self.seats, options)?))
     }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, set_up};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Loaded, RngStream, set_up};
 
 /// How long one run plays, at least.
 const RUN: Duration = Duration::from_millis(800);
@@ -58,7 +58,7 @@ struct Measure<'a>(&'a Bot);
 impl Visitor for Measure<'_> {
     type Output = Vec<u64>;
 
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<u64> {
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<u64> {
         let seats = *G::TYPE.seats.start();
         let game =
             set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
@@ -77,7 +77,7 @@ impl Visitor for Measure<'_> {
 }
 
 /// Plays one game between bots; gives the decisions it took.
-fn play<G: Registered>(game: &Arc<G>, bot: &Bot, seed: u64) -> u32 {
+fn play<G: Estimate>(game: &Arc<G>, bot: &Bot, seed: u64) -> u32 {
     let mut episode = Episode::seeded(Arc::clone(game), seed);
     let mut rng: Vec<RngStream> =
         (0..u64::from(game.info().seats)).map(|seat| RngStream::new(seed, BOT_STREAM + seat)).collect();

@@ -123,7 +123,7 @@ impl<G: Estimate> Search<G> {
 mod tests {
     use std::sync::Arc;
 
-    use boardwire_games::{Registered, Registry, Visitor};
+    use boardwire_games::{Registry, Visitor};
     use boardwire_kernel::{Episode, Loaded, testkit};
 
     use super::*;
@@ -134,7 +134,7 @@ mod tests {
     impl Visitor for Spent {
         type Output = (u32, bool);
 
-        fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> (u32, bool) {
+        fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> (u32, bool) {
             let episode = Episode::seeded(testkit::table::<G>(2, &[]), 3);
             let seat = episode.pending().lowest().expect("the game has begun");
             let (knowledge, mut rng) = (episode.knowledge(seat), RngStream::new(5, 0));

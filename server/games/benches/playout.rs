@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RngStream, set_up};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, Loaded, RngStream, set_up};
 
 /// How long one run plays, at least.
 const RUN: Duration = Duration::from_millis(800);
@@ -79,7 +79,7 @@ struct Profile;
 impl Visitor for Profile {
     type Output = ();
 
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) {
         let seats = *G::TYPE.seats.start();
         let game =
             set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
@@ -97,7 +97,7 @@ struct Measure;
 impl Visitor for Measure {
     type Output = Vec<Row>;
 
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
         let mut seats = vec![*G::TYPE.seats.start(), *G::TYPE.seats.end()];
         seats.dedup();
         seats.into_iter().map(|seats| measure::<G>(catalogue, seats)).collect()

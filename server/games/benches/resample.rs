@@ -11,8 +11,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{
+    BOT_STREAM, Episode, Estimate, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up,
+};
 
 /// Random games played, states sampled of each position, and runs of which the middle one counts.
 const GAMES: u64 = 20;
@@ -36,7 +38,7 @@ struct Measure;
 impl Visitor for Measure {
     type Output = Vec<String>;
 
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<String> {
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<String> {
         G::TYPE.seats.map(|seats| measure::<G>(catalogue, seats)).collect()
     }
 }

@@ -2,16 +2,9 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{Estimate, GameType, Loaded};
 
 use crate::Registry;
-
-/// A game that is served: its rules, an estimate for the bots, and perhaps a format of recorded games.
-pub trait Registered: Estimate {
-    /// How its scoring cases and recorded games are written; none for a game nobody has recorded.
-    const REPLAY: Option<ReplayFormat<Self::Catalogue>> = None;
-}
 
 /// Generic code that wants the typed game behind an id.
 pub trait Visitor {
@@ -19,7 +12,7 @@ pub trait Visitor {
     type Output;
 
     /// Is called with the game's type and its catalogue.
-    fn visit<G: Registered>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output;
+    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output;
 }
 
 /// Reads the type of the game it visits.
@@ -28,7 +21,7 @@ struct ReadType;
 impl Visitor for ReadType {
     type Output = GameType;
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> GameType {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> GameType {
         G::TYPE
     }
 }

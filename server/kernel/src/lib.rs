@@ -21,7 +21,6 @@ mod id;
 mod multiset;
 mod options;
 mod outcome;
-pub mod record;
 mod rng;
 mod seat;
 mod set;

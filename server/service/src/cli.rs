@@ -7,7 +7,6 @@ mod completions;
 mod doctor;
 mod games;
 mod health;
-mod lines;
 mod man;
 mod parquet;
 mod play;
@@ -52,8 +51,6 @@ enum Command {
     AgentCheck(agent_check::AgentCheck),
     Proto(proto::Proto),
     Token(token::Token),
-    /// Answers scoring cases: JSON lines on stdin, JSON lines on stdout.
-    Score(lines::Score),
     Replay(replay::Replay),
     Verify(verify::Verify),
     Health(health::Health),
@@ -76,7 +73,6 @@ impl Cli {
             Command::AgentCheck(check) => check.run(),
             Command::Proto(proto) => proto.run(),
             Command::Token(token) => token.run(),
-            Command::Score(score) => score.run(),
             Command::Replay(replay) => replay.run(),
             Command::Verify(verify) => verify.run(),
             Command::Health(health) => health.run(),

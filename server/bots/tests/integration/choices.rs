@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use boardwire_bots::{Bot, Round};
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, Seat, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Loaded, RngStream, Seat, testkit};
 
 /// A bot at every seat, at the fewest and, if it is fast, the most seats.
 struct Choices {
@@ -21,7 +21,7 @@ struct Choices {
 impl Visitor for Choices {
     type Output = (PathBuf, String);
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let mut lines = String::new();
         let most = if self.bot == SEARCH { G::TYPE.seats.start() } else { G::TYPE.seats.end() };
         for seats in BTreeSet::from([*G::TYPE.seats.start(), *most]) {

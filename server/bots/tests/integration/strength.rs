@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use boardwire_bots::{Bot, Thought};
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Loaded, RngStream, Seat, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Loaded, RngStream, Seat, testkit};
 
 struct Strength {
     bot: Bot,
@@ -21,7 +21,7 @@ impl Visitor for Strength {
     /// The bot's wins in hundredths of a percent of all matches.
     type Output = u64;
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> u64 {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> u64 {
         let game = testkit::table::<G>(self.seats, &[]);
         let mut wins = 0;
         for (seed, own) in (0..self.deals).flat_map(|seed| Seat::all(self.seats).map(move |own| (seed, own)))

@@ -17,7 +17,6 @@ mod legal;
 mod memory;
 mod paths;
 mod quests;
-mod record;
 mod resample;
 mod scoring;
 mod state;
@@ -28,7 +27,6 @@ mod view;
 use std::fmt;
 use std::sync::Arc;
 
-use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
     ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
     Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
@@ -36,10 +34,8 @@ use boardwire_kernel::{
 
 pub use action::Action;
 pub use catalogue::{Card, Catalogue, Kind, Quest, REGIONS, SANCTUARIES, Symbol, Symbols};
-pub use scoring::Fame;
+pub use scoring::{Fame, fame};
 pub use state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
-
-use crate::Registered;
 
 /// The stream that draws regions.
 const REGION_STREAM: usize = 0;
@@ -176,10 +172,6 @@ impl Game for Faraway {
     fn decode(&self, index: u8) -> Option<Action> {
         Self::decode(index)
     }
-}
-
-impl Registered for Faraway {
-    const REPLAY: Option<ReplayFormat<Catalogue>> = Some(record::FORMAT);
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ impl Faraway {
 }
 
 /// Scores a line and sanctuaries, at most 8 and 7 ids; id 0 is no card.
-pub(super) fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
+#[must_use]
+pub fn fame(catalogue: &Catalogue, line: &[u8], sanctuaries: &[u8]) -> Fame {
     let mut fame = Fame::default();
     let placed = || sanctuaries.iter().map(|&id| &catalogue.sanctuaries[usize::from(id)]);
     // FA-6.1: the sanctuaries are visible from the first step on.

@@ -9,7 +9,7 @@
 //! `period` (what frames the turns) and `hands` (how cards and tokens change hands); `legal` is what may be chosen.
 //! `witness` is what a seat sees of cards and tokens that change hands, and `memory` what it remembers; `view` and `text`
 //! show it, `resample` samples the rest.
-//! `record` plays recorded games. Rulings are cited by their number (R19), clauses as in
+//! Rulings are cited by their number (R19), clauses as in
 //! `docs/rules/golden_compass.md`.
 
 mod action;
@@ -18,7 +18,6 @@ mod catalogue;
 mod estimate;
 mod legal;
 mod memory;
-mod record;
 mod resample;
 mod scoring;
 mod state;
@@ -33,7 +32,6 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
     ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, OptionKind,
     OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
@@ -324,8 +322,4 @@ impl Estimate for GoldenCompass {
     fn forget(&self, state: &mut State) {
         state.forgets = true;
     }
-}
-
-impl crate::Registered for GoldenCompass {
-    const REPLAY: Option<ReplayFormat<Catalogue>> = Some(record::FORMAT);
 }

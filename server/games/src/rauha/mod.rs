@@ -15,7 +15,6 @@ mod catalogue;
 mod estimate;
 mod legal;
 mod memory;
-mod record;
 mod resample;
 mod scoring;
 mod state;
@@ -26,20 +25,19 @@ mod view;
 use std::fmt;
 use std::sync::Arc;
 
-use boardwire_kernel::record::ReplayFormat;
 use boardwire_kernel::{
     ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
     Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
 };
 
-use crate::Registered;
-
 pub use action::Action;
-pub use catalogue::Catalogue;
-pub use state::{BiomeId, EntityId, State};
+pub use catalogue::{Catalogue, Per};
+pub use state::{
+    Activation, BiomeId, Board, CardSet, CellSet, EntityId, EntitySet, Pack, Phase, Source, State,
+};
 
 use catalogue::{AGE, STOPS, Stop, printed};
-use state::{Board, CARDS, CardSet, ROUNDS};
+use state::{CARDS, ROUNDS};
 use turn::Drafts;
 use view::Maxima;
 
@@ -181,10 +179,6 @@ impl Game for Rauha {
     fn decode(&self, index: u8) -> Option<Action> {
         Self::decode(index)
     }
-}
-
-impl Registered for Rauha {
-    const REPLAY: Option<ReplayFormat<Catalogue>> = Some(record::FORMAT);
 }
 
 #[cfg(test)]

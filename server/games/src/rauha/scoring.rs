@@ -48,7 +48,8 @@ impl Rauha {
     }
 
     /// How many of what a `points_per` effect names are on a board.
-    pub(super) fn count(&self, board: &Board, per: Per) -> u16 {
+    #[must_use]
+    pub fn count(&self, board: &Board, per: Per) -> u16 {
         let animals = || self.symbols(board).animals();
         match per {
             Per::Flying | Per::Land | Per::Marine => animals()[per as usize].into(),
@@ -59,14 +60,16 @@ impl Rauha {
     }
 
     /// The Water Sources of a board, those of its Entities included.
+    #[must_use]
     #[inline]
-    pub(super) fn water(&self, board: &Board) -> u8 {
+    pub fn water(&self, board: &Board) -> u8 {
         let held = board.entities.iter().map(|entity| self.ability_of(EntityId::new(entity)).effect.water());
         self.symbols(board).water() + held.sum::<u8>()
     }
 
     /// What the Water Sources of `seat` give in a scoring.
-    pub(super) fn water_points(&self, state: &State, seat: Seat) -> u16 {
+    #[must_use]
+    pub fn water_points(&self, state: &State, seat: Seat) -> u16 {
         let own = self.water(&state.boards[seat]);
         let fewest = state.boards.of(self.seats).iter().fold(own, |few, board| few.min(self.water(board)));
         self.catalogue.value.water[usize::from(own - fewest).min(5)].into()

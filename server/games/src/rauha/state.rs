@@ -68,45 +68,46 @@ impl<T> ByBiome<T> {
 }
 
 /// A set of cards.
-pub(super) type CardSet = BitSet<2>;
+pub type CardSet = BitSet<2>;
 /// A set of cells.
-pub(super) type CellSet = BitSet<1>;
+pub type CellSet = BitSet<1>;
 /// A set of Divine Entities.
-pub(super) type EntitySet = BitSet<1>;
+pub type EntitySet = BitSet<1>;
 /// The cards dealt on a Satellite: those picked, in the order of the turns, then those left, ascending.
-pub(super) type Pack = [BiomeId; PACK];
+pub type Pack = [BiomeId; PACK];
 
 /// A position as a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
     /// The stop of all Avatars, 1 to 16.
-    pub(super) stop: u8,
-    pub(super) phase: Phase,
+    pub stop: u8,
+    /// What is due.
+    pub phase: Phase,
     /// Whose token is on top of the furthest ones.
-    pub(super) leader: Seat,
+    pub leader: Seat,
     /// Who goes first at this stop: the leader at its start.
-    pub(super) first: Seat,
+    pub first: Seat,
     /// How many seats have finished at this stop.
-    pub(super) done: u8,
+    pub done: u8,
     /// What the acting seat has activated.
-    pub(super) used: Activation,
+    pub used: Activation,
     /// Entities the acting seat has welcomed in this turn.
-    pub(super) welcomed: EntitySet,
+    pub welcomed: EntitySet,
     /// A board for every seat; those nobody sits at stay as they were at the start.
-    pub(super) boards: BySeat<Board, SEATS>,
+    pub boards: BySeat<Board, SEATS>,
     /// The card chosen in this draft, then the card kept until step 2.
-    pub(super) kept: BySeat<Option<BiomeId>, SEATS>,
+    pub kept: BySeat<Option<BiomeId>, SEATS>,
     /// By round, then by the seat whose star the Satellite is. It is what the seats remember of the drafts.
-    pub(super) packs: [BySeat<Option<Pack>, SEATS>; ROUNDS],
+    pub packs: [BySeat<Option<Pack>, SEATS>; ROUNDS],
     /// The cards not dealt, of both Ages.
-    pub(super) undealt: CardSet,
+    pub undealt: CardSet,
     /// The cards that were ever placed: everybody has seen them.
-    pub(super) placed: CardSet,
+    pub placed: CardSet,
 }
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) enum Phase {
+pub enum Phase {
     /// Every seat chooses a card of its pack.
     Draft,
     /// The acting seat places or discards its kept card.
@@ -123,9 +124,11 @@ pub(super) enum Phase {
 
 /// Cells and Entities: those activated, or those that may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
-pub(super) struct Activation {
-    pub(super) cells: CellSet,
-    pub(super) entities: EntitySet,
+pub struct Activation {
+    /// The cells.
+    pub cells: CellSet,
+    /// The Entities.
+    pub entities: EntitySet,
 }
 
 impl Activation {
@@ -142,21 +145,22 @@ impl Activation {
 
 /// One seat's board with what belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) struct Board {
+pub struct Board {
     /// The visible biomes.
-    pub(super) cells: [BiomeId; CELLS as usize],
+    pub cells: [BiomeId; CELLS as usize],
     /// The cells with a Spore.
-    pub(super) spores: CellSet,
-    pub(super) crystals: u16,
+    pub spores: CellSet,
+    /// The crystals.
+    pub crystals: u16,
     /// Points by [`Source`].
-    pub(super) gained: [u16; 4],
+    pub gained: [u16; 4],
     /// The Entities held.
-    pub(super) entities: EntitySet,
+    pub entities: EntitySet,
 }
 
 /// Where points come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub enum Source {
     /// Biomes activated in turns.
     Turns,
     /// Biomes with a Spore activated in scorings.
@@ -169,12 +173,14 @@ pub(super) enum Source {
 
 impl Board {
     /// A board on which nothing has happened.
-    pub(super) fn new(cells: [BiomeId; CELLS as usize], crystals: u16) -> Self {
+    #[must_use]
+    pub fn new(cells: [BiomeId; CELLS as usize], crystals: u16) -> Self {
         Self { cells, spores: CellSet::EMPTY, crystals, gained: [0; 4], entities: EntitySet::EMPTY }
     }
 
     /// The Life Energy.
-    pub(super) fn points(&self) -> u16 {
+    #[must_use]
+    pub fn points(&self) -> u16 {
         self.gained.iter().sum()
     }
 
@@ -227,7 +233,7 @@ impl State {
     }
 
     /// Moves the seat's token; one that moves lands on top of those already there.
-    pub(super) fn gain(&mut self, seat: Seat, source: Source, points: u16) {
+    pub fn gain(&mut self, seat: Seat, source: Source, points: u16) {
         if points == 0 {
             return;
         }

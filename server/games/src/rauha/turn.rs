@@ -9,19 +9,6 @@ use super::state::{
     Activation, BiomeId, Board, CardSet, EntitySet, PACK, Phase, ROUNDS, SEATS, Source, State,
 };
 
-/// What follows without a choice, step by step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The picks were taken out of the packs.
-    PicksTaken,
-    /// The acting seat had nothing left to activate.
-    ActivationEnded,
-    /// The Avatars moved on to the next stop.
-    StopBegan,
-    /// The game ended with the fourth scoring.
-    GameEnded,
-}
-
 /// Who drafts from which Satellite in a round; Satellites are named by the seat whose star they are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drafts {
@@ -97,7 +84,7 @@ impl Rauha {
 
     pub(super) fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         self.choose(state, choice.seat(), choice.action());
-        while self.follow(state, chance).is_some() {}
+        while self.follow(state, chance) {}
     }
 
     /// The stop of the Avatars.
@@ -125,8 +112,9 @@ impl Rauha {
     }
 
     /// The Satellite `seat` drafts from in a turn.
+    #[must_use]
     #[inline]
-    pub(super) fn satellite(&self, round: u8, turn: u8, seat: Seat) -> Seat {
+    pub fn satellite(&self, round: u8, turn: u8, seat: Seat) -> Seat {
         self.satellites(round, seat)[usize::from(turn == 2)]
     }
 
@@ -170,6 +158,22 @@ impl Rauha {
             *pack = Some(cards);
         }
         state.undealt = state.undealt.union(deck);
+    }
+
+    /// The positions that a choice leads through, for records that state facts between choices: what was chosen is
+    /// done, then each step that needs no choice. The last is where [`Game::advance`] ends; none if the choice is not legal.
+    #[must_use]
+    pub fn course(&self, state: &State, seat: Seat, action: Action, chance: &mut Chance) -> Vec<State> {
+        if !self.is_legal(state, seat, action) {
+            return vec![];
+        }
+        let mut position = *state;
+        self.choose(&mut position, seat, action);
+        let mut positions = vec![position];
+        while self.follow(&mut position, chance) {
+            positions.push(position);
+        }
+        positions
     }
 
     /// Does what was chosen, and nothing that follows from it by itself.
@@ -221,7 +225,8 @@ impl Rauha {
     }
 
     /// The Entities called by the row and the column of a cell, held or not.
-    pub(super) fn called(&self, board: &Board, cell: u8) -> EntitySet {
+    #[must_use]
+    pub fn called(&self, board: &Board, cell: u8) -> EntitySet {
         let calls = |line: [u8; 3]| {
             let [a, b, c] = line.map(|cell| self.biome(board.at(cell)).calls);
             a.intersection(b).intersection(c)
@@ -249,26 +254,26 @@ impl Rauha {
         };
     }
 
-    /// Takes the next step that needs no choice, if one is due.
-    pub(super) fn follow(&self, state: &mut State, chance: &mut Chance) -> Option<Step> {
+    /// Takes the next step that needs no choice; says whether one was due.
+    pub(super) fn follow(&self, state: &mut State, chance: &mut Chance) -> bool {
         match state.phase {
             Phase::Draft if state.kept.of(self.seats).iter().all(Option::is_some) => {
                 self.take_picks(state);
-                Some(Step::PicksTaken)
+                true
             }
             Phase::Activate if !self.can_activate_something(state) => {
                 self.end_activation(state);
-                Some(Step::ActivationEnded)
+                true
             }
             Phase::Between if usize::from(state.stop) == self.track.len() => {
                 state.phase = Phase::Over;
-                Some(Step::GameEnded)
+                true
             }
             Phase::Between => {
                 self.begin_stop(state, chance);
-                Some(Step::StopBegan)
+                true
             }
-            Phase::Draft | Phase::Main | Phase::Activate | Phase::Spore | Phase::Over => None,
+            Phase::Draft | Phase::Main | Phase::Activate | Phase::Spore | Phase::Over => false,
         }
     }
 

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Episode, FieldKind, Game, Loaded, Seat, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Episode, Estimate, FieldKind, Game, Loaded, Seat, testkit};
 
 /// Games in a row without a new kind after which the search ends.
 const PATIENCE: u64 = 25;
@@ -20,7 +20,7 @@ struct Decisions;
 impl Visitor for Decisions {
     type Output = (PathBuf, String);
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let mut out = String::new();
         let mut kinds = BTreeSet::new();
         for game in testkit::every_table::<G>() {

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Loaded, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Estimate, Loaded, testkit};
 
 fn folder(game: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(game)
@@ -16,7 +16,7 @@ struct Golden;
 impl Visitor for Golden {
     type Output = ();
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) {
         let bless = std::env::var_os("BOARDWIRE_BLESS").is_some();
         for (seed, game) in (1..).zip(testkit::every_table::<G>()) {
             let info = game.info();

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Loaded, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Estimate, Loaded, testkit};
 
 /// Random games for every table of every game; `BOARDWIRE_LAW_GAMES` asks for more, `GAME` for one game.
 fn games_per_table() -> u64 {
@@ -16,7 +16,7 @@ struct Laws;
 impl Visitor for Laws {
     type Output = ();
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
             testkit::obeys_the_laws(&game, 0..games_per_table());
         }

@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Episode, Loaded, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Episode, Estimate, Loaded, testkit};
 
 struct Perft;
 
 impl Visitor for Perft {
     type Output = ();
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/perft");
         let path = path.join(format!("{}.perft", G::TYPE.id));
         let lines =

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Digest, Episode, Game, Loaded, Seat, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Digest, Episode, Estimate, Game, Loaded, Seat, testkit};
 
 /// Random games of every table.
 const GAMES: u64 = 5;
@@ -20,7 +20,7 @@ struct Shown;
 impl Visitor for Shown {
     type Output = (PathBuf, String);
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let mut lines = String::new();
         for game in testkit::every_table::<G>() {
             let options: Vec<_> = game.info().options.all().iter().map(|(_, value)| value.as_str()).collect();
@@ -63,7 +63,7 @@ struct Empty;
 impl Visitor for Empty {
     type Output = BTreeSet<&'static str>;
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
         let (mut fields, mut written) = (BTreeSet::new(), BTreeSet::new());
         for game in testkit::every_table::<G>() {
             let layout = &game.info().layout;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use boardwire_games::{Registered, Registry, Visitor};
-use boardwire_kernel::{Episode, Field, Game, Loaded, Seat, testkit};
+use boardwire_games::{Registry, Visitor};
+use boardwire_kernel::{Episode, Estimate, Field, Game, Loaded, Seat, testkit};
 
 /// Random games of every table.
 const GAMES: u64 = 10;
@@ -13,7 +13,7 @@ struct Usual;
 impl Visitor for Usual {
     type Output = ();
 
-    fn visit<G: Registered>(self, _: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) {
         for game in testkit::every_table::<G>() {
             for (offset, field) in game.info().layout.with_offsets() {
                 if field.usual_max < field.max {

@@ -1,4 +1,4 @@
-//! `replay`: an episode to be looked at, or recorded games to be compared.
+//! `replay`: an episode to be looked at.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,38 +9,27 @@ use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Key, Seat, Viewer};
 use clap::Args;
 
-use super::{Catalogues, lines, verify};
+use super::{Catalogues, verify};
 use crate::page::Film;
 
-/// Shows an episode as a page, or plays recorded games and compares every fact.
+/// Shows an episode as a page.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
     /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
-    #[arg(requires = "html")]
-    file: Option<PathBuf>,
+    file: PathBuf,
     /// Writes a page that shows every position, as each seat saw it where that may be known; it needs no network.
-    #[arg(long, value_name = "FILE", requires = "file")]
-    html: Option<PathBuf>,
-    /// The game whose recorded games are on stdin, a JSON line each: decks and choices fixed, every fact stated. Answers go
-    /// to stdout, a JSON line each.
-    #[arg(long, value_name = "GAME", conflicts_with_all = ["file", "html"])]
-    script: Option<String>,
+    #[arg(long, value_name = "FILE")]
+    html: PathBuf,
     #[command(flatten)]
     catalogues: Catalogues,
 }
 
 impl Replay {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        match (self.script, self.file, self.html) {
-            (Some(game), _, _) => lines::replay(&game, &self.catalogues),
-            (None, Some(file), Some(html)) => {
-                let about = || file.display().to_string();
-                let replay = verify::read(&file).with_context(about)?;
-                let page = page(&replay, &Tables::new(self.catalogues.load()?)).with_context(about)?;
-                write(&html, &page)
-            }
-            (None, _, _) => Err(super::usage("give either FILE with --html, or --script GAME")),
-        }
+        let about = || self.file.display().to_string();
+        let replay = verify::read(&self.file).with_context(about)?;
+        let page = page(&replay, &Tables::new(self.catalogues.load()?)).with_context(about)?;
+        write(&self.html, &page)
     }
 }
 

@@ -12,6 +12,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("boardwire-bots", &["boardwire-kernel"]),
     ("boardwire-api", &[]),
     ("boardwire-agent", &["boardwire-api"]),
+    ("boardwire-conformance", &["boardwire-games", "boardwire-kernel"]),
     ("boardwire-features", &["boardwire-api", "boardwire-batch", "boardwire-kernel", "boardwire-policy"]),
     ("boardwire-policy", &["boardwire-bots", "boardwire-kernel"]),
     (

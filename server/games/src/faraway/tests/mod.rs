@@ -6,7 +6,6 @@ mod ends;
 mod histories;
 mod knowledge;
 mod quests;
-mod records;
 mod sanctuaries;
 mod setup;
 mod shortage;

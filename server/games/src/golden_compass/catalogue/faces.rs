@@ -117,7 +117,6 @@ pub(super) fn characters(rows: &Rows, periods: &[String], program: &mut Program)
         let places = usize::from(period) + 1 == PERIODS;
         let allowed = Allowed { collects: !places, places };
         characters.push(Character {
-            id: character.id.clone(),
             name: character.name.clone(),
             period,
             magisterium: character.magisterium.get(),

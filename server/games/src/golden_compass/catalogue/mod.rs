@@ -96,7 +96,6 @@ pub(super) struct City {
 /// A character card.
 #[derive(Debug, Clone)]
 pub(super) struct Character {
-    pub(super) id: String,
     pub(super) name: String,
     /// Its period, from 0.
     pub(super) period: u8,

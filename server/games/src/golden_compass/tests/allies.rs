@@ -30,7 +30,7 @@ fn each_keeps_one_and_passes_the_other_to_the_left_all_at_once() {
 fn the_magisterium_value_is_the_sum_of_both_cards_and_public() {
     // GC-5.3, GC-R7
     let mut table = Table::new(2);
-    table.ally(0, "lord_asriel");
+    table.ally(0, "Lord Asriel");
     table.state.places[seat(0)].under = table.state.places[seat(1)].ally;
     let under = table.state.places[seat(1)].ally.expect("an ally");
     let under = table.game.printed().character(under).magisterium;
@@ -67,7 +67,7 @@ fn the_four_actions_do_what_they_say() {
     table.light_blue();
     table.play(&[Action::Dust]);
     assert_eq!((table.state.acting().dust, table.state.dust), (1, 7));
-    table.ally(0, "ma_costa");
+    table.ally(0, "Ma Costa");
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(table.state.acting().hand.len(), 2);
@@ -115,7 +115,7 @@ fn effects_come_in_order_and_impossible_ones_are_skipped() {
     // GC-8.3, GC-R11
     let mut table = Table::new(2);
     table.state.airship = Some(seat(1));
-    table.ally(0, "fra_pavel");
+    table.ally(0, "Fra Pavel");
     table.hand(1, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally]);
@@ -130,7 +130,7 @@ fn effects_come_in_order_and_impossible_ones_are_skipped() {
 fn iorek_byrnison_without_a_token_to_steal_is_not_offered_with_one_the_cost_is_asked() {
     // GC-8.3, GC-8.4
     let mut table = Table::in_period(2, 1);
-    table.ally(0, "iorek_byrnison");
+    table.ally(0, "Iorek Byrnison");
     table.hand(0, &["hawk.baby", "joker", "spy"]);
     table.light_blue();
     assert!(!table.offers(Action::Ally));
@@ -153,7 +153,7 @@ fn iorek_byrnison_without_a_token_to_steal_is_not_offered_with_one_the_cost_is_a
 fn a_declined_cost_ends_its_own_list_and_no_other() {
     // GC-8.4
     let mut table = Table::in_period(2, 2);
-    table.ally(0, "thorold");
+    table.ally(0, "Thorold");
     table.hand(0, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Decline]);
@@ -165,7 +165,7 @@ fn a_declined_cost_ends_its_own_list_and_no_other() {
 fn only_possible_options_are_offered() {
     // GC-8.5
     let mut table = Table::in_period(2, 2);
-    table.ally(0, "thorold");
+    table.ally(0, "Thorold");
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(table.legal(), [Action::Choose(0)], "the cost of the second cannot be paid");
@@ -176,7 +176,7 @@ fn hester_lyra_one_space_before_the_objective_the_free_advance_offers_0_or_1() {
     // GC-8.5
     let mut table = Table::in_period(2, 1);
     table.state.lyra = 17;
-    table.ally(0, "hester");
+    table.ally(0, "Hester");
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1)]);
     assert_eq!(table.legal(), [Action::Steps(0), Action::Steps(1)]);
@@ -188,7 +188,7 @@ fn the_hand_limit_applies_after_every_effect() {
     let mut table = Table::in_period(2, 1);
     let hand = ["ermine.baby", "wildcat.baby", "mouse.baby", "moth.baby", "hawk.baby", "polecat.baby", "spy"];
     table.hand(0, &hand);
-    table.ally(0, "lee_scoresby");
+    table.ally(0, "Lee Scoresby");
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!((table.state.step, table.state.acting().hand.len()), (Step::Limit, 10));
@@ -211,7 +211,7 @@ fn draw_and_keep_discards_from_the_cards_just_drawn() {
     // GC-8.6
     let mut table = Table::new(2);
     table.hand(0, &["hawk.baby"]);
-    table.ally(0, "librarian");
+    table.ally(0, "The Librarian");
     table.scripted(streams::CARDS, &[0, 0, 0]);
     table.light_blue();
     table.play(&[Action::Ally]);
@@ -226,7 +226,7 @@ fn draw_and_keep_discards_from_the_cards_just_drawn() {
 fn cards_are_taken_at_random_and_known_to_thief_and_victim_only() {
     // GC-8.6, GC-R38
     let mut table = Table::new(3);
-    table.ally(0, "tony_costa");
+    table.ally(0, "Tony Costa");
     table.hand(1, &["hawk.baby", "joker", "spy"]);
     table.scripted(streams::STOLEN_CARDS, &[2]);
     table.chance.extend(streams::CARDS, [0]);
@@ -251,7 +251,7 @@ fn cards_are_taken_at_random_and_known_to_thief_and_victim_only() {
 fn compass_tiles_sent_back_are_one_opponents_as_many_as_lie_there() {
     // GC-8.6
     let mut table = Table::in_period(3, 2);
-    table.ally(0, "ragnar_sturlusson");
+    table.ally(0, "Ragnar Sturlusson");
     (table.state.places[seat(1)].compass, table.state.places[seat(1)].supply) = (1, 13);
     (table.state.places[seat(2)].compass, table.state.places[seat(2)].supply) = (3, 11);
     table.light_blue();
@@ -268,7 +268,7 @@ fn compass_tiles_sent_back_are_one_opponents_as_many_as_lie_there() {
 fn compass_tiles_missing_in_the_supply_are_not_laid() {
     // GC-R34, GC-R19
     let mut table = Table::new(2);
-    table.ally(0, "lord_asriel");
+    table.ally(0, "Lord Asriel");
     (table.state.places[seat(0)].compass, table.state.places[seat(0)].supply) = (13, 1);
     table.light_blue();
     table.play(&[Action::Ally]);
@@ -286,7 +286,7 @@ fn a_cost_too_high_or_for_nothing_is_not_asked_and_ends_its_list() {
         file["characters"]["list"][0]["effects"] =
             json!([effect("draw", 1), effect("spend_cards", cost), effect(bought, 1)]);
         let mut table = Table::by(&file, 2);
-        table.ally(0, "roger_parslow");
+        table.ally(0, "Roger Parslow");
         table.hand(0, &["hawk.baby"]);
         table.light_blue();
         table.play(&[Action::Ally]);
@@ -302,7 +302,7 @@ fn a_cost_of_two_cards_is_paid_with_two_one_by_one() {
     let mut file = default_catalogue();
     file["characters"]["list"][0]["effects"] = json!([effect("spend_cards", 2), effect("place_compass", 1)]);
     let mut table = Table::by(&file, 2);
-    table.ally(0, "roger_parslow");
+    table.ally(0, "Roger Parslow");
     table.hand(0, &["hawk.baby", "moth.baby", "ermine.baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Pay]);
@@ -324,7 +324,7 @@ fn an_option_is_chosen_among_those_of_its_choice_that_are_possible() {
     list[0]["effects"] = json!([{"kind": "choose_one", "options": [[draw], [steal]]}]);
     list[1]["effects"] = json!([{"kind": "choose_one", "options": [[draw], [draw], [draw]]}]);
     let mut table = Table::by(&file, 2);
-    table.ally(0, "roger_parslow");
+    table.ally(0, "Roger Parslow");
     table.light_blue();
     table.play(&[Action::Ally]);
     let Step::Choose { count: 2, .. } = table.state.step else { panic!("{:?}", table.state.step) };

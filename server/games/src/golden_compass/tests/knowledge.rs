@@ -57,7 +57,7 @@ fn a_card_drawn_a_token_taken_and_a_token_stolen_show_to_those_who_saw_them() {
         table
     };
     let draw = |table: &mut Table| {
-        table.ally(0, "roger_parslow");
+        table.ally(0, "Roger Parslow");
         table.light_blue();
         table.play(&[Action::Ally]);
     };
@@ -91,7 +91,7 @@ fn a_card_stolen_shows_to_thief_and_victim_only() {
     // GC-R38
     let stolen = |rank: u8| {
         let mut table = Table::in_period(3, 2);
-        table.ally(0, "tartar_officer");
+        table.ally(0, "The Tartar Officer");
         table.hand(1, &["hawk.baby", "moth.madonna"]);
         table.scripted(streams::STOLEN_CARDS, &[rank]);
         table.light_blue();
@@ -164,7 +164,7 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     assert!(pairs.len() > 30, "characters dealt");
     assert!(all.iter().all(|s| s.places[seat(0)].dealt == dealt.state.places[seat(0)].dealt));
     let mut keeping = Table::new(2);
-    keeping.ally(0, "librarian");
+    keeping.ally(0, "The Librarian");
     keeping.light_blue();
     keeping.play(&[Action::Ally]);
     assert!(matches!(keeping.state.step, Step::Drop { .. }));
@@ -177,7 +177,7 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
 fn a_stolen_card_stays_known_to_its_last_owner_until_it_is_shown() {
     // GC-13.2
     let mut table = Table::in_period(2, 2);
-    table.ally(0, "tartar_officer");
+    table.ally(0, "The Tartar Officer");
     table.hand(0, &["moth.baby", "mouse.baby"]);
     table.hand(1, &["hawk.baby"]);
     table.light_blue();

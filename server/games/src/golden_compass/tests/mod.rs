@@ -7,7 +7,6 @@ mod frequencies;
 mod knowledge;
 mod memories;
 mod period;
-mod records;
 mod samples;
 mod sets;
 mod snapshots;

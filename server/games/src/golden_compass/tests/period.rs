@@ -28,7 +28,7 @@ fn draft(table: &mut Table) {
 fn magisterium_value_3_and_3_cards_only_giving_up_a_tile_is_legal_with_4_both_are() {
     // GC-10.1, GC-R23
     let mut table = Table::new(2);
-    table.ally(1, "lord_asriel");
+    table.ally(1, "Lord Asriel");
     table.state.places[seat(1)].under = table.state.places[seat(0)].ally;
     let under = table.state.places[seat(1)].under.expect("a card under the ally");
     let value = 3 + usize::from(table.game.printed().character(under).magisterium);

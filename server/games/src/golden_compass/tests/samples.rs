@@ -60,7 +60,7 @@ fn cards_taken_are_where_there_is_room_for_them() {
     steal(&mut table, 2, 1);
     assert!(table.state.places[seat(2)].hand.contains(moth));
     table.game.discard(&mut table.state, seat(2), moth, 0);
-    table.ally(2, "librarian");
+    table.ally(2, "The Librarian");
     table.light_blue();
     table.play(&[Action::Ally]);
     for _ in 0..50 {

@@ -254,7 +254,7 @@ fn period_3_svalbard_full_daemon_pairs_are_not_playable_triplets_and_spies_are()
 fn a_wild_pair_takes_any_two_cards_but_spies_and_uses_the_right_up() {
     // GC-8.7
     let mut table = Table::in_period(2, 2);
-    table.ally(0, "pantalaimon");
+    table.ally(0, "Pantalaimon");
     table.tokens(0, &["london.4", "bolvangar.7"]);
     table.hand(0, &["hawk.baby", "moth.madonna", "spy"]);
     table.scripted(streams::CARDS, &[0]);
@@ -276,7 +276,7 @@ fn a_wild_pair_takes_any_two_cards_but_spies_and_uses_the_right_up() {
 fn a_short_triplet_needs_two_cards_of_one_symbol() {
     // GC-8.7
     let mut table = Table::in_period(2, 1);
-    table.ally(0, "farder_coram");
+    table.ally(0, "Farder Coram");
     table.hand(0, &["hawk.baby", "moth.baby", "joker"]);
     table.scripted(streams::CARDS, &[0]);
     table.light_blue();

@@ -178,10 +178,10 @@ impl Table {
         }
     }
 
-    /// The ally of `seat`, whatever the period.
-    pub(super) fn ally(&mut self, seat: u8, id: &str) {
+    /// The ally of `seat` is the character of this name, whatever the period.
+    pub(super) fn ally(&mut self, seat: u8, name: &str) {
         let mut cards = with_ids(&self.game.printed().characters, CharacterId::new);
-        let (ally, _) = cards.find(|(_, card)| card.id == id).expect("a character");
+        let (ally, _) = cards.find(|(_, card)| card.name == name).expect("a character");
         self.state.places[Seat::new(seat)].ally = Some(ally);
     }
 
@@ -239,7 +239,14 @@ impl Table {
     }
 
     pub(super) fn names(&self, seat: u8) -> Vec<String> {
-        self.game.names_of(self.state.places[Seat::new(seat)].hand.cards())
+        self.names_of(self.state.places[Seat::new(seat)].hand.cards())
+    }
+
+    /// Card names, sorted.
+    pub(super) fn names_of(&self, cards: impl Iterator<Item = CardId>) -> Vec<String> {
+        let mut names: Vec<_> = cards.map(|card| self.game.printed().card(card).name.clone()).collect();
+        names.sort();
+        names
     }
 
     /// The next outcome of a stream is this one; seeded streams go their own way.

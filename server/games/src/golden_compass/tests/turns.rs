@@ -90,7 +90,7 @@ fn one_card_in_the_draw_pile_red_draws_2_that_card_then_the_discard_pile_then_th
     // GC-R32
     let mut table = Table::new(2);
     let left = table.state.deck.kinds::<2>();
-    let names: Vec<String> = table.game.names_of(left.iter().map(CardId::new));
+    let names: Vec<String> = table.names_of(left.iter().map(CardId::new));
     let singles: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.contains('.')).collect();
     table.discarded(&singles[1..]);
     table.discarded(&["joker", "joker", "spy", "spy", "spy", "spy"]);
@@ -140,11 +140,11 @@ fn a_turn_with_a_step_restarts_the_count_and_a_free_advance_of_0_does_not() {
     // GC-R36
     let mut table = Table::in_period(2, 1);
     table.state.idle_turns = 7;
-    table.ally(0, "hester");
+    table.ally(0, "Hester");
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Steps(0), Action::EndTurn]);
     assert_eq!(table.state.idle_turns, 8);
-    table.ally(1, "hester");
+    table.ally(1, "Hester");
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Steps(2), Action::EndTurn]);
     assert_eq!((table.state.idle_turns, table.state.lyra), (0, 11));
@@ -169,7 +169,7 @@ fn reaching_the_objective_in_mid_turn_lets_the_turn_be_completed() {
     // GC-R22, GC-9.1
     let mut table = Table::in_period(2, 1);
     table.state.lyra = 17;
-    table.ally(0, "lee_scoresby");
+    table.ally(0, "Lee Scoresby");
     table.tokens(1, &["london.3"]);
     table.hand(0, &["spy", "spy", "hawk.baby", "hawk.madonna"]);
     table.scripted(streams::CARDS, &[0, 3, 0]);

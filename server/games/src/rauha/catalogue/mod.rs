@@ -10,7 +10,8 @@ mod track;
 use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{Checked, read, require};
 
-pub(super) use pieces::{ANIMALS, Ability, Biome, Effect, Entity, LINES, Per, Side, Stop, Symbols};
+pub use pieces::Per;
+pub(super) use pieces::{Ability, Biome, Effect, Entity, LINES, Side, Stop, Symbols};
 pub(super) use tables::tables;
 
 use super::estimate::Prospects;

@@ -38,10 +38,14 @@ pub(in crate::rauha) const ANIMALS: [&str; 3] = ["flying", "land", "marine"];
 /// What a `points_per` effect counts on the own board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::rauha) enum Per {
+pub enum Per {
+    /// Flying animals.
     Flying,
+    /// Land animals.
     Land,
+    /// Marine animals.
     Marine,
+    /// Spores.
     Spore,
     /// Water Sources, those of an Entity included.
     Water,

@@ -4,9 +4,17 @@ use boardwire_kernel::{Game, Loaded};
 use serde_json::{Value, json};
 
 use super::Rauha;
-use super::scoring_cases::put;
 use crate::rauha::catalogue::{Biome, Effect};
 use crate::rauha::state::CARDS;
+
+/// Puts a value at a JSON pointer, where the last step may be a new field.
+fn put(json: &mut Value, pointer: &str, value: Value) {
+    let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
+    match json.pointer_mut(parent).expect("a place in the JSON") {
+        Value::Array(items) => items[field.parse::<usize>().expect("an index")] = value,
+        parent => parent[field] = value,
+    }
+}
 
 fn text() -> Value {
     serde_json::from_str(Rauha::TYPE.catalogue).expect("JSON")

@@ -10,9 +10,7 @@ mod histories;
 mod knowledge;
 mod placing;
 mod play;
-mod records;
 mod scoring;
-mod scoring_cases;
 mod text;
 
 use std::sync::Arc;

@@ -1,41 +1,32 @@
 //! Scoring cases.
 
-use std::sync::Arc;
-
-use boardwire_kernel::record::ReplayFormat;
-use boardwire_kernel::{Game, Loaded};
+use boardwire_games::rauha::Rauha;
+use boardwire_kernel::Game as _;
 use serde_json::{Value, json};
 
-use super::SIDE_A;
-use crate::Registered;
-use crate::rauha::{Catalogue, Rauha};
+use crate::Components;
 
-pub(super) const EXAMPLES: &str = include_str!("../../../tests/data/rauha_examples.jsonl");
+pub(super) const EXAMPLES: &str = include_str!("../../data/rauha_examples.jsonl");
+const SIDE_A: [u8; 9] = [100, 101, 102, 103, 104, 105, 106, 107, 108];
 
-pub(super) fn loaded() -> Arc<Loaded<Catalogue>> {
-    Arc::new(Loaded::read::<Rauha>(Rauha::TYPE.catalogue).expect("valid"))
+pub(super) fn game() -> Components<Rauha> {
+    Components::read(Rauha::TYPE.catalogue.into()).expect("valid")
 }
 
 #[test]
 fn every_example_is_answered_as_it_expects() {
-    let catalogue = loaded();
-    let score = format().score.expect("Rauha scores cases");
+    let game = game();
     for line in EXAMPLES.lines() {
         let case: Value = serde_json::from_str(line).expect("JSON");
-        let answer: Value = serde_json::from_str(&score(&catalogue, line).expect("a case")).expect("JSON");
+        let answer: Value = serde_json::from_str(&super::score(&game, line).expect("a case")).expect("JSON");
         assert_eq!(answer["expect"], case["expect"], "{}", case["id"]);
         assert_eq!(answer["id"], case["id"]);
     }
 }
 
-pub(super) fn format() -> ReplayFormat<Catalogue> {
-    Rauha::REPLAY.expect("Rauha is recorded")
-}
-
 /// The answer to a case, or its refusal.
 fn score(case: &Value) -> Result<Value, String> {
-    let score = format().score.expect("Rauha scores cases");
-    let answer = score(&loaded(), &case.to_string()).map_err(|error| error.to_string())?;
+    let answer = super::score(&game(), &case.to_string()).map_err(|error| error.to_string())?;
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     Ok(answer["expect"].clone())
 }
@@ -150,18 +141,18 @@ fn bad_values() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("/op", json!("guess"), "op: there is no operation `guess`"),
         ("/colour", json!("red"), "unknown field `colour`"),
-        ("/player", json!(2), "player: 2 is not from 0 to 1"),
+        ("/player", json!(2), "player: is 2, not 0 to 1"),
         ("/player", Value::Null, "player: missing"),
-        ("/state/players", json!([]), "state.players: 0 seats"),
-        ("/state/players/0/cells", json!([100]), "state.players[0].cells: 1 values, not 9"),
+        ("/state/players", json!([]), "state.players (their number): is 0"),
+        ("/state/players/0/cells", json!([100]), "state.players[0].cells: invalid length 1"),
         ("/state/players/0/cells", cells(80), "cells[0]: there is no biome 80"),
         ("/state/players/0/cells", cells(109), "cells[0]: there is no biome 109"),
         ("/state/players/0/cells", cells(101), "cells[0]: 101 is printed on cell 1"),
         ("/state/players/0/cells", cells(110), "both sides"),
         ("/state/players/0/cells", cells(7), "state.players[1].hand: card 7 is there twice"),
-        ("/state/players/0/crystals", json!(-1), "crystals: -1 is not from 0"),
-        ("/state/players/0/points", json!(30_001), "points: 30001 is not from 0 to 30000"),
-        ("/state/players/0/spores/0", json!(2), "spores[0]: 2 is not from 0 to 1"),
+        ("/state/players/0/crystals", json!(-1), "crystals: invalid value: integer `-1`"),
+        ("/state/players/0/points", json!(30_001), "points: is 30001, not 0 to 30000"),
+        ("/state/players/0/spores/0", json!(2), "spores[0]: is 2, not 0 to 1"),
         ("/state/players/0/entities", json!(["odin"]), "there is no Entity `odin`"),
         ("/state/players/0/entities", json!(["maa", "maa"]), "stands there twice"),
         ("/state/players/0/fresh", json!(["maa"]), "players[0].fresh: an Entity that is not held"),
@@ -193,5 +184,5 @@ fn bad_cases_are_refused_with_what_and_where() {
         let error = score(&case).expect_err(words);
         assert!(error.contains(words), "{pointer}: {error}");
     }
-    assert!(format().score.expect("a scorer")(&loaded(), "{").is_err());
+    assert!(super::score(&game(), "{").is_err());
 }

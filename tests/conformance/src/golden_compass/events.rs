@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+
+use crate::log::{events, fields};
 
 /// A whole game.
 #[derive(Deserialize)]
@@ -12,43 +13,7 @@ pub(super) struct Line {
     #[serde(rename = "id")]
     _id: String,
     pub(super) players: u8,
-    pub(super) log: Vec<Value>,
-}
-
-/// A kind of event.
-pub(super) trait Recorded: Sized {
-    /// Its name in the log.
-    const KIND: &'static str;
-
-    /// The event, if it is of this kind.
-    fn of(event: &Event) -> Option<&Self>;
-}
-
-/// Makes the kinds of event.
-macro_rules! events {
-    ($($kind:literal $name:ident),* $(,)?) => {
-        #[derive(Deserialize)]
-        #[serde(tag = "ev", rename_all = "snake_case")]
-        pub(super) enum Event {
-            $($name($name)),*
-        }
-
-        impl Event {
-            pub(super) fn kind(&self) -> &'static str {
-                match self {
-                    $(Self::$name(_) => $kind),*
-                }
-            }
-        }
-
-        $(impl Recorded for $name {
-            const KIND: &'static str = $kind;
-
-            fn of(event: &Event) -> Option<&Self> {
-                if let Event::$name(event) = event { Some(event) } else { None }
-            }
-        })*
-    };
+    pub(super) log: Vec<Event>,
 }
 
 events! {
@@ -69,18 +34,6 @@ events! {
     "truth" Truth,
     "cleanup" Cleanup,
     "final" Final,
-}
-
-/// Makes structs whose fields are those of the format: none may be unknown, optional ones may be missing.
-macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        pub(super) struct $name {
-            $($(#[$attribute])* pub(super) $field: $type),*
-        }
-    )*};
 }
 
 /// Names of cards, tokens or characters.
@@ -128,6 +81,7 @@ fields! {
         effects: Option<Vec<Effect>>,
     }
     SetOptions { pairs: Words, triplets: Words, spies: bool, wild: bool, short: Words }
+    #[derive(Default)]
     Set {
         kind: String,
         id: Option<String>,
@@ -212,9 +166,15 @@ pub(super) struct Effect {
 }
 
 /// A tile drawn: its value, or `"passage"`.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Tile {
     Value(u8),
-    Passage(String),
+    Passage(Passage),
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Passage {
+    Passage,
 }

@@ -3,63 +3,68 @@
 use boardwire_kernel::Seat;
 use serde_json::Value;
 
-use super::super::GoldenCompass;
-use super::super::action::Action;
-use super::super::catalogue::{CityId, EffectList, Op};
-use super::super::state::{Aim, Step, tokens_of};
-use super::super::streams;
 use super::events::{Effect, Reshuffle, Words};
-use super::outcomes::IMPOSSIBLE;
-use super::replay::{Compared, Replay, numbers};
+use super::outcomes::{IMPOSSIBLE, STOLEN_CARDS, STOLEN_TOKENS};
+use super::printed::{self, List, number_of};
+use super::replay::Replay;
 use super::table::take;
+use crate::play::{Compared, Move};
 
 /// The target, back and token of a theft, as stated.
 type Theft<'a> = (Option<u8>, Option<&'a str>, Option<&'a str>);
 
 impl Replay<'_> {
     /// A list of effects: one record each, in order; a cost not paid ends it.
-    pub(super) fn list(&mut self, at: &str, seat: Seat, list: EffectList, told: &[Effect]) -> Compared {
+    pub(super) fn list(&mut self, at: &str, seat: Seat, list: List, told: &[Effect]) -> Compared {
         let mut records = told.iter().enumerate();
-        for &op in list.of(&self.names.catalogue.ops) {
+        for effect in self.printed.list(list) {
             let Some((row, record)) = records.next() else {
-                return self.differs(at, "end of the list", op.kind());
+                return self.differs(at, "end of the list", &effect.kind);
             };
             let at = format!("{at}[{row}]");
             let skipped = record.skipped == Some(true);
-            let mut got = Effect { e: op.kind().to_owned(), ..Effect::default() };
+            let mut got = Effect { e: effect.kind.clone(), ..Effect::default() };
             if record.e != got.e {
-                return self.differs(&format!("{at} e"), record.e.as_str(), got.e);
+                return self.differs(&format!("{at} e"), &record.e, got.e);
             }
             if !skipped {
-                self.effect(&at, seat, op, record, &mut got)?;
-            } else if let Op::WildPair(_) | Op::ShortTriplet(_) = op {
+                self.effect(&at, seat, effect, record, &mut got)?;
+            } else if ["wild_daemon_pair", "short_triplet"].contains(&effect.kind.as_str()) {
                 return self.differs(&format!("{at} skipped"), true, "a right is always given");
             } else {
                 got.skipped = Some(true);
             }
             self.same(&at, record, &got)?;
-            if matches!(op, Op::Spend(_)) && (skipped || record.pay == Some(false)) {
+            if effect.kind == "spend_cards" && (skipped || record.pay == Some(false)) {
                 break;
             }
         }
         match records.next() {
             None => Ok(()),
-            Some((_, record)) => self.differs(at, record.e.as_str(), "end of the list"),
+            Some((_, record)) => self.differs(at, &record.e, "end of the list"),
         }
     }
 
     /// Plays what a record states, and fills in `got` what the engine would tell.
-    fn effect(&mut self, at: &str, seat: Seat, op: Op, told: &Effect, got: &mut Effect) -> Compared {
-        match op {
-            Op::Draw(count) => {
-                let (drawn, reshuffle) = self.drawn(at, seat, count, told)?;
+    fn effect(
+        &mut self,
+        at: &str,
+        seat: Seat,
+        effect: &printed::Effect,
+        told: &Effect,
+        got: &mut Effect,
+    ) -> Compared {
+        let target = format!("{at} target");
+        match effect.kind.as_str() {
+            "draw" => {
+                let (drawn, reshuffle) = self.drawn(at, seat, effect.number, told)?;
                 (got.drawn, got.reshuffle) = (Some(drawn), reshuffle);
                 self.limit(at, seat, told, got)
             }
-            Op::DrawKeep { draw, keep } => self.draw_keep(at, seat, (draw, keep), told, got),
-            Op::StealCard(count) => self.steal_cards(at, seat, count, told, got),
-            Op::PlaceCompass(count) => {
-                let laid = count.min(self.table.now.supply[seat.index()]);
+            "draw_keep" => self.draw_keep(at, seat, effect, told, got),
+            "steal_card" => self.steal_cards(at, seat, effect.number, told, got),
+            "place_compass" => {
+                let laid = effect.number.min(self.table.now.supply[seat.index()]);
                 if laid == 0 {
                     return self.differs(&format!("{at} compass"), told.compass, "it is skipped");
                 }
@@ -67,48 +72,51 @@ impl Replay<'_> {
                 self.table.lay_compass(seat, laid);
                 Ok(())
             }
-            Op::RemoveCompass(count) => {
-                got.targets = Some(numbers(self.targets(Aim::Compass(count))));
-                let target = self.target(&format!("{at} target"), seat, Aim::Compass(count), told.target)?;
-                let back = count.min(self.table.now.compass[target.index()]);
+            "remove_compass" => {
+                got.targets = Some(self.targets());
+                let target = self.target(&target, "whose compass tiles", told.target)?;
+                let back = effect.number.min(self.table.now.compass[target.index()]);
                 self.table.remove_compass(target, back);
                 (got.target, got.compass) = (told.target, Some(back));
                 Ok(())
             }
-            Op::TakeDust if self.table.now.dust_supply > 0 => {
+            "take_dust" => {
+                let mut from = None;
                 got.targets = Some(vec![]);
-                self.table.take_dust(seat, None);
+                if self.table.now.dust_supply == 0 {
+                    (got.targets, got.target) = (Some(self.targets()), told.target);
+                    from = Some(self.target(&target, "whose dust", told.target)?);
+                }
+                self.table.take_dust(seat, from);
                 Ok(())
             }
-            Op::TakeDust | Op::MoveAirship => {
-                let aim = if op == Op::TakeDust { Aim::Dust } else { Aim::Airship };
-                (got.targets, got.target) = (Some(numbers(self.targets(aim))), told.target);
-                self.target(&format!("{at} target"), seat, aim, told.target).map(drop)
-            }
-            Op::TakeExperience => {
-                let Some(token) = &told.taken else {
-                    return self.differs(&format!("{at} taken"), Value::Null, "a token is taken");
-                };
-                self.table.take_token(seat, token);
-                got.taken.clone_from(&told.taken);
+            "move_airship" => {
+                (got.targets, got.target) = (Some(self.targets()), told.target);
+                self.target(&target, "who takes the airship", told.target)?;
+                self.table.now.airship = told.target;
                 Ok(())
             }
-            Op::PlaceExperience => {
+            "take_experience" => {
+                got.taken = Some(self.take_token(&format!("{at} taken"), seat, told.taken.as_ref())?);
+                Ok(())
+            }
+            "place_experience" => {
                 got.tokens = Some(self.lay(&format!("{at} laid"), seat, told.laid.as_deref())?);
                 got.laid.clone_from(&told.laid);
                 Ok(())
             }
-            Op::StealExperience => {
+            "steal_experience" => {
                 let theft = (told.target, told.back.as_deref(), told.stolen.as_deref());
                 let (targets, backs) = self.theft(at, seat, theft)?;
                 (got.targets, got.backs) = (Some(targets), Some(backs));
                 (got.target, got.back, got.stolen) = (told.target, told.back.clone(), told.stolen.clone());
                 Ok(())
             }
-            Op::Advance(_) => self.advance(at, told, got),
-            Op::Spend(_) => self.spend(at, seat, told, got),
-            Op::WildPair(_) | Op::ShortTriplet(_) => Ok(()),
-            Op::ChooseOne { first, .. } => self.choose(at, seat, first, told, got),
+            "advance_lyra" => self.advance(at, told, got),
+            "spend_cards" => self.spend(at, seat, told, got),
+            "choose_one" => self.choose_one(at, seat, effect.first_option, told, got),
+            // Rights to sets are given without a choice.
+            _ => Ok(()),
         }
     }
 
@@ -122,7 +130,7 @@ impl Replay<'_> {
     ) -> Compared<(Words, Option<Reshuffle>)> {
         let (drawn, reshuffle) = self.table.draw(seat, count, told.reshuffle.as_ref());
         if drawn.is_empty() {
-            return self.differs(&format!("{at} drawn"), told.drawn.clone(), "it is skipped");
+            return self.differs(&format!("{at} drawn"), &told.drawn, "it is skipped");
         }
         Ok((drawn, reshuffle))
     }
@@ -132,24 +140,24 @@ impl Replay<'_> {
         &mut self,
         at: &str,
         seat: Seat,
-        (draw, keep): (u8, u8),
+        effect: &printed::Effect,
         told: &Effect,
         got: &mut Effect,
     ) -> Compared {
         let field = format!("{at} drop");
-        let (drawn, reshuffle) = self.drawn(at, seat, draw, told)?;
+        let (drawn, reshuffle) = self.drawn(at, seat, effect.number, told)?;
         let mut left = drawn.clone();
         let dropped = told.drop.clone().unwrap_or_default();
         // The engine may ask already what the next effect drops.
-        let due = drawn.len().saturating_sub(keep.into());
+        let due = drawn.len().saturating_sub(effect.keep.into());
         self.same(&format!("{field} (their number)"), &dropped.len(), &due)?;
         for name in &dropped {
-            if !matches!(self.state().step, Step::Drop { .. }) {
+            if self.asks() != "card just drawn to discard" {
                 return self.unasked(&field);
             }
             self.same_table()?;
-            self.offers(&field, self.card_actions(&left))?;
-            self.play(&field, Action::Card(self.known(self.names.card(name))?))?;
+            self.offers(&field, self.cards(&left))?;
+            self.choose_card(&field, name)?;
             self.table.discard(seat, std::slice::from_ref(name));
             take(&mut left, name);
         }
@@ -162,31 +170,30 @@ impl Replay<'_> {
         let cards = told.discard.clone().unwrap_or_default();
         let field = format!("{at} discard");
         let held = self.table.hand(seat).len();
-        let due = held.saturating_sub(self.names.catalogue.hand_limit.into());
+        let due = held.saturating_sub(self.printed.hand_limit.into());
         self.same(&format!("{field} (their number)"), &cards.len(), &due)?;
-        self.pay_some(&field, seat, &cards, |step| step == Step::Limit)?;
+        self.pay_some(&field, seat, &cards, "card over the hand limit")?;
         got.discard = Some(cards);
         Ok(())
     }
 
     /// Cards are taken from a hand: which come is told.
     fn steal_cards(&mut self, at: &str, seat: Seat, count: u8, told: &Effect, got: &mut Effect) -> Compared {
-        let aim = Aim::Cards(count);
-        got.targets = Some(numbers(self.targets(aim)));
+        got.targets = Some(self.targets());
         let cards = told.cards.clone().unwrap_or_default();
         let field = format!("{at} target");
         let victim = self.stated_seat(&field, told.target)?;
-        let mut hand = self.state().places[victim].hand;
-        let due = count.min(hand.len());
-        self.same(&format!("{at} cards (their number)"), &cards.len(), &due.into())?;
+        let mut hand = self.own(victim, "hand");
+        let due = usize::from(count).min(hand.len());
+        self.same(&format!("{at} cards (their number)"), &cards.len(), &due)?;
         for name in &cards {
-            let card = self.known(self.names.card(name))?;
-            let rank = hand.as_slice().iter().position(|&held| held == card.get());
-            rank.map(|at| hand.take(at));
+            let card = self.printed.card(name).ok();
+            let rank = hand.iter().position(|&held| Some(held) == card);
+            rank.map(|at| hand.remove(at));
             let rank = rank.and_then(|rank| u8::try_from(rank).ok()).unwrap_or(IMPOSSIBLE);
-            self.cursor.script(streams::STOLEN_CARDS, [rank]);
+            self.play.script(STOLEN_CARDS, [rank]);
         }
-        self.target(&field, seat, aim, told.target)?;
+        self.target(&field, "whose cards", told.target)?;
         for card in &cards {
             take(self.table.hand(victim), card);
             self.table.hand(seat).push(card.clone());
@@ -197,53 +204,51 @@ impl Replay<'_> {
 
     fn stated_seat(&self, field: &str, seat: Option<u8>) -> Compared<Seat> {
         match seat {
-            Some(seat) if seat < self.names.seats => Ok(Seat::new(seat)),
+            Some(seat) if seat < self.printed.seats => Ok(Seat::new(seat)),
             seat => self.differs(field, seat, "a seat is named"),
         }
     }
 
     /// Names the seat stated, from exactly those that may be named.
-    pub(super) fn target(&mut self, field: &str, seat: Seat, aim: Aim, told: Option<u8>) -> Compared<Seat> {
-        if self.state().step != Step::Target(aim) {
+    pub(super) fn target(&mut self, field: &str, decision: &str, told: Option<u8>) -> Compared<Seat> {
+        let Some(chooser) = self.seat("chooser").filter(|_| self.asks() == decision) else {
             return self.unasked(field);
-        }
+        };
         self.same_table()?;
-        let (targets, target) = (self.targets(aim), self.stated_seat(field, told)?);
-        let left = |to: Seat| Action::Opponent(seat.steps_to(to, self.game.seats));
-        self.offers(field, targets.iter().map(left).collect())?;
-        if !targets.contains(target) {
-            return self.differs(field, told, numbers(targets));
+        let target = self.stated_seat(field, told)?;
+        let left = |to: u8| Move("opponent", chooser.steps_to(Seat::new(to), self.printed.seats));
+        let targets = self.targets();
+        self.offers(field, targets.iter().map(|&to| left(to)).collect())?;
+        if !targets.contains(&target.number()) {
+            return self.differs(field, told, targets);
         }
-        self.play(field, left(target))?;
-        match aim {
-            Aim::Airship => self.table.now.airship = told,
-            Aim::Dust => self.table.take_dust(seat, Some(target)),
-            Aim::Cards(_) | Aim::Token | Aim::Compass(_) => {}
-        }
+        self.choose(field, left(target.number()))?;
         Ok(target)
     }
 
     /// A token is stolen: the seats and backs there were to choose from.
     pub(super) fn theft(&mut self, at: &str, seat: Seat, told: Theft) -> Compared<(Vec<u8>, Words)> {
         let field = |name: &str| format!("{at} {name}").trim_start().to_owned();
-        let targets = numbers(self.targets(Aim::Token));
-        let victim = self.target(&field("target"), seat, Aim::Token, told.0)?;
-        let cities = GoldenCompass::backs(self.state(), victim);
-        self.offers(&field("back"), cities.iter().map(|city| Action::Back(CityId::new(city))).collect())?;
-        let catalogue = self.names.catalogue;
-        let backs = cities.iter().map(|city| catalogue.city(CityId::new(city)).id.clone());
-        let backs: Words = backs.collect();
-        let back = told.1.and_then(|back| self.names.back(back).ok());
-        let Some(back) = back.filter(|&back| cities.contains(back)) else {
+        let targets = self.targets();
+        let victim = self.target(&field("target"), "whose token", told.0)?;
+        let cities = self.rows("steal");
+        self.offers(&field("back"), cities.iter().map(|&city| Move("steal", city)).collect())?;
+        let name = |&city: &u8| self.printed.cities[usize::from(city) - 1].clone();
+        let backs: Words = cities.iter().map(name).collect();
+        let back = told.1.and_then(|back| number_of(&self.printed.cities, "city", back).ok());
+        let Some(back) = back.filter(|back| cities.contains(back)) else {
             return self.differs(&field("back"), told.1, backs);
         };
-        let mut tokens = tokens_of(self.state().places[victim].tokens);
-        let id = tokens.find(|&id| {
-            let token = catalogue.token(id);
-            token.city == back && told.2 == Some(token.name.as_str())
+        // A view does not tell equal tokens apart: the one that the seat has is found by trying.
+        let tokens = (1..).zip(&self.printed.tokens);
+        let equal = tokens.filter(|(_, token)| token.city == back && told.2 == Some(token.name.as_str()));
+        let tried = equal.map(|(id, _)| id).find(|&id| {
+            let mut tried = self.play.clone();
+            tried.script(STOLEN_TOKENS, [id]);
+            tried.choose("", seat, Move("steal", back)).is_ok()
         });
-        self.cursor.script(streams::STOLEN_TOKENS, [id.map_or(IMPOSSIBLE, u8::from)]);
-        self.play(&field("stolen"), Action::Back(back))?;
+        self.play.script(STOLEN_TOKENS, [tried.unwrap_or(IMPOSSIBLE)]);
+        self.choose(&field("stolen"), Move("steal", back))?;
         let token = told.2.unwrap_or_default();
         take(self.table.tokens(victim), token);
         self.table.tokens(seat).push(token.to_owned());
@@ -252,40 +257,38 @@ impl Replay<'_> {
 
     /// A token is laid out: the distinct tokens there were to choose from.
     pub(super) fn lay(&mut self, field: &str, seat: Seat, told: Option<&str>) -> Compared<Words> {
-        if self.state().step != Step::Lay {
+        if self.asks() != "token to lay out" {
             return self.unasked(field);
         }
         self.same_table()?;
         let mut names = self.table.tokens(seat).clone();
         names.sort();
         names.dedup();
-        let kinds = names.iter().filter_map(|name| self.names.token(name).ok());
-        self.offers(field, kinds.map(Action::Token).collect())?;
-        let token = told.and_then(|name| self.names.token(name).ok());
-        let (Some(name), Some(token)) = (told, token) else {
+        let rows = names.iter().filter_map(|name| self.printed.token(name).ok());
+        self.offers(field, rows.map(|row| Move("lay_out", row)).collect())?;
+        let Some(name) = told.filter(|told| names.iter().any(|name| name == told)) else {
             return self.differs(field, told, names);
         };
-        let city = self.game.current_city(self.state());
-        self.play(field, Action::Token(token))?;
-        if let Some(city) = city {
-            self.table.lay_token(seat, name, GoldenCompass::circle(city));
-        }
+        let row = self.printed.token(name).expect("it is one of those offered");
+        self.choose(field, Move("lay_out", row))?;
+        self.table.lay_token(seat, name);
         Ok(names)
     }
 
     fn advance(&mut self, at: &str, told: &Effect, got: &mut Effect) -> Compared {
         let field = format!("{at} steps");
-        let Step::Steps { max } = self.state().step else {
+        if self.asks() != "steps" {
             return self.unasked(&field);
-        };
+        }
         self.same_table()?;
+        let max = self.number("due");
         self.same(&format!("{at} max"), &told.max, &Some(max))?;
-        self.offers(&field, (0..=max).map(Action::Steps).collect())?;
+        self.offers(&field, (0..=max).map(|steps| Move("advance", steps)).collect())?;
         let Some(steps) = told.steps.filter(|&steps| steps <= max) else {
             return self.differs(&field, told.steps, max);
         };
-        self.play(&field, Action::Steps(steps))?;
-        let lyra = self.state().lyra;
+        self.choose(&field, Move("advance", steps))?;
+        let lyra = self.number("lyra");
         (got.max, got.steps, got.lyra) = (Some(max), Some(steps), Some(lyra));
         self.table.now.lyra = lyra;
         Ok(())
@@ -293,36 +296,36 @@ impl Replay<'_> {
 
     fn spend(&mut self, at: &str, seat: Seat, told: &Effect, got: &mut Effect) -> Compared {
         let field = format!("{at} pay");
-        if !matches!(self.state().step, Step::Cost(_)) {
+        if self.asks() != "pay or decline" {
             return self.unasked(&field);
         }
         self.same_table()?;
-        self.offers(&field, vec![Action::Pay, Action::Decline])?;
+        self.offers(&field, vec![Move("pay", 0), Move("decline", 0)])?;
         got.pay = told.pay;
         match told.pay {
             None => return self.differs(&field, Value::Null, "pay or decline"),
-            Some(false) => return self.play(&field, Action::Decline),
-            Some(true) => self.play(&field, Action::Pay)?,
+            Some(false) => return self.choose(&field, Move("decline", 0)),
+            Some(true) => self.choose(&field, Move("pay", 0))?,
         }
         let cards = told.cards.clone().unwrap_or_default();
-        self.pay(&format!("{at} cards"), seat, &cards, |step| matches!(step, Step::Pay { .. }))?;
+        self.pay(&format!("{at} cards"), seat, &cards, "card to pay")?;
         got.cards = Some(cards);
         Ok(())
     }
 
-    fn choose(&mut self, at: &str, seat: Seat, first: u8, told: &Effect, got: &mut Effect) -> Compared {
+    fn choose_one(&mut self, at: &str, seat: Seat, first: u8, told: &Effect, got: &mut Effect) -> Compared {
         let field = format!("{at} pick");
-        let Step::Choose { first: asked, count } = self.state().step else {
+        if self.asks() != "option" {
             return self.unasked(&field);
-        };
+        }
         self.same_table()?;
-        let legal: Vec<u8> = self.game.options(self.state(), asked, count, 0).iter().collect();
+        let legal = self.rows("option");
         self.same(&format!("{at} legal"), &told.legal, &Some(legal.clone()))?;
         let Some(pick) = told.pick.filter(|pick| legal.contains(pick)) else {
             return self.differs(&field, told.pick, legal);
         };
-        self.play(&field, Action::Choose(pick))?;
-        let list = self.names.catalogue.options[usize::from(first + pick)];
+        self.choose(&field, Move("option", pick))?;
+        let list = self.printed.options[usize::from(first + pick) - 1];
         let records = told.list.as_deref().unwrap_or_default();
         self.list(&format!("{at} do"), seat, list, records)?;
         (got.legal, got.pick, got.list) = (Some(legal), told.pick, Some(records.to_vec()));

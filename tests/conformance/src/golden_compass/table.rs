@@ -2,65 +2,15 @@
 
 use boardwire_kernel::Seat;
 
-use super::super::GoldenCompass;
-use super::super::catalogue::{CardId, TokenSet};
-use super::super::state::{State, tokens_of};
 use super::events::{Reshuffle, Setup, Snapshot, Words};
-use super::names::Names;
 
-impl GoldenCompass {
-    /// The engine's table in the words of a recorded game.
-    pub(super) fn snapshot(&self, state: &State, turn: u32) -> Snapshot {
-        let places = state.places.of(self.seats);
-        Snapshot {
-            turn,
-            lyra: state.lyra,
-            still: state.idle_turns,
-            hands: places.iter().map(|place| self.names_of(place.hand.cards())).collect(),
-            draw: state.deck.len(),
-            discard: state.discard.len(),
-            compass: places.iter().map(|place| place.compass).collect(),
-            supply: places.iter().map(|place| place.supply).collect(),
-            cities: self.lying(state).to_vec(),
-            tokens: places.iter().map(|place| self.sorted_tokens(place.tokens)).collect(),
-            laid: state.circles.iter().map(|&circle| self.laid_in(state, circle)).collect(),
-            dust: places.iter().map(|place| place.dust).collect(),
-            dust_supply: state.dust,
-            airship: state.airship.map(Seat::number),
-        }
-    }
-
-    /// Card names, sorted.
-    pub(in super::super) fn names_of(&self, cards: impl Iterator<Item = CardId>) -> Words {
-        let mut names: Words = cards.map(|card| self.printed().card(card).name.clone()).collect();
-        names.sort();
-        names
-    }
-
-    fn sorted_tokens(&self, tokens: TokenSet) -> Words {
-        let mut names: Words =
-            tokens_of(tokens).map(|token| self.printed().token(token).name.clone()).collect();
-        names.sort();
-        names
-    }
-
-    fn laid_in(&self, state: &State, circle: TokenSet) -> Vec<(u8, String)> {
-        let of = |seat: Seat| {
-            let laid = self.sorted_tokens(state.places[seat].laid.intersection(circle));
-            laid.into_iter().map(move |token| (seat.number(), token))
-        };
-        self.all_seats().flat_map(of).collect()
-    }
-}
-
-/// The table as told so far.
-pub(super) struct Table<'a> {
+/// The table as told so far. Which tokens lie in cities and circles stands in snapshots alone.
+pub(super) struct Table {
     /// What a snapshot would say; piles are counted, and lists sorted, by [`Table::settled`].
     pub(super) now: Snapshot,
     /// The draw pile, in order.
     pub(super) deck: Words,
-    pub(super) discard: Words,
-    names: Names<'a>,
+    discard: Words,
 }
 
 /// Takes `name` out of `list`, if it is there.
@@ -70,13 +20,22 @@ pub(super) fn take(list: &mut Words, name: &str) {
     }
 }
 
+/// `names` without those of `others`.
+pub(super) fn without(names: &[String], others: &[String]) -> Words {
+    let mut rest = names.to_vec();
+    for other in others {
+        take(&mut rest, other);
+    }
+    rest
+}
+
 fn count(words: &[String]) -> u8 {
     u8::try_from(words.len()).unwrap_or(u8::MAX)
 }
 
-impl<'a> Table<'a> {
-    pub(super) fn new(names: Names<'a>, setup: &Setup) -> Self {
-        let seats = usize::from(names.seats);
+impl Table {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let seats = setup.hands.len();
         let now = Snapshot {
             turn: 0,
             lyra: setup.lyra,
@@ -86,29 +45,23 @@ impl<'a> Table<'a> {
             discard: 0,
             compass: vec![0; seats],
             supply: setup.supply.clone(),
-            cities: names.catalogue.collecting().iter().map(|city| city.slots).collect(),
+            cities: vec![],
             tokens: vec![vec![]; seats],
-            laid: vec![vec![]; names.catalogue.placing().len()],
+            laid: vec![],
             dust: vec![0; seats],
             dust_supply: setup.dust_supply,
             airship: None,
         };
-        Self { now, deck: setup.deck.clone(), discard: vec![], names }
+        Self { now, deck: setup.deck.clone(), discard: vec![] }
     }
 
-    /// What a snapshot would say now; `still` is not told before the end of a turn.
-    pub(super) fn settled(&self, still: u16) -> Snapshot {
+    /// What a snapshot would say now, where the engine says `got`.
+    pub(super) fn settled(&self, got: &Snapshot) -> Snapshot {
         let mut now = self.now.clone();
-        now.still = still;
         now.hands.iter_mut().chain(&mut now.tokens).for_each(|words| words.sort());
-        now.laid.iter_mut().for_each(|laid| laid.sort());
-        (now.draw, now.discard) = (count(&self.deck), count(&self.discard));
-        for (lying, city) in now.cities.iter_mut().zip(&self.names.catalogue.cities) {
-            if now.lyra > city.spaces.1 {
-                *lying = 0;
-            }
-        }
-        now
+        let (draw, discard) = (count(&self.deck), count(&self.discard));
+        let (cities, laid) = (got.cities.clone(), got.laid.clone());
+        Snapshot { turn: got.turn, still: got.still, draw, discard, cities, laid, ..now }
     }
 
     pub(super) fn hand(&mut self, seat: Seat) -> &mut Words {
@@ -175,18 +128,8 @@ impl<'a> Table<'a> {
         self.now.dust[seat.index()] += 1;
     }
 
-    /// A token from its city.
-    pub(super) fn take_token(&mut self, seat: Seat, token: &str) {
-        if let Ok(id) = self.names.token(token) {
-            let lying = &mut self.now.cities[self.names.catalogue.token(id).city.index() - 1];
-            *lying = lying.saturating_sub(1);
-        }
-        self.tokens(seat).push(token.to_owned());
-    }
-
-    pub(super) fn lay_token(&mut self, seat: Seat, token: &str, circle: usize) {
+    pub(super) fn lay_token(&mut self, seat: Seat, token: &str) {
         take(self.tokens(seat), token);
-        self.now.laid[circle].push((seat.number(), token.to_owned()));
         let supply = &mut self.now.supply[seat.index()];
         *supply = supply.saturating_sub(1);
     }

@@ -1,23 +1,26 @@
 //! Scoring cases and recorded games.
 
-use std::sync::Arc;
-
-use boardwire_kernel::record::{LineError, Replayed};
-use boardwire_kernel::{Game, Loaded, RngStream};
+use boardwire_games::faraway::Faraway;
+use boardwire_kernel::catalogue::Checked;
+use boardwire_kernel::{Game as _, RngStream};
 use serde_json::Value;
 
-use crate::faraway::record::FORMAT;
-use crate::faraway::{Catalogue, Faraway};
+use crate::Components;
+use crate::play::Replayed;
 
-const EXAMPLES: &str = include_str!("../../../../../tests/data/faraway_examples.jsonl");
-const GAMES: &str = include_str!("../../../../../tests/data/faraway_games.jsonl");
+const EXAMPLES: &str = include_str!("../../data/faraway_examples.jsonl");
+const GAMES: &str = include_str!("../../data/faraway_games.jsonl");
 
-fn catalogue() -> Arc<Loaded<Catalogue>> {
-    Arc::new(Loaded::read::<Faraway>(Faraway::TYPE.catalogue).expect("the catalogue is valid"))
+fn game() -> Components<Faraway> {
+    Components::read(Faraway::TYPE.catalogue.into()).expect("the catalogue is valid")
 }
 
-fn score(line: &str) -> Result<String, LineError> {
-    FORMAT.score.expect("faraway scores")(&catalogue(), line)
+fn score(line: &str) -> Checked<String> {
+    super::score(&game(), line)
+}
+
+fn replay(line: &str) -> Checked<Replayed> {
+    super::replay(&game(), line)
 }
 
 fn json(line: &str) -> Value {
@@ -39,7 +42,7 @@ fn every_example_scores_as_stated() {
 fn every_recorded_game_plays_as_stated() {
     for line in GAMES.lines() {
         let scores = serde_json::from_value(json(line)["scores"].clone()).expect("scores");
-        assert_eq!((FORMAT.replay)(&catalogue(), line), Ok(Replayed::Same { scores }));
+        assert_eq!(replay(line), Ok(Ok(scores)));
     }
     assert_eq!(GAMES.lines().count(), 5);
 }
@@ -51,15 +54,21 @@ fn a_bad_case_is_an_error_that_says_what_and_where() {
         ("[1]", "expected"),
         (r#"{"regions":[1,2,3,4,5,6,7,8]}"#, "missing field `sanctuaries`"),
         (r#"{"sanctuaries":[]}"#, "missing field `regions`"),
-        (r#"{"regions":[1,2,3,4,5,6,7],"sanctuaries":[]}"#, "regions: 7 cards, not 8"),
-        (r#"{"regions":[1,2,3,4,5,6,7,8,9],"sanctuaries":[]}"#, "regions: 9 cards"),
-        (r#"{"regions":[1,2,3,4,5,6,7,69],"sanctuaries":[]}"#, "regions[7]: there is no card 69"),
-        (r#"{"regions":[1,2,0,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: there is no card 0"),
-        (r#"{"regions":[1,2,-3,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: there is no card -3"),
+        (r#"{"regions":[1,2,3,4,5,6,7],"sanctuaries":[]}"#, "regions: 7 given, not 8"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8,9],"sanctuaries":[]}"#, "regions: 9 given"),
+        (
+            r#"{"regions":[1,2,3,4,5,6,7,69],"sanctuaries":[]}"#,
+            "regions[7]: is 69, not a whole number from 1 to 68",
+        ),
+        (r#"{"regions":[1,2,0,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: is 0"),
+        (r#"{"regions":[1,2,-3,4,5,6,7,8],"sanctuaries":[]}"#, "regions[2]: is -3"),
         (r#"{"regions":[1,2,3,4,5,6,7,7],"sanctuaries":[]}"#, "regions[7]: card 7 is there twice"),
-        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[46]}"#, "sanctuaries[0]: there is no card 46"),
+        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[46]}"#, "sanctuaries[0]: is 46"),
         (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[9,9]}"#, "sanctuaries[1]: card 9"),
-        (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[1,2,3,4,5,6,7,8]}"#, "sanctuaries: 8 cards"),
+        (
+            r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[1,2,3,4,5,6,7,8]}"#,
+            "sanctuaries (their number): is 8",
+        ),
         (r#"{"regions":[1,2,3,4,5,6,7,8],"sanctuaries":[],"x":1}"#, "unknown field `x`"),
     ];
     for (line, words) in bad {
@@ -75,10 +84,10 @@ fn basic_game() -> Value {
 }
 
 /// Replays it with one value changed.
-fn replay_with(path: &str, value: Value) -> Result<Replayed, LineError> {
+fn replay_with(path: &str, value: Value) -> Checked<Replayed> {
     let mut game = basic_game();
     *game.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
-    (FORMAT.replay)(&catalogue(), &game.to_string())
+    replay(&game.to_string())
 }
 
 /// The path and the name of its first turn like this.
@@ -95,7 +104,7 @@ fn turn_where(wanted: impl Fn(&Value) -> bool) -> (String, String) {
 
 fn differs_at(path: &str, value: Value, at: &str) {
     match replay_with(path, value) {
-        Ok(Replayed::Differs(difference)) => {
+        Ok(Err(difference)) => {
             assert_eq!(difference.at, at);
             assert_ne!(difference.expected, difference.got);
         }
@@ -138,16 +147,16 @@ fn other_region(game: &Value) -> Value {
 #[test]
 fn a_bad_record_is_an_error_of_the_line() {
     let bad = [
-        ("/players", 7.into(), "players: 7"),
+        ("/players", 7.into(), "players: is 7"),
         ("/variant", "long".into(), "variant"),
         ("/variant", "advanced".into(), "kept"),
-        ("/hands/0/0", 70.into(), "hands[0]: there is no card 70"),
+        ("/hands/0/0", 70.into(), "hands[0][0]: is 70"),
         ("/hands/0", vec![1].into(), "hands[0]: 1 given, not 3"),
-        ("/region_deck/0", 0.into(), "there is no card 0"),
-        ("/sanctuary_deck/3", 77.into(), "sanctuary_deck[3]: there is no card 77"),
+        ("/region_deck/0", 0.into(), "region_deck[0]: is 0"),
+        ("/sanctuary_deck/3", 77.into(), "sanctuary_deck[3]: is 77"),
         ("/rounds", Value::Array(vec![]), "rounds: 0 given, not 8"),
         ("/rounds/0/plays", Value::Null, "invalid type: null"),
-        ("/rounds/0/turns/0/seat", 6.into(), "there is no seat 6"),
+        ("/rounds/0/turns/0/seat", 6.into(), "rounds[0].turns[0].seat: is 6, not 0 to 2"),
         (
             "/rounds/0/turns/0",
             serde_json::json!({"seat": 0, "topup": [], "sanctuary": null, "returned": []}),
@@ -163,7 +172,6 @@ fn a_bad_record_is_an_error_of_the_line() {
 
 #[test]
 fn no_line_makes_it_panic() {
-    let catalogue = catalogue();
     let mut rng = RngStream::new(3, 0);
     for line in EXAMPLES.lines().chain(GAMES.lines()) {
         for _ in 0..400 {
@@ -177,8 +185,8 @@ fn no_line_makes_it_panic() {
                 }
             }
             let text = String::from_utf8_lossy(&bytes);
-            let _ = FORMAT.score.map(|score| score(&catalogue, &text));
-            let _ = (FORMAT.replay)(&catalogue, &text);
+            let _ = score(&text);
+            let _ = replay(&text);
         }
     }
 }

@@ -1,0 +1,164 @@
+//! Rauha: questions about boards, and recorded games.
+//!
+//! In both a card has its catalogue id 0..=79, a printed cell 100..=108 (side A) or 110..=118 (side B), and a Divine
+//! Entity its key.
+
+#[cfg(test)]
+mod cases;
+mod replay;
+mod score;
+#[cfg(test)]
+mod tests;
+
+use boardwire_games::rauha::{BiomeId, Board, EntitySet};
+use boardwire_kernel::catalogue::{Checked, Small, read, refuse, require, within};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use replay::replay;
+pub(crate) use score::score;
+
+/// Cards, and cells of a board.
+const CARDS: u8 = 80;
+const CELLS: u8 = 9;
+
+/// No catalogue leads beyond so many crystals or points.
+const MOST_TOTAL: u16 = 30_000;
+
+type Card = Small<0, 79>;
+type Cell = Small<0, 8>;
+type Step = Small<1, 16>;
+
+/// The keys of the Divine Entities, in the order of their ids.
+struct Keys(Vec<String>);
+
+impl Keys {
+    fn read(catalogue: &str) -> Checked<Self> {
+        #[derive(Deserialize)]
+        struct File {
+            entities: Vec<Entity>,
+        }
+        #[derive(Deserialize)]
+        struct Entity {
+            key: String,
+        }
+        let file: File = read(catalogue)?;
+        Ok(Self(file.entities.into_iter().map(|entity| entity.key).collect()))
+    }
+
+    /// The id of the Entity with this key.
+    fn id(&self, place: &str, key: &str) -> Checked<u8> {
+        match (1..).zip(&self.0).find(|(_, known)| *known == key) {
+            Some((id, _)) => Ok(id),
+            None => refuse(place, format!("there is no Entity `{key}`")),
+        }
+    }
+
+    /// Different Entities.
+    fn ids(&self, place: &str, keys: &[String]) -> Checked<EntitySet> {
+        let mut set = EntitySet::EMPTY;
+        for (index, key) in keys.iter().enumerate() {
+            let place = format!("{place}[{index}]");
+            let id = self.id(&place, key)?;
+            require(!set.contains(id), place, || format!("`{key}` stands there twice"))?;
+            set.insert(id);
+        }
+        Ok(set)
+    }
+
+    /// The keys of some Entities, in alphabetical order.
+    fn of(&self, ids: impl IntoIterator<Item = u8>) -> Vec<String> {
+        let mut keys: Vec<_> = ids.into_iter().map(|id| self.0[usize::from(id) - 1].clone()).collect();
+        keys.sort();
+        keys
+    }
+}
+
+/// The number by which cases and records call a biome, a row of the table `biomes`.
+fn written(biome: u8) -> u8 {
+    match biome {
+        card @ ..=CARDS => card - 1,
+        cell if cell <= CARDS + CELLS => 100 + (cell - CARDS - 1),
+        cell => 110 + (cell - CARDS - CELLS - 1),
+    }
+}
+
+/// The biome that a case calls by this number, on a cell.
+fn biome(place: &str, number: u8, at: u8) -> Checked<BiomeId> {
+    let (first, cell) = match number {
+        0..CARDS => return Ok(BiomeId::new(number + 1)),
+        100..=108 => (CARDS + 1, number - 100),
+        110..=118 => (CARDS + CELLS + 1, number - 110),
+        _ => return refuse(place, format!("there is no biome {number}")),
+    };
+    require(cell == at, place, || format!("{number} is printed on cell {cell}"))?;
+    Ok(BiomeId::new(first + cell))
+}
+
+/// One seat in a case's state or in a snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Player {
+    cells: [u8; CELLS as usize],
+    spores: [u8; CELLS as usize],
+    crystals: u16,
+    points: u16,
+    entities: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fresh: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hand: Option<u8>,
+}
+
+impl Player {
+    /// The board, checked by itself.
+    fn board(&self, place: &str, keys: &Keys) -> Checked<Board> {
+        let mut board = Board::new([BiomeId::new(1); CELLS as usize], 0);
+        board.crystals = within(format!("{place}.crystals"), self.crystals, 0, MOST_TOTAL)?;
+        board.gained[0] = within(format!("{place}.points"), self.points, 0, MOST_TOTAL)?;
+        board.entities = keys.ids(&format!("{place}.entities"), &self.entities)?;
+        for (at, (&cell, &spore)) in (0..).zip(self.cells.iter().zip(&self.spores)) {
+            board.cells[usize::from(at)] = biome(&format!("{place}.cells[{at}]"), cell, at)?;
+            if within(format!("{place}.spores[{at}]"), spore, 0, 1)? == 1 {
+                board.spores.insert(at);
+            }
+        }
+        Ok(board)
+    }
+
+    /// The Entities welcomed in this turn, which the board has.
+    fn welcomed(&self, place: &str, keys: &Keys) -> Checked<EntitySet> {
+        let fresh = self.fresh.as_deref().unwrap_or_default();
+        let welcomed = keys.ids(&format!("{place}.fresh"), fresh)?;
+        let are_held = fresh.iter().all(|key| self.entities.contains(key));
+        require(are_held, format!("{place}.fresh"), || "an Entity that is not held".into())?;
+        Ok(welcomed)
+    }
+}
+
+/// The boards of all seats: no card and no Entity twice, one side for all, what was welcomed is held.
+fn boards(place: &str, players: &[Player], keys: &Keys) -> Checked<Vec<Board>> {
+    within(format!("{place} (their number)"), players.len(), 1, 5)?;
+    let (mut seen, mut sides, mut held) = (Vec::new(), Vec::new(), EntitySet::EMPTY);
+    let mut boards = Vec::with_capacity(players.len());
+    for (seat, player) in players.iter().enumerate() {
+        let place = format!("{place}[{seat}]");
+        let board = player.board(&place, keys)?;
+        let cells = (0..).zip(&player.cells).map(|(at, &number)| (format!("{place}.cells[{at}]"), number));
+        for (place, number) in cells.chain(player.hand.map(|hand| (format!("{place}.hand"), hand))) {
+            if number >= CARDS {
+                require(!place.ends_with("hand"), &*place, || format!("there is no card {number}"))?;
+                sides.push(number / 10);
+                require(sides[0] == number / 10, place, || "both sides of the boards in one game".into())?;
+                continue;
+            }
+            require(!seen.contains(&number), place, || format!("card {number} is there twice"))?;
+            seen.push(number);
+        }
+        let is_free = held.intersection(board.entities).is_empty();
+        require(is_free, format!("{place}.entities"), || "an Entity has two holders".into())?;
+        held = held.union(board.entities);
+        player.welcomed(&place, keys)?;
+        boards.push(board);
+    }
+    Ok(boards)
+}
