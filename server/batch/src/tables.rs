@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use boardwire_bots::{Bot, UnknownBot};
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{Digest, Estimate, GameType, Loaded, Options, Provenance, SetupError, set_up};
+use boardwire_kernel::{Digest, Options, SetupError};
 use boardwire_policy::Policies;
 
 use crate::play::Rules;
 use crate::players::Player;
 use crate::refused::Refused;
+use crate::registry::{Registry, Served};
 
 /// What counts decisions, by game.
 pub const DECISIONS: &str = "boardwire_decisions_total";
@@ -40,17 +40,6 @@ pub struct Tables {
     registry: Registry,
     policies: Policies,
     in_use: Mutex<BTreeMap<Key, Weak<Table>>>,
-}
-
-/// What is known of a game before it is set up.
-#[derive(Debug)]
-pub struct Served {
-    /// The game type.
-    pub game_type: GameType,
-    /// The digest of its catalogue.
-    pub catalogue: Digest,
-    /// Where the catalogue's values were read.
-    pub provenance: Vec<Provenance>,
 }
 
 impl Tables {
@@ -100,7 +89,7 @@ impl Tables {
     /// # Errors
     /// An unknown game.
     pub fn served(&self, id: &str) -> Result<Served, Refused> {
-        self.registry.visit(id, Describe).ok_or_else(|| unknown_game(id))
+        self.registry.served(id).ok_or_else(|| self.unknown_game(id))
     }
 
     /// The table of a game with this many seats and these options.
@@ -113,25 +102,25 @@ impl Tables {
         seats: u32,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Arc<Table>, Refused> {
-        let game_type = self.registry.game_type(game).ok_or_else(|| unknown_game(game))?;
+        let game_type = self.registry.game_type(game).ok_or_else(|| self.unknown_game(game))?;
         let options = Options::resolve(&game_type, options).map_err(|error| setup(game_type.id, error))?;
         let key = (game_type.id, u8::try_from(seats).unwrap_or(u8::MAX), options.all().to_vec());
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(table);
         }
-        let rules = self.registry.visit(game, SetUp { seats, options: &options });
-        let rules = rules.ok_or_else(|| unknown_game(game))?.map_err(|error| setup(game_type.id, error))?;
+        let rules = self.registry.set_up(game, seats, &options).ok_or_else(|| self.unknown_game(game))?;
+        let rules = rules.map_err(|error| setup(game_type.id, error))?;
         let decisions = metrics::counter!(DECISIONS, "game" => game_type.id);
         let table = Arc::new(Table { digest: rules.info().digest(), decisions, rules });
         in_use.retain(|_, unused| unused.strong_count() > 0);
         in_use.insert(key, Arc::downgrade(&table));
         Ok(table)
     }
-}
 
-fn unknown_game(game: &str) -> Refused {
-    Refused::UnknownGame { game: game.to_owned(), known: Registry::IDS.join(", ") }
+    fn unknown_game(&self, game: &str) -> Refused {
+        Refused::UnknownGame { game: game.to_owned(), known: self.registry.known() }
+    }
 }
 
 fn setup(game: &'static str, error: SetupError) -> Refused {
@@ -142,33 +131,5 @@ fn setup(game: &'static str, error: SetupError) -> Refused {
             Refused::OptionValue { option: name, value, expected }
         }
         SetupError::Catalogue(error) => Refused::Internal { place: game.to_owned(), what: error.to_string() },
-    }
-}
-
-struct Describe;
-
-impl Visitor for Describe {
-    type Output = Served;
-
-    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Served {
-        Served {
-            game_type: G::TYPE,
-            catalogue: catalogue.digest,
-            provenance: G::provenance(&catalogue.value),
-        }
-    }
-}
-
-struct SetUp<'a> {
-    seats: u32,
-    options: &'a Options,
-}
-
-impl Visitor for SetUp<'_> {
-    type Output = Result<Arc<dyn Rules>, SetupError>;
-
-    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
-        let options = self.options.all().iter().map(|(name, value)| (*name, value.as_str()));
-        Ok(Arc::new(set_up::<G>(Arc::clone(catalogue), self.seats, options)?))
     }
 }

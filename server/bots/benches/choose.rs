@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boardwire_bots::{Bot, DEFAULT_WORLDS, Thought};
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Loaded, RngStream, set_up};
+use boardwire_games::{IDS, Visitor, visit};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, RngStream, testkit};
 
 /// How long one run plays, at least.
 const RUN: Duration = Duration::from_millis(800);
@@ -25,17 +25,12 @@ const BOTS: [Bot; 3] =
 
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
-    let only: Vec<String> =
-        std::env::args().filter(|argument| Registry::IDS.contains(&argument.as_str())).collect();
-    let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
-    let games: Vec<&str> = Registry::IDS
-        .iter()
-        .copied()
-        .filter(|id| only.is_empty() || only.iter().any(|only| only == id))
-        .collect();
+    let only: Vec<String> = std::env::args().filter(|argument| IDS.contains(&argument.as_str())).collect();
+    let games: Vec<&str> =
+        IDS.iter().copied().filter(|id| only.is_empty() || only.iter().any(|only| only == id)).collect();
     for bot in &BOTS {
         for id in &games {
-            let mut runs = registry.visit(id, Measure(bot)).expect("the registry knows its ids");
+            let mut runs = visit(id, Measure(bot)).expect("the registry knows its ids");
             runs.sort_unstable();
             let (low, figure, high) = (runs[RUNS / 4], runs[RUNS / 2], runs[RUNS * 3 / 4]);
             let row = format!("{bot} {id} 2 seats");
@@ -58,11 +53,9 @@ struct Measure<'a>(&'a Bot);
 impl Visitor for Measure<'_> {
     type Output = Vec<u64>;
 
-    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<u64> {
+    fn visit<G: Estimate>(self) -> Vec<u64> {
         let seats = *G::TYPE.seats.start();
-        let game =
-            set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
-        let game = Arc::new(game);
+        let game = testkit::table::<G>(seats, &[]);
         let mut seeds = 0..;
         // The first run warms up and is not counted.
         let runs = (0..=RUNS).map(|_| {

@@ -2,7 +2,10 @@
 
 use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 
-/// The legal action with the greatest estimate, summed over some sampled states; the lowest index among equals.
+use crate::playout::{Playout, Seeds};
+
+/// The legal action with the greatest estimate, summed over some sampled states; the lowest index among equals. In a game
+/// without an estimate an action is worth in a state what a random playout from it ends with.
 ///
 /// Within one state every action meets the same hidden cards and the same chance, so that actions differ by
 /// their own merit. That chance has a seed of its own: the true one stays unknown.
@@ -13,6 +16,8 @@ pub(crate) struct Greedy<G: Estimate> {
     prospects: Vec<Prospect<G::Outlook>>,
     /// What actions meet within one state, in memory that is used again.
     chance: Chance,
+    /// What plays on from each action in a game without an estimate.
+    playout: Option<Box<Playout>>,
 }
 
 /// What has been seen of one action.
@@ -27,8 +32,8 @@ struct Prospect<O> {
 /// An outlook with its estimate, if there has been one.
 pub(crate) type Estimated<O> = Option<(O, i32)>;
 
-/// What the game's estimate says of a position to `seat` once it has played `action`; what was estimated `last` is
-/// looked up.
+/// What the game's estimate, if it has one, says of a position to `seat` once it has played `action`; what was estimated
+/// `last` is looked up.
 pub(crate) fn one_ply_ahead<G: Estimate>(
     game: &G,
     mut state: G::State,
@@ -36,24 +41,25 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
     action: u8,
     chance: &mut Chance,
     last: &mut Estimated<G::Outlook>,
-) -> i32 {
+) -> Option<i32> {
     chance.rewind();
     apply(game, &mut state, seat, action.into(), chance).expect("a sampled state keeps the legal set");
-    let outlook = game.outlook(&state, seat);
+    let outlook = game.outlook(&state, seat)?;
     if let Some((known, estimate)) = last
         && *known == outlook
     {
-        return *estimate;
+        return Some(*estimate);
     }
     let estimate = game.estimate(&outlook);
     *last = Some((outlook, estimate));
-    estimate
+    Some(estimate)
 }
 
 impl<G: Estimate> Greedy<G> {
     /// Looks at so many states.
     pub(crate) fn new(states: u32) -> Self {
-        Self { left: states, prospects: Vec::new(), chance: Chance::seeded(0, G::TYPE.streams.len()) }
+        let chance = Chance::seeded(0, G::TYPE.streams.len());
+        Self { left: states, prospects: Vec::new(), chance, playout: None }
     }
 
     /// Looks at one more state; the choice, once all have been looked at.
@@ -73,10 +79,16 @@ impl<G: Estimate> Greedy<G> {
 
     fn look(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) {
         let (game, seat) = (knowledge.game(), knowledge.seat());
-        let state = knowledge.determinize(rng);
+        let (state, mut seeds) = (knowledge.determinize(rng), None);
         self.chance.mark();
         for Prospect { action, worth, last } in &mut self.prospects {
-            *worth += i64::from(one_ply_ahead(game, state, seat, *action, &mut self.chance, last));
+            let estimate = one_ply_ahead(game, state, seat, *action, &mut self.chance, last);
+            *worth += i64::from(estimate.unwrap_or_else(|| {
+                let seeds = *seeds.get_or_insert_with(|| Seeds::draw(rng));
+                let playout =
+                    self.playout.get_or_insert_with(|| Box::new(Playout::new(G::TYPE.streams.len())));
+                playout.worth(game, state, seat, *action, seeds)
+            }));
         }
     }
 

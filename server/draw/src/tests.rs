@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use boardwire_batch::play::Play;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_kernel::{GameInfo, RngStream, Seat, Viewer};
 
 use super::draw;
 
 /// Plays random choices, and hands `look` every position.
 fn each_position(game: &str, seats: u32, seed: u64, mut look: impl FnMut(&GameInfo, &dyn Play)) {
-    let tables = Tables::new(Registry::load(|_| None).expect("catalogues are compiled in"));
+    let tables = Tables::new(Registry::standard());
     let table = tables.table(game, seats, []).expect("there is such a table");
     let mut episode = Arc::clone(&table.rules).deal(seed.into());
     let mut rng = RngStream::new(seed, 0);
@@ -32,7 +32,7 @@ fn view(info: &GameInfo, episode: &dyn Play, viewer: Viewer) -> Vec<u8> {
 
 #[test]
 fn every_position_of_every_game_can_be_drawn_for_everybody() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         for seats in [2, 4] {
             each_position(game, seats, 7, |info, episode| {
                 for viewer in Viewer::all(info.seats) {
@@ -52,7 +52,7 @@ fn every_position_of_every_game_can_be_drawn_for_everybody() {
 
 #[test]
 fn what_a_seat_may_not_know_changes_nothing_in_its_picture() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let mut rng = RngStream::new(3, 0);
         each_position(game, 3, 11, |info, episode| {
             let seat = Seat::new(1);

@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, Loaded, RngStream, set_up};
+use boardwire_games::{IDS, Visitor, visit};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, RngStream, testkit};
 
 /// How long one run plays, at least.
 const RUN: Duration = Duration::from_millis(800);
@@ -42,12 +42,10 @@ struct Run {
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
     if let Some(game) = std::env::args().skip_while(|argument| argument != "--profile").nth(1) {
-        let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
-        return registry.visit(&game, Profile).expect("`--profile` is followed by the id of a game");
+        return visit(&game, Profile).expect("`--profile` is followed by the id of a game");
     }
-    let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
-    for id in Registry::IDS {
-        for row in registry.visit(id, Measure).expect("the registry knows its ids") {
+    for id in IDS {
+        for row in visit(id, Measure).expect("the registry knows its ids") {
             print(&row, json);
         }
     }
@@ -79,11 +77,9 @@ struct Profile;
 impl Visitor for Profile {
     type Output = ();
 
-    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) {
+    fn visit<G: Estimate>(self) {
         let seats = *G::TYPE.seats.start();
-        let game =
-            set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
-        let game = Arc::new(game);
+        let game = testkit::table::<G>(seats, &[]);
         let mut view = vec![0; game.info().layout.bytes()];
         let mut mask = vec![0; game.info().actions.mask_bytes()];
         let decisions: u32 = (0..4000).map(|seed| play(&game, seed, &mut view, &mut mask)).sum();
@@ -97,16 +93,15 @@ struct Measure;
 impl Visitor for Measure {
     type Output = Vec<Row>;
 
-    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<Row> {
+    fn visit<G: Estimate>(self) -> Vec<Row> {
         let mut seats = vec![*G::TYPE.seats.start(), *G::TYPE.seats.end()];
         seats.dedup();
-        seats.into_iter().map(|seats| measure::<G>(catalogue, seats)).collect()
+        seats.into_iter().map(|seats| measure::<G>(seats)).collect()
     }
 }
 
-fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> Row {
-    let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
-    let game = Arc::new(game);
+fn measure<G: Game>(seats: u8) -> Row {
+    let game = testkit::table::<G>(seats, &[]);
     let mut seeds = 0..;
     // The first run warms up and is not counted.
     let runs: Vec<Run> = (0..=RUNS).map(|_| run(&game, &mut seeds)).skip(1).collect();

@@ -11,10 +11,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{
-    BOT_STREAM, Episode, Estimate, Game, Loaded, RESAMPLE_STREAM, RngStream, Seat, set_up,
-};
+use boardwire_games::{IDS, Visitor, visit};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Game, RESAMPLE_STREAM, RngStream, Seat, testkit};
 
 /// Random games played, states sampled of each position, and runs of which the middle one counts.
 const GAMES: u64 = 20;
@@ -22,12 +20,11 @@ const SAMPLES: u32 = 4;
 const RUNS: usize = 5;
 
 fn main() {
-    let registry = Registry::load(|_| None).expect("the catalogues compiled in are valid");
-    for id in Registry::IDS
+    for id in IDS
         .iter()
         .filter(|id| std::env::args().nth(1).is_none_or(|only| only.starts_with("--") || only == **id))
     {
-        for row in registry.visit(id, Measure).expect("the registry knows its ids") {
+        for row in visit(id, Measure).expect("the registry knows its ids") {
             println!("{row}");
         }
     }
@@ -38,14 +35,13 @@ struct Measure;
 impl Visitor for Measure {
     type Output = Vec<String>;
 
-    fn visit<G: Estimate>(self, catalogue: &Arc<Loaded<G::Catalogue>>) -> Vec<String> {
-        G::TYPE.seats.map(|seats| measure::<G>(catalogue, seats)).collect()
+    fn visit<G: Estimate>(self) -> Vec<String> {
+        G::TYPE.seats.map(|seats| measure::<G>(seats)).collect()
     }
 }
 
-fn measure<G: Game>(catalogue: &Arc<Loaded<G::Catalogue>>, seats: u8) -> String {
-    let game = set_up::<G>(Arc::clone(catalogue), seats.into(), []).expect("the game type names these seats");
-    let game = Arc::new(game);
+fn measure<G: Game>(seats: u8) -> String {
+    let game = testkit::table::<G>(seats, &[]);
     let mut positions = Vec::new();
     for seed in 0..GAMES {
         let mut episode = Episode::seeded(Arc::clone(&game), seed);

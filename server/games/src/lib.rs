@@ -1,19 +1,34 @@
 //! The games Boardwire serves.
 //!
 //! Each game is a folder that fulfils [`boardwire_kernel::Game`] and [`boardwire_kernel::Estimate`], a catalogue under
-//! `catalogues/`, and the two lines below: its `mod` and its row. All have the same files with the same roles, which
+//! `catalogues/`, and three lines below: its `mod`, its id and its arm. All have the same files with the same roles, which
 //! CONTRIBUTING.md walks through.
 #![deny(clippy::float_arithmetic)]
 
 pub mod faraway;
 pub mod golden_compass;
 pub mod rauha;
-mod registry;
 
-pub use registry::Visitor;
+use boardwire_kernel::{Estimate, Game as _};
 
-registry::games! {
-    faraway: Faraway,
-    rauha: Rauha,
-    golden_compass: GoldenCompass,
+/// The ids of the games, in the order in which they are listed.
+pub const IDS: [&str; 3] =
+    [faraway::Faraway::TYPE.id, rauha::Rauha::TYPE.id, golden_compass::GoldenCompass::TYPE.id];
+
+/// Generic code that wants the type of a game.
+pub trait Visitor {
+    /// What comes of the visit.
+    type Output;
+
+    /// Is called with the game's type.
+    fn visit<G: Estimate>(self) -> Self::Output;
+}
+
+/// Hands the type of the game `id` to `visitor`; none for an unknown id.
+pub fn visit<V: Visitor>(id: &str, visitor: V) -> Option<V::Output> {
+    Some(match IDS.iter().position(|known| *known == id)? {
+        0 => visitor.visit::<faraway::Faraway>(),
+        1 => visitor.visit::<rauha::Rauha>(),
+        _ => visitor.visit::<golden_compass::GoldenCompass>(),
+    })
 }

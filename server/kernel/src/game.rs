@@ -108,20 +108,30 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn decode(&self, index: u8) -> Option<Self::Action>;
 }
 
-/// A rough value of positions, for bots that look ahead.
+/// A rough value of positions, for bots that look ahead. Everything is optional: `impl Estimate for MyGame { type Outlook = (); }`
+/// is a game without one, whose bots play on at random instead.
 ///
 /// It comes in two steps, so that a bot estimates once what many sampled states have in common.
 pub trait Estimate: Game {
     /// What of a position its value to a seat depends on.
     type Outlook: Copy + Eq + Send + 'static;
 
-    /// What the value of this position to `seat` depends on.
+    /// What the value of this position to `seat` depends on; none, always, in a game without an estimate.
     ///
     /// It may read all of `state`, which bots only have after [`resample`](Game::resample).
-    fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook;
+    fn outlook(&self, _state: &Self::State, _seat: Seat) -> Option<Self::Outlook> {
+        None
+    }
 
     /// What that is worth, greater is better, comparable only within one game.
-    fn estimate(&self, outlook: &Self::Outlook) -> i32;
+    fn estimate(&self, _outlook: &Self::Outlook) -> i32 {
+        0
+    }
+
+    /// What a position is worth to `seat`, if the game has an estimate.
+    fn value(&self, state: &Self::State, seat: Seat) -> Option<i32> {
+        self.outlook(state, seat).map(|outlook| self.estimate(&outlook))
+    }
 
     /// Stops keeping what playouts do not ask for: what only views show, what seats remember.
     ///

@@ -6,7 +6,7 @@ use boardwire_api::v1;
 use boardwire_batch::batch::{Batch, Opening};
 use boardwire_batch::search::Search;
 use boardwire_batch::{Refused, messages};
-use boardwire_games::Registry;
+
 use bytes::Bytes;
 use prost::Message;
 
@@ -74,7 +74,7 @@ fn server() -> v1::GetServerResponse {
 }
 
 fn games(core: &Core) -> Result<v1::ListGamesResponse, Refused> {
-    let games = Registry::IDS.iter().map(|id| Ok(messages::game(&core.tables.served(id)?)));
+    let games = core.tables.registry().ids().map(|id| Ok(messages::game(&core.tables.served(id)?)));
     Ok(v1::ListGamesResponse {
         games: games.collect::<Result<_, Refused>>()?,
         next_page_token: String::new(),

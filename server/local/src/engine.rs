@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use boardwire_batch::Refused;
 use boardwire_batch::batch::{Batch as Inner, SnapshotKey};
+use boardwire_batch::registry::Registry;
 use boardwire_batch::search::Search;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use bytes::Bytes;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -112,14 +112,12 @@ impl Core {
 #[pymethods]
 impl Engine {
     #[new]
-    fn new() -> PyResult<Self> {
-        let broken = |(game, error)| PyValueError::new_err(format!("the catalogue of {game}: {error}"));
-        let registry = Registry::load(|_| None).map_err(broken)?;
-        Ok(Self(Arc::new(Core {
-            tables: Tables::new(registry),
+    fn new() -> Self {
+        Self(Arc::new(Core {
+            tables: Tables::new(Registry::standard()),
             held: Mutex::default(),
             forks: fork::forks(),
-        })))
+        }))
     }
 
     /// Answers a call of the protocol: the path of its method, and its request.

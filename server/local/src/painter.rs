@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_draw::{draw, load_font, raster};
-use boardwire_games::Registry;
 use boardwire_kernel::{Seat, Viewer};
 use numpy::{PyArray1, PyArray3, PyArrayMethods as _};
 use pyo3::exceptions::PyValueError;
@@ -47,10 +47,8 @@ impl Painter {
         options: BTreeMap<String, String>,
         digest: &str,
     ) -> PyResult<Self> {
-        let registry =
-            Registry::load(|_| None).map_err(|(game, error)| wrong(&format!("{game}: {error}")))?;
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let table = Tables::new(registry).table(game, seats, options);
+        let table = Tables::new(Registry::standard()).table(game, seats, options);
         let table = table.map_err(|error| refused(py, &error))?;
         if table.digest.to_string() != digest {
             return Err(wrong(&format!(

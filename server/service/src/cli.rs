@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use boardwire_batch::play::Play;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::{Bot, Choice, UnknownBot};
-use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream, Seat};
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
@@ -94,24 +94,14 @@ struct Catalogues {
 impl Catalogues {
     /// The games with these catalogues.
     fn load(&self) -> anyhow::Result<Registry> {
-        for (game, _) in &self.catalogues {
-            let known = Registry::IDS.join(", ");
-            anyhow::ensure!(
-                Registry::IDS.contains(&game.as_str()),
-                "there is no game `{game}`: known are {known}"
-            );
-        }
-        let read = |(game, file): &(String, String)| {
+        let mut registry = Registry::standard();
+        for (game, file) in &self.catalogues {
             let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
-            anyhow::Ok((game.clone(), text))
-        };
-        let texts = self.catalogues.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-        let replaced = |id: &str| texts.iter().rfind(|(game, _)| game == id).map(|(_, text)| text.clone());
-        Registry::load(replaced).map_err(|(game, error)| {
-            let file = self.catalogues.iter().rfind(|(name, _)| name == game);
-            let file = file.map_or("the built-in catalogue", |(_, file)| file.as_str());
-            anyhow::anyhow!("{file} is no catalogue of {game}: {error}")
-        })
+            let is_known = registry.replace_catalogue(game, &text);
+            let is_known = is_known.with_context(|| format!("{file} is no catalogue of {game}"))?;
+            anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.known());
+        }
+        Ok(registry)
     }
 }
 

@@ -59,8 +59,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use boardwire_batch::pool::Pool;
+    use boardwire_batch::registry::Registry;
     use boardwire_batch::tables::Tables;
-    use boardwire_games::Registry;
     use prost_types::FileDescriptorSet;
 
     use super::*;
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_method_of_the_protocol_is_served_and_none_else() {
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));

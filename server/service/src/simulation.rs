@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use boardwire_api::v1::Frame;
-use boardwire_games::Registry;
+
 use boardwire_kernel::{RngStream, Seat, Viewer};
 use tonic::Code;
 use turmoil::Sim;
@@ -134,7 +134,7 @@ fn make_trouble(sim: &mut Sim<'_>, rng: &mut RngStream, troubles: &mut [Option<T
 fn a_match_over_a_bad_network_ends_as_it_does_over_a_good_one() {
     crate::held_up::tests::ignore();
     let seeds = std::env::var("BOARDWIRE_SIMULATIONS").map_or(4, |seeds| seeds.parse().expect("a number"));
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let Outcome { played: undisturbed, seen: all, .. } = outcome(game, None);
         let mut troubles = 0;
         assert!(undisturbed.len() > 20, "{game}: {}", undisturbed.len());

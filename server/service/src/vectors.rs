@@ -8,9 +8,9 @@ use std::sync::Arc;
 use boardwire_api::v1;
 use boardwire_batch::batch::{Actions, Autoreset, Batch, Columns, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{Player, messages};
-use boardwire_games::Registry;
 use boardwire_kernel::{ActionSet, BOT_STREAM, Digest, Key, RngStream, Seat, Viewer};
 use prost::Message as _;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ use crate::secret::hex;
 const SEED: u64 = 7;
 
 fn tables() -> Tables {
-    Tables::new(Registry::load(|_| None).expect("the catalogues are valid"))
+    Tables::new(Registry::standard())
 }
 
 /// Compares a file with what it is to hold, or writes it.
@@ -84,7 +84,7 @@ fn spec(tables: &Tables, table: &Table) -> v1::GameSpec {
 fn views_and_masks() {
     let tables = tables();
     let mut games = vec![];
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let table = tables.table(game, 2, []).expect("a table");
         let spec = spec(&tables, &table);
         let mut play = Arc::clone(&table.rules).deal(SEED.into());
@@ -146,7 +146,7 @@ fn steps_of_batches() {
     let pool = Pool::new(1).expect("a thread starts");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let mut batches = vec![];
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let table = tables.table(game, 2, []).expect("a table");
         let bot = Player::Bot(boardwire_bots::Bot::Random);
         let line_up = |players: [Player; 2]| LineUp::of(players.to_vec()).expect("a learner");
@@ -233,7 +233,7 @@ fn seeds_and_deals() {
     };
     let episodes: Vec<Value> = [(0, 0), (0, 1), (1, 0), (41, 9)].into_iter().map(episode).collect();
     let mut deals = vec![];
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let table = tables.table(game, 2, []).expect("a table");
         for seed in seeds {
             let play = Arc::clone(&table.rules).deal(seed.into());

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_bots::Bot;
-use boardwire_games::Registry;
 use boardwire_kernel::Seat;
 use boardwire_server::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Position, Settings};
 use boardwire_server::edge::Origin;
@@ -43,7 +43,7 @@ impl Server {
         let (kept, damaged) = reading.read().expect("it is read");
         assert_eq!(damaged, []);
         let journal = reading.write(&[]).expect("it is written");
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Matches::new(tables, Limits::default(), pool).kept_in(Arc::clone(&journal));
         for kept in &kept {

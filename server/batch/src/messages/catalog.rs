@@ -7,7 +7,8 @@ use boardwire_kernel::{
 
 use super::{count, options};
 use crate::refused::Refused;
-use crate::tables::{Served, Table, Tables};
+use crate::registry::Served;
+use crate::tables::{Table, Tables};
 
 /// The description of the table that is asked for.
 ///

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use boardwire_games::Registry;
+use crate::registry::Registry;
 use boardwire_kernel::{ActionSet, RESAMPLE_STREAM};
 
 use super::world::world_seed;
@@ -9,7 +9,7 @@ use crate::pool::Pool;
 use crate::tables::Tables;
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
-    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+    let tables = Tables::new(Registry::standard());
     tables.table(game, seats, []).expect("a table")
 }
 

@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use boardwire_bots::{Bot, Round};
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{BOT_STREAM, Episode, Estimate, Loaded, RngStream, Seat, testkit};
+use boardwire_games::{IDS, Visitor, visit};
+use boardwire_kernel::{BOT_STREAM, Episode, Estimate, RngStream, Seat, testkit};
 
 /// A bot at every seat, at the fewest and, if it is fast, the most seats.
 struct Choices {
@@ -21,7 +20,7 @@ struct Choices {
 impl Visitor for Choices {
     type Output = (PathBuf, String);
 
-    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self) -> Self::Output {
         let mut lines = String::new();
         let most = if self.bot == SEARCH { G::TYPE.seats.start() } else { G::TYPE.seats.end() };
         for seats in BTreeSet::from([*G::TYPE.seats.start(), *most]) {
@@ -65,11 +64,10 @@ fn search_bots_choose_what_they_chose() {
 }
 
 fn agree(bot: &Bot, file: &'static str) {
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
     let only = std::env::var("GAME").ok();
-    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
+    for id in IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
         let (path, chosen) =
-            registry.visit(id, Choices { bot: bot.clone(), file }).expect("the registry knows its own ids");
+            visit(id, Choices { bot: bot.clone(), file }).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
             std::fs::write(&path, &chosen).expect("the golden can be written");
         }

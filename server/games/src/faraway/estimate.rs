@@ -175,18 +175,18 @@ pub struct Outlook {
 impl Estimate for Faraway {
     type Outlook = Outlook;
 
-    fn outlook(&self, state: &State, seat: Seat) -> Outlook {
+    fn outlook(&self, state: &State, seat: Seat) -> Option<Outlook> {
         let chosen = state.chosen[seat];
         let mut hand = choosable(state, seat);
         hand.remove(RegionId::row(chosen));
-        Outlook {
+        Some(Outlook {
             line: state.lines[seat],
             placed: state.placed[seat],
             hand,
             chosen,
             has_found: !state.found(seat).is_empty() || state.owed[seat] > 0,
             explored: state.explored(),
-        }
+        })
     }
 
     /// In 64ths of fame.

@@ -311,8 +311,8 @@ impl Estimate for GoldenCompass {
     /// The value itself: two samples hardly ever have equal hands.
     type Outlook = i32;
 
-    fn outlook(&self, state: &State, seat: Seat) -> i32 {
-        Self::estimate(self, state, seat)
+    fn outlook(&self, state: &State, seat: Seat) -> Option<i32> {
+        Some(Self::estimate(self, state, seat))
     }
 
     fn estimate(&self, outlook: &i32) -> i32 {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use boardwire_games::Registry;
+use boardwire_games::IDS;
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -54,7 +54,7 @@ fn tests_of(game: &str) -> String {
 
 #[test]
 fn every_clause_is_cited_by_a_test() {
-    for game in Registry::IDS {
+    for game in IDS {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules").join(format!("{game}.md"));
         let (page, tests) = (read(&page), tests_of(game));
         let (clauses, cited) = (clauses(&page), cited(&tests));

@@ -7,10 +7,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{Episode, Estimate, FieldKind, Game, Loaded, Seat, testkit};
+use boardwire_games::{IDS, Visitor, visit};
+use boardwire_kernel::{Episode, Estimate, FieldKind, Game, Seat, testkit};
 
 /// Games in a row without a new kind after which the search ends.
 const PATIENCE: u64 = 25;
@@ -20,7 +19,7 @@ struct Decisions;
 impl Visitor for Decisions {
     type Output = (PathBuf, String);
 
-    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self) -> Self::Output {
         let mut out = String::new();
         let mut kinds = BTreeSet::new();
         for game in testkit::every_table::<G>() {
@@ -81,10 +80,9 @@ fn shown<G: Game>(out: &mut String, episode: &Episode<G>, seat: Seat) {
 
 #[test]
 fn every_kind_of_decision_is_first_shown_as_it_was() {
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
     let only = std::env::var("GAME").ok();
-    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
-        let (path, shown) = registry.visit(id, Decisions).expect("the registry knows its own ids");
+    for id in IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
+        let (path, shown) = visit(id, Decisions).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
             std::fs::write(&path, &shown).expect("the golden can be written");
         }

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use boardwire_games::{Registry, Visitor};
-use boardwire_kernel::{Digest, Episode, Estimate, Game, Loaded, Seat, testkit};
+use boardwire_games::{IDS, Visitor, visit};
+use boardwire_kernel::{Digest, Episode, Estimate, Game, Seat, testkit};
 
 /// Random games of every table.
 const GAMES: u64 = 5;
@@ -20,7 +20,7 @@ struct Shown;
 impl Visitor for Shown {
     type Output = (PathBuf, String);
 
-    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self) -> Self::Output {
         let mut lines = String::new();
         for game in testkit::every_table::<G>() {
             let options: Vec<_> = game.info().options.all().iter().map(|(_, value)| value.as_str()).collect();
@@ -63,7 +63,7 @@ struct Empty;
 impl Visitor for Empty {
     type Output = BTreeSet<&'static str>;
 
-    fn visit<G: Estimate>(self, _: &Arc<Loaded<G::Catalogue>>) -> Self::Output {
+    fn visit<G: Estimate>(self) -> Self::Output {
         let (mut fields, mut written) = (BTreeSet::new(), BTreeSet::new());
         for game in testkit::every_table::<G>() {
             let layout = &game.info().layout;
@@ -87,20 +87,18 @@ impl Visitor for Empty {
 
 #[test]
 fn every_field_shows_something() {
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
-    for id in Registry::IDS {
-        let empty = registry.visit(id, Empty).expect("the registry knows its own ids");
-        let seldom = SELDOM.iter().filter(|(game, _)| game == id).map(|&(_, field)| field).collect();
+    for id in IDS {
+        let empty = visit(id, Empty).expect("the registry knows its own ids");
+        let seldom = SELDOM.iter().filter(|(game, _)| *game == id).map(|&(_, field)| field).collect();
         assert_eq!(empty, seldom, "{id}");
     }
 }
 
 #[test]
 fn random_games_show_what_they_showed() {
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
     let only = std::env::var("GAME").ok();
-    for id in Registry::IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
-        let (path, shown) = registry.visit(id, Shown).expect("the registry knows its own ids");
+    for id in IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
+        let (path, shown) = visit(id, Shown).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
             std::fs::write(&path, &shown).expect("the golden can be written");
         }

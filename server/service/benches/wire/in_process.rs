@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use boardwire_batch::Player;
 use boardwire_batch::batch::{Actions, Autoreset, Batch, LineUp, Opening, Plan, Reset};
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_games::Registry;
 use boardwire_kernel::{BOT_STREAM, RngStream};
 use boardwire_server::run::MAX_MESSAGE_BYTES;
 
@@ -22,8 +22,8 @@ const SAMPLES: usize = 21;
 
 /// Steps batches of every game for two, all sizes, by one thread and by two; only rows whose name has `word`.
 pub(crate) fn run(json: bool, word: &str) -> anyhow::Result<()> {
-    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
-    for game in Registry::IDS {
+    let tables = Tables::new(Registry::standard());
+    for game in boardwire_games::IDS {
         for threads in [1, 2] {
             let pool = Pool::new(threads)?;
             for environments in SIZES {

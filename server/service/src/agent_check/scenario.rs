@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{Player, Refused};
-use boardwire_games::Registry;
 use boardwire_kernel::OptionKind;
 
 use super::LATENESS;

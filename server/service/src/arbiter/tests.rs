@@ -15,17 +15,17 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_bots::Bot;
-use boardwire_games::Registry;
 use boardwire_kernel::{RngStream, SUBSTITUTE_STREAM, SeatSet};
 use uuid::Uuid;
 
 use super::*;
 
 fn tables() -> Tables {
-    Tables::new(Registry::load(|_| None).expect("the catalogues are valid"))
+    Tables::new(Registry::standard())
 }
 
 fn table(game: &str, seats: u32) -> Arc<Table> {
@@ -197,7 +197,7 @@ async fn an_index_out_of_range_is_refused_under_every_policy() {
 
 #[tokio::test]
 async fn forced_decisions_are_skipped_when_asked_for() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let skipping = Settings { skip_forced: true, ..settings(&[REMOTE, RANDOM]) };
         let (arbiter, seat) = (arbiter(table(game, 2), skipping), Seat::new(0));
         for _ in 0..40 {
@@ -399,7 +399,7 @@ async fn look_refused(arbiter: &Arbiter, seat: Seat) -> ServiceError {
 
 #[tokio::test]
 async fn bots_play_a_match_without_agents_to_its_end() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
         let arbiter = arbiter(table(game, 2), settings(&[greedy, RANDOM]));
         let over = arbiter.until(Role::Host, |inner| Ok(inner.standing.is_over().then_some(()))).await;

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use boardwire_batch::tables::{Served, Tables};
-use boardwire_games::Registry;
+use boardwire_batch::registry::Served;
+use boardwire_batch::tables::Tables;
+
 use boardwire_kernel::{
     ActionSpec, Axis, AxisOrder, Column, ColumnKind, Field, FieldKind, GameInfo, ViewLayout,
 };
@@ -38,7 +39,7 @@ impl Games {
         let mut out = String::new();
         match &self.game {
             None => {
-                let served = Registry::IDS.iter().map(|id| Ok(tables.served(id)?));
+                let served = tables.registry().ids().map(|id| Ok(tables.served(id)?));
                 let served = served.collect::<anyhow::Result<Vec<_>>>()?;
                 if self.json {
                     let _ = writeln!(out, "{}", served.iter().map(type_json).collect::<Value>());

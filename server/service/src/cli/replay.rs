@@ -122,13 +122,13 @@ pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use boardwire_games::Registry;
+    use boardwire_batch::registry::Registry;
 
     use super::*;
 
     #[test]
     fn a_seat_that_there_is_not_makes_no_page() {
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let table = tables.table("faraway", 2, []).expect("it can be set up");
         let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
         let played = Some(v1::PlayedAction::default());
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_replay_without_frames_makes_no_page() {
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let table = tables.table("faraway", 2, []).expect("it can be set up");
         let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
         for seed_opening in [None, Some(opening)] {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::{Table, Tables};
-use boardwire_games::Registry;
 use serde_json::Value;
 
 use super::*;
 
 fn table() -> Arc<Table> {
-    let tables = Tables::new(Registry::load(|_| None).expect("catalogues are compiled in"));
+    let tables = Tables::new(Registry::standard());
     tables.table("faraway", 2, []).expect("there is such a table")
 }
 

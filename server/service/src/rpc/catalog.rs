@@ -6,7 +6,6 @@ use boardwire_api::v1::{
     GetGameRequest, GetGameResponse, GetServerRequest, GetServerResponse, ListGamesRequest, ListGamesResponse,
 };
 use boardwire_batch::messages;
-use boardwire_games::Registry;
 
 use super::pages::Paging;
 use crate::batches::Batches;
@@ -44,8 +43,9 @@ impl Catalog {
     async fn list_games(self: Arc<Self>, call: Call, asked: ListGamesRequest) -> Result<Reply, ServiceError> {
         let ListGamesRequest { page_size, page_token } = asked;
         let page = Paging::read(page_size, &page_token, &ListGamesRequest::default())?;
-        let known = Registry::IDS.iter().position(|id| *id == page.after);
-        let following = &Registry::IDS[known.map_or(0, |at| at + 1)..];
+        let ids: Vec<_> = self.matches.tables().registry().ids().collect();
+        let known = ids.iter().position(|id| *id == page.after);
+        let following = &ids[known.map_or(0, |at| at + 1)..];
         let (shown, rest) = following.split_at(page.size.min(following.len()));
         let last = shown.last().filter(|_| !rest.is_empty()).map(|&id| id.to_owned());
         let games = shown.iter().map(|id| self.matches.tables().served(id));

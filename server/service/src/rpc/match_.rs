@@ -382,8 +382,8 @@ async fn answer(
 #[cfg(test)]
 mod tests {
     use boardwire_batch::pool::Pool;
+    use boardwire_batch::registry::Registry;
     use boardwire_batch::tables::Tables;
-    use boardwire_games::Registry;
     use prost::Message as _;
 
     use super::*;
@@ -392,7 +392,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_match_takes_no_more_on_a_page_than_there_is_room_for() {
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Matches::new(tables, Limits::default(), pool);
         let asked = CreateMatchRequest {

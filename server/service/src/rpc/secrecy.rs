@@ -15,8 +15,8 @@ use boardwire_api::v1::{
     ResetBatchRequest, ResetRequest, RolloutRequest, StepBatchRequest, play_request, play_response,
 };
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream, Seat};
 use prost::Message as _;
 use tokio::net::TcpListener;
@@ -269,7 +269,7 @@ async fn compare(matches: &Matches, log: &Log, address: &str, game: &str, seats:
 pub(super) async fn serve() -> (String, Arc<Matches>, Arc<Batches>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let registry = Registry::standard();
     let pool = Arc::new(Pool::new(1).expect("a thread starts"));
     let limits = matches::Limits::default();
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
@@ -285,7 +285,7 @@ async fn no_call_no_size_and_no_line_of_the_log_tells_a_seat_what_it_may_not_kno
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).without_time().finish();
     let _logging = tracing::subscriber::set_default(subscriber);
     let (address, matches, _) = serve().await;
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let lineups: [(&[&str], bool); 3] = [
             (&["remote", "remote"], false),
             (&["remote", "random", "remote"], false),
@@ -311,7 +311,7 @@ async fn rows(client: &mut BatchServiceClient<Channel>, batch_id: &str, token: &
 async fn no_row_of_a_batch_tells_what_its_seat_may_not_know_unless_the_owner_asked_for_it() {
     let (address, _, batches) = serve().await;
     let mut client = BatchServiceClient::connect(address).await.expect("it serves");
-    for (game, oracle) in Registry::IDS.iter().flat_map(|&game| [(game, false), (game, true)]) {
+    for (game, oracle) in boardwire_games::IDS.iter().flat_map(|&game| [(game, false), (game, true)]) {
         let players = ["learner", "random", "learner"].map(str::to_owned).to_vec();
         let columns = BatchColumns { oracle, ..BatchColumns::default() };
         let opening = OpenBatchRequest {

@@ -9,8 +9,8 @@ use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::{ActRequest, Frame, JoinMatchRequest, Observation, ObserveRequest, WatchRequest};
 use boardwire_batch::Player;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_kernel::Seat;
 use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
@@ -69,7 +69,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(game: &'static str, looks: Duration) -> Rc<Self> {
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(batches::Limits::default(), None, pool));
         let (arbiter, seen, told) = (Mutex::default(), Mutex::default(), Mutex::default());

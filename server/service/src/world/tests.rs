@@ -2,9 +2,9 @@ use std::sync::LazyLock;
 
 use boardwire_batch::batch::{LineUp, Opening, Plan};
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_batch::{IllegalActions, Player, Refused};
-use boardwire_games::Registry;
 use boardwire_kernel::RngStream;
 
 use super::*;
@@ -13,7 +13,7 @@ use crate::run::MAX_MESSAGE_BYTES;
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(1).expect("a thread starts"));
 
 async fn batch(game: &str, seed: u64) -> Arc<Batch> {
-    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+    let tables = Tables::new(Registry::standard());
     let table = tables.table(game, 3, []).expect("a table");
     let greedy = || Player::Bot("greedy".parse().expect("a bot"));
     let line_up = LineUp::of(vec![greedy(), Player::Remote, greedy()]).expect("a learner");
@@ -44,7 +44,7 @@ async fn course(visit: &mut Visit, steps: u64) -> Vec<Step> {
 
 #[tokio::test]
 async fn a_world_plays_what_a_batch_of_one_plays() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let batch = batch(game, 7).await;
         let mut visit = Visit::enter(world(game, 7).await).expect("nobody is there");
         let mut expected = batch.reset(Reset::default(), None).await.expect("it is reset");

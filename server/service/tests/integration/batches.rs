@@ -7,8 +7,8 @@ use boardwire_api::v1::batch_service_client::BatchServiceClient;
 use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -32,7 +32,7 @@ impl Server {
     async fn start(limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let registry = Registry::load(|_| None).expect("the catalogues are valid");
+        let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let few = matches::Limits::default();
         let matches = Arc::new(Matches::new(Tables::new(registry), few, Arc::clone(&pool)));

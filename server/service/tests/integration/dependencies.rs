@@ -20,10 +20,7 @@ const MAY: &[(&str, &[&str])] = &[
         &["boardwire-api", "boardwire-bots", "boardwire-games", "boardwire-kernel", "boardwire-policy"],
     ),
     ("boardwire-draw", &["boardwire-kernel"]),
-    (
-        "boardwire-local",
-        &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-games", "boardwire-kernel"],
-    ),
+    ("boardwire-local", &["boardwire-api", "boardwire-batch", "boardwire-draw", "boardwire-kernel"]),
     (
         "boardwire-server",
         &[
@@ -31,7 +28,6 @@ const MAY: &[(&str, &[&str])] = &[
             "boardwire-batch",
             "boardwire-bots",
             "boardwire-draw",
-            "boardwire-games",
             "boardwire-kernel",
             "boardwire-policy",
         ],

@@ -12,8 +12,8 @@ use std::time::Duration;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::edge::{Access, Bounds};
 use boardwire_server::matches::{self, Matches};
@@ -49,7 +49,7 @@ impl Server {
     async fn start_on(access: impl Into<Access>, secure: impl FnOnce(TcpListener) -> Listener) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound").to_string();
-        let registry = Registry::load(|_| None).expect("the catalogues are valid");
+        let registry = Registry::standard();
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let limits = matches::Limits::default();
         let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));

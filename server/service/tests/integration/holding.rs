@@ -10,8 +10,8 @@ use boardwire_api::v1::{
     OpenBatchRequest, PlayRequest, SeedSource,
 };
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_server::batches::{self, Batches};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -38,7 +38,7 @@ impl Server {
     async fn start_with(held: matches::Limits, leased: batches::Limits, more: Option<Listener>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(2).expect("threads start"));
         let matches = Arc::new(Matches::new(tables, held, Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(leased, None, Arc::clone(&pool)));

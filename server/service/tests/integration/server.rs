@@ -7,8 +7,8 @@ use boardwire_api::v1::catalog_service_client::CatalogServiceClient;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::*;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -28,7 +28,7 @@ struct Server {
 async fn server(limit: usize) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let registry = Registry::standard();
     let pool = Arc::new(Pool::new(2).expect("threads start"));
     let limits = matches::Limits { matches: limit, ..matches::Limits::default() };
     let matches = Arc::new(Matches::new(Tables::new(registry), limits, Arc::clone(&pool)));
@@ -186,7 +186,7 @@ async fn lists_come_in_pages() {
 
     let mut catalog = CatalogServiceClient::new(server.channel.clone());
     let games = catalog.list_games(ListGamesRequest::default()).await.expect("they are listed").into_inner();
-    assert_eq!(games.games.len(), Registry::IDS.len());
+    assert_eq!(games.games.len(), boardwire_games::IDS.len());
     let wrong = ListGamesRequest { page_token: "chess".to_owned(), page_size: 0 };
     let refused = catalog.list_games(wrong).await.expect_err("no such page");
     assert_eq!(reason(&refused), "FIELD_INVALID");

@@ -8,8 +8,8 @@ use boardwire_api::dm_env_rpc::environment_request::Payload as Asked;
 use boardwire_api::dm_env_rpc::environment_response::Payload as Answer;
 use boardwire_api::dm_env_rpc::*;
 use boardwire_batch::pool::Pool;
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_server::batches::{Batches, Limits};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run};
@@ -29,7 +29,7 @@ impl Server {
     async fn start(limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let pool = Arc::new(Pool::new(1).expect("a thread starts"));
         let matches = Arc::new(Matches::new(tables, matches::Limits::default(), Arc::clone(&pool)));
         let batches = Arc::new(Batches::new(limits, None, pool));

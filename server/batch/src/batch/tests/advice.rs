@@ -34,7 +34,7 @@ fn chosen(play: &dyn Play, seat: Seat, bot: &Bot, rng: RngStream) -> u8 {
 #[test]
 fn advice_is_what_the_bot_would_choose_that_sits_there() {
     let bots = ["random", "greedy:2", "mc:4"];
-    for (game, name) in Registry::IDS.iter().flat_map(|&game| bots.map(|name| (game, name))) {
+    for (game, name) in boardwire_games::IDS.iter().flat_map(|&game| bots.map(|name| (game, name))) {
         let table = table(game, 3);
         let plan = advised(plan(&["learner"; 3]), name);
         let bot = name.parse().expect("a bot");
@@ -74,7 +74,8 @@ fn advice_is_what_the_bot_would_choose_that_sits_there() {
 
 #[test]
 fn advice_does_not_depend_on_what_its_seat_cannot_know() {
-    let all = Registry::IDS.iter().flat_map(|&game| ["greedy:2", "mc:4", "policy"].map(|bot| (game, bot)));
+    let all =
+        boardwire_games::IDS.iter().flat_map(|&game| ["greedy:2", "mc:4", "policy"].map(|bot| (game, bot)));
     for (game, bot) in all {
         let learners = ["learner"; 3];
         let (table, plan) = if bot == "policy" {
@@ -106,7 +107,7 @@ fn advice_does_not_depend_on_what_its_seat_cannot_know() {
 #[test]
 fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
     for (game, bot) in
-        Registry::IDS.iter().flat_map(|&game| ["random", "greedy:1", "mc:4"].map(|bot| (game, bot)))
+        boardwire_games::IDS.iter().flat_map(|&game| ["random", "greedy:1", "mc:4"].map(|bot| (game, bot)))
     {
         let table = table(game, 2);
         let plan = advised(plan(&["learner", "random"]), bot);
@@ -120,7 +121,7 @@ fn advice_does_not_depend_on_batch_size_threads_or_who_else_is_stepped() {
 #[test]
 fn who_takes_advice_plays_the_same_episodes() {
     let line_ups = [["learner", "random"], ["greedy:1", "learner"]];
-    for (game, names) in Registry::IDS.iter().flat_map(|&game| line_ups.map(|names| (game, names))) {
+    for (game, names) in boardwire_games::IDS.iter().flat_map(|&game| line_ups.map(|names| (game, names))) {
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
             let plan = Plan { autoreset, ..plan(&names) };
             let batches =
@@ -146,7 +147,7 @@ fn who_takes_advice_plays_the_same_episodes() {
 #[test]
 fn shares_sum_to_one_over_legal_actions() {
     let line_up = ["learner", "learner", "policy:lion"];
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let (table, plan) = with_policy(game, &line_up, |lion, _| lion.uneven(1));
         let (_, lion) = plan.line_ups[0].bots[0].clone();
         for bot in [lion, "mc:16".parse().expect("a bot"), "greedy".parse().expect("a bot")] {
@@ -181,7 +182,7 @@ fn shares_sum_to_one_over_legal_actions() {
 
 #[test]
 fn rows_take_as_many_bytes_as_are_counted() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let (table, plan) = (table(game, 3), plan(&["learner", "random", "learner"]));
         let plan = Plan { columns: Columns { oracle: true, ..plan.columns }, ..advised(plan, "random") };
         let shown = reset(&open(&table, &plan, 5, 0, 1));

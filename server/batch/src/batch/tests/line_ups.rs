@@ -30,7 +30,7 @@ fn only(number: u64) -> Plan {
 
 #[test]
 fn each_environment_plays_as_if_its_line_up_were_the_only_one() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let table = table(game, 2);
         let mixed = lowest(&open(&table, &turns(false), 6, 10, 2));
         for (number, shown) in (10..).zip(mixed) {
@@ -43,7 +43,7 @@ fn each_environment_plays_as_if_its_line_up_were_the_only_one() {
 /// Environments 2k and 2k + 1 are dealt what environment k is without duplicates.
 #[test]
 fn duplicate_deals_are_the_same_episodes_for_every_line_up() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let table = table(game, 2);
         let pairs = lowest(&open(&table, &turns(true), 6, 11, 2));
         for (number, shown) in (11..).zip(pairs) {

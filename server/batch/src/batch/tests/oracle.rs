@@ -13,7 +13,7 @@ fn all_seeing(seats: usize) -> Plan {
 
 fn tables() -> impl Iterator<Item = (&'static str, u8, Arc<Table>)> {
     let seats = |&game: &&'static str| [2, 3].map(|seats| (game, seats, table(game, seats.into())));
-    Registry::IDS.iter().flat_map(seats)
+    boardwire_games::IDS.iter().flat_map(seats)
 }
 
 /// What the seats see, from `first` on.
@@ -142,7 +142,7 @@ fn go_on_alike(table: &Table, one: &mut dyn Play, other: &mut dyn Play, rng: &mu
 #[test]
 fn positions_that_look_the_same_to_all_seats_go_on_alike() {
     let mut alike = 0;
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let (table, mut rng) = (table(game, 2), RngStream::new(2, RESAMPLE_STREAM));
         for number in 0..12 {
             let mut play = dealt(&table, number);

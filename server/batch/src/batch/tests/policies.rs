@@ -20,7 +20,7 @@ pub(super) fn with_policy(
     let file = folder.path().join("lion.onnx");
     std::fs::write(&file, change(network, info).onnx()).expect("a file");
     let policies = Policies::load([("lion".to_owned(), file)], Duration::from_mins(1)).expect("it can play");
-    let registry = Registry::load(|_| None).expect("the catalogues are valid");
+    let registry = Registry::standard();
     let tables = Tables::new(registry).with_policies(policies);
     let player = |name: &&str| match *name {
         "learner" => Player::Remote,
@@ -33,7 +33,7 @@ pub(super) fn with_policy(
 
 #[test]
 fn environments_do_not_depend_on_who_else_asks_the_policy() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let names = ["learner", "policy:lion", "policy:lion:argmax"];
         let (table, plan) = with_policy(game, &names, |network, _| network.uneven(1));
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {

@@ -150,7 +150,7 @@ fn a_snapshot_that_does_not_fit_a_message_is_given_up_where_it_is_full() {
 
 #[test]
 fn no_snapshot_takes_more_than_was_foretold() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         for seats in 2..=6 {
             let Some(table) = seated(game, seats) else { continue };
             let batch = open(&table, &plan(&vec!["learner"; seats as usize]), 4, 0, 1);

@@ -122,7 +122,7 @@ fn r2_a_seat_that_is_owed_sanctuaries_is_estimated_to_place_one() {
     // FA-R2
     let mut without = 0;
     owed(|game, seat, state, other| {
-        let [worth, less] = [state, other].map(|state| game.estimate(&game.outlook(state, seat)));
+        let [worth, less] = [state, other].map(|state| game.value(state, seat));
         let has_none = state.found(seat).is_empty();
         assert_eq!(worth > less, has_none, "{state:?}");
         without += u32::from(has_none);

@@ -43,12 +43,12 @@ pub struct Outlook {
 impl Estimate for Rauha {
     type Outlook = Outlook;
 
-    fn outlook(&self, state: &State, seat: Seat) -> Outlook {
+    fn outlook(&self, state: &State, seat: Seat) -> Option<Outlook> {
         let mut boards = BySeat::default();
         for other in Seat::all(self.seats) {
             boards[other] = Some((self.prospect(state, other), state.boards[other]));
         }
-        Outlook { seat, kept: state.kept[seat], boards }
+        Some(Outlook { seat, kept: state.kept[seat], boards })
     }
 
     /// In hundredths of Life Energy: twice a seat's own less the best of the others.

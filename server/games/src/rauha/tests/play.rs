@@ -99,7 +99,7 @@ fn no_bytes_from_outside_make_the_engine_panic() {
                 assert_eq!(game.info().layout.check(&view), Ok(()));
                 let mut world = state;
                 game.resample(&mut world, seat, &mut rng);
-                game.estimate(&game.outlook(&world, seat));
+                game.value(&world, seat);
                 for action in game.legal(&state, seat) {
                     let mut next = state;
                     let done = boardwire_kernel::apply(&*game, &mut next, seat, action.into(), &mut chance);
@@ -121,7 +121,7 @@ fn a_spore_bought_is_worth_as_much_as_on_its_best_cell() {
             let Some(seat) = episode.pending().lowest().filter(|_| state.phase == Phase::Spore) else {
                 return;
             };
-            let worth = |state: &State| game.estimate(&game.outlook(state, seat));
+            let worth = |state: &State| game.value(state, seat).expect("an estimate");
             let puts = game.legal(state, seat).iter().map(|action| {
                 let mut next = *state;
                 let mut chance = boardwire_kernel::Chance::seeded(1, 3);

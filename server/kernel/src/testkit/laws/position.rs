@@ -188,13 +188,13 @@ pub(super) fn audit_holds_after_a_sample<G: Game>(episode: &Episode<G>, rng: &mu
 /// What may be asked of a position that forgets: what each seat may choose and what that is worth to it, and how it ended.
 #[derive(Debug, PartialEq)]
 pub(super) struct Prospects {
-    seats: Vec<(ActionSet, i32)>,
+    seats: Vec<(ActionSet, Option<i32>)>,
     outcome: Option<Outcome>,
 }
 
 impl Prospects {
     pub(super) fn of<G: Estimate>(game: &G, state: &G::State) -> Self {
-        let of = |seat| (game.legal(state, seat), game.estimate(&game.outlook(state, seat)));
+        let of = |seat| (game.legal(state, seat), game.value(state, seat));
         Self { seats: Seat::all(game.info().seats).map(of).collect(), outcome: game.outcome(state) }
     }
 }

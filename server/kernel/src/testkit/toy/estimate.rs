@@ -8,9 +8,9 @@ impl Estimate for Toy {
     /// The points of a seat, and the most of any other.
     type Outlook = (i32, i32);
 
-    fn outlook(&self, state: &State, seat: Seat) -> (i32, i32) {
+    fn outlook(&self, state: &State, seat: Seat) -> Option<(i32, i32)> {
         let best_other = seat.round(self.seats).skip(1).map(|other| self.points(state, other)).max();
-        (self.points(state, seat), best_other.expect("a table has two seats or more"))
+        Some((self.points(state, seat), best_other.expect("a table has two seats or more")))
     }
 
     fn estimate(&self, &(own, best_other): &(i32, i32)) -> i32 {

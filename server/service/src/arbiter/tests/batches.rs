@@ -23,7 +23,7 @@ async fn a_batch_plays_as_a_match_does() {
         &["learner", "learner"],
         &["random", "greedy:2", "learner", "greedy"],
     ];
-    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
+    for (game, names) in boardwire_games::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
         let table = table(game, u32::try_from(names.len()).expect("few"));
         let plan = Plan { skip_forced: names[1] == "random", ..plan(&tables(), &table, names) };
         plays_as_a_match_does(table, plan).await;
@@ -39,7 +39,7 @@ async fn a_policy_plays_in_a_batch_as_in_a_match() {
     ];
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("lion.onnx");
-    for (game, names) in Registry::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
+    for (game, names) in boardwire_games::IDS.iter().flat_map(|game| line_ups.map(|names| (*game, names))) {
         let table = table(game, u32::try_from(names.len()).expect("few"));
         let info = table.rules.info();
         let network = Linear::new(&table.digest.to_string(), info.layout.bytes(), info.actions.count());

@@ -71,7 +71,7 @@ async fn quiet(arbiter: &Arbiter) {
 /// Whatever the order in which agents choose, and however long bots take, the match is the same.
 #[tokio::test]
 async fn what_bots_and_substitutes_do_does_not_depend_on_when_others_act() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let expected = transcript(game, false, false).await;
         assert!(expected.iter().any(|seen| seen.substituted), "{game}: no action was substituted");
         for (reversed, slow) in [(true, false), (false, true), (true, true)] {

@@ -145,7 +145,7 @@ async fn an_act_that_is_the_first_to_be_late_is_told_what_has_come_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn others_decide_for_whoever_is_late() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         for on_timeout in [OnTimeout::FirstLegal, OnTimeout::SeededLegal] {
             let clock = Clock { bank: Duration::ZERO, ..clock(on_timeout) };
             let arbiter = timed(game, &[REMOTE, RANDOM], &clock);
@@ -179,7 +179,7 @@ async fn others_decide_for_whoever_is_late() {
 /// A bot takes its time in a thread of its own, so here time passes as it does.
 #[tokio::test]
 async fn a_bot_decides_for_whoever_is_late() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let on_timeout = OnTimeout::Bot(Bot::Search { playouts: 20 });
         let (limit, bank) = (Duration::from_millis(20), Duration::ZERO);
         let arbiter = timed(game, &[REMOTE, RANDOM], &Clock { limit, bank, ..clock(on_timeout) });

@@ -66,7 +66,7 @@ fn choice(seen: &Observation) -> u32 {
 #[tokio::test]
 async fn a_match_is_a_fold_over_its_events() {
     let greedy = || Player::Bot(Bot::Greedy { worlds: 1 });
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         for (players, illegal_actions, skip_forced) in [
             (vec![REMOTE, RANDOM, greedy()], IllegalActions::SeededLegal, true),
             (vec![greedy(), REMOTE, REMOTE], IllegalActions::FirstLegal, false),

@@ -58,7 +58,7 @@ fn patient_clocks() -> Vec<Option<Clock>> {
 #[tokio::test]
 async fn a_match_goes_on_after_a_restart_as_it_would_have() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let players = [REMOTE, greedy.clone(), REMOTE];
         let clocks = patient_clocks();
         let illegal_actions = IllegalActions::SeededLegal;

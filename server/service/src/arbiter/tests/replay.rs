@@ -30,7 +30,7 @@ fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> Replay {
 /// the end, and all are afterwards.
 #[tokio::test]
 async fn a_replay_shows_what_its_seat_was_shown() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let seeded = IllegalActions::SeededLegal;
         let settings =
             Settings { illegal_actions: seeded, seed: None, ..settings(&[REMOTE, REMOTE, REMOTE]) };
@@ -152,7 +152,7 @@ fn sent(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
 #[tokio::test]
 async fn what_was_played_can_be_checked_by_whoever_was_shown_it() {
     let greedy = Player::Bot(Bot::Greedy { worlds: 1 });
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let seeded = IllegalActions::SeededLegal;
         let players = [REMOTE, greedy.clone(), REMOTE];
         let arbiter =

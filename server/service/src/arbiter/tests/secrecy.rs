@@ -47,7 +47,7 @@ fn every_answer(standing: &Standing, table: &Table, settings: &Settings, seat: S
 /// give it the same bytes, whatever it asks.
 #[test]
 fn no_answer_depends_on_what_its_seat_may_not_know() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         for seats in [2, 3] {
             let table = table(game, seats);
             let settings = settings(&vec![REMOTE; seats as usize]);

@@ -26,7 +26,7 @@ async fn taken(watcher: &mut Watcher, count: usize) -> Vec<Frame> {
 
 #[tokio::test]
 async fn a_watcher_sees_every_position_once() {
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let arbiter = arbiter(table(game, 2), settings(&[REMOTE, RANDOM]));
         let mut early = arbiter.watch(Some(0)).expect("the first frame is there");
         let playing = play(&arbiter, 4);

@@ -174,15 +174,15 @@ fn fields(info: &GameInfo) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use boardwire_batch::registry::Registry;
     use boardwire_batch::tables::Tables;
     use boardwire_bots::Bot;
-    use boardwire_games::Registry;
 
     use super::*;
 
     #[test]
     fn another_network_of_the_same_name_does_not_go_on() {
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let table = tables.table("faraway", 2, []).expect("it can be set up");
         let schedule = Schedule::table(&["random", "random"].map(str::to_owned));
         let folder = tempfile::tempdir().expect("a folder");

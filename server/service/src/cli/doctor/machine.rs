@@ -72,9 +72,8 @@ pub(super) fn entropy<E: std::fmt::Display>(fill: impl FnOnce(&mut [u8]) -> Resu
 /// Whether the games can be played with the catalogues that a server would have.
 pub(super) fn catalogues(catalogues: &Catalogues) -> Check {
     match catalogues.load() {
-        Ok(_) => {
-            let games = boardwire_games::Registry::IDS.join(", ");
-            Check::ok("catalogues", format!("the catalogues of {games} can be read"))
+        Ok(registry) => {
+            Check::ok("catalogues", format!("the catalogues of {} can be read", registry.known()))
         }
         Err(error) => Check::fail(
             "catalogues",

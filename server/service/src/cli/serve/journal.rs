@@ -57,9 +57,9 @@ mod tests {
 
     use boardwire_batch::Player;
     use boardwire_batch::pool::Pool;
+    use boardwire_batch::registry::Registry;
     use boardwire_batch::tables::Tables;
     use boardwire_bots::Bot;
-    use boardwire_games::Registry;
     use boardwire_kernel::Seat;
 
     use super::*;
@@ -68,7 +68,7 @@ mod tests {
     use crate::matches::Limits;
 
     fn kept(path: &Path) -> (Matches, Arc<Journal>) {
-        let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+        let tables = Tables::new(Registry::standard());
         let matches =
             Matches::new(tables, Limits::default(), Arc::new(Pool::new(1).expect("a thread starts")));
         keep(matches, path, Keeping::default(), false).expect("the file can be used")

@@ -10,7 +10,6 @@ use boardwire_batch::reward::RewardKind;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_batch::{IllegalActions, Player, Refused};
 use boardwire_bots::UnknownBot;
-use boardwire_games::Registry;
 
 use super::tensors::{self, Single};
 use crate::run::MAX_MESSAGE_BYTES;
@@ -87,7 +86,7 @@ impl<'a> Settings<'a> {
     }
 
     fn table(self, tables: &Tables) -> Result<Arc<Table>, Refused> {
-        let known = Registry::IDS.join(", ");
+        let known = tables.registry().known();
         let game = self.text(GAME, || format!("one of {known}"))?;
         let game = game.ok_or_else(|| bad(GAME, "nothing".to_owned(), format!("one of {known}")))?;
         let fewest = tables.registry().game_type(game).map_or(0, |game_type| *game_type.seats.start());

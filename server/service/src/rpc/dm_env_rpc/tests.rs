@@ -1,8 +1,8 @@
 //! Tensors, settings and specs by themselves, and what worlds tell of secrets.
 
 use boardwire_api::dm_env_rpc::{DataType, Tensor, tensor, tensor_spec};
+use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
-use boardwire_games::Registry;
 use boardwire_kernel::{RESAMPLE_STREAM, RngStream};
 use prost::Message as _;
 use tensor::Payload;
@@ -78,7 +78,7 @@ fn texts_are_as_many_as_are_needed_or_one_for_all() {
 
 /// What a world with these settings is opened with, or why it is not.
 fn opened(settings: &[(&str, Tensor)]) -> Result<String, String> {
-    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
+    let tables = Tables::new(Registry::standard());
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let (table, opening) = Settings(&settings).opening(&tables).map_err(|error| error.to_string())?;
     let plan = &opening.plan;
@@ -178,8 +178,8 @@ fn seeds_are_given_to_worlds_that_begin_anew_and_nothing_to_those_who_join() {
 
 /// The tables of every game with every number of seats.
 fn tables() -> Vec<Arc<boardwire_batch::tables::Table>> {
-    let tables = Tables::new(Registry::load(|_| None).expect("the catalogues are valid"));
-    let games = tables.registry().game_types();
+    let tables = Tables::new(Registry::standard());
+    let games: Vec<_> = tables.registry().game_types().collect();
     let of = |game: &boardwire_kernel::GameType| {
         let seats = game.seats.clone();
         seats.map(|seats| tables.table(game.id, seats.into(), []).expect("a table")).collect::<Vec<_>>()
@@ -306,7 +306,7 @@ impl Asker {
 #[tokio::test]
 async fn no_answer_of_a_world_tells_what_its_seat_may_not_know() {
     let (_, matches, batches) = serve().await;
-    for game in Registry::IDS {
+    for game in boardwire_games::IDS {
         let mut asker = Asker::join(Arc::clone(&matches), Arc::clone(&batches), game).await;
         let batch = Arc::clone(batches.find_world(&asker.name).expect("it was made").batch());
         let mut rng = RngStream::new(3, RESAMPLE_STREAM);

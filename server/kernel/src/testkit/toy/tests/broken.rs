@@ -322,7 +322,7 @@ impl Game for Broken {
 impl Estimate for Broken {
     type Outlook = <Toy as Estimate>::Outlook;
 
-    fn outlook(&self, state: &BrokenState, seat: Seat) -> Self::Outlook {
+    fn outlook(&self, state: &BrokenState, seat: Seat) -> Option<Self::Outlook> {
         self.toy.outlook(&state.toy, seat)
     }
 

@@ -139,12 +139,6 @@ impl Game for Nim {
 
 impl Estimate for Nim {
     type Outlook = ();
-
-    fn outlook(&self, _: &State, _: Seat) {}
-
-    fn estimate(&self, (): &()) -> i32 {
-        0
-    }
 }
 
 #[test]

@@ -1,28 +1,30 @@
-//! A game that is cut short, since no game of ours is long enough.
+//! A game that Boardwire does not know: it has no estimate, and is cut short where it should be, since no game of ours is long
+//! enough.
 
 use std::fmt;
 use std::sync::Arc;
 
+use boardwire_bots::{Bot, Choice};
 use boardwire_games::faraway::{Catalogue, Faraway};
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, Options, Outcome,
-    Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer, set_up,
+    ActionSet, BOT_STREAM, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded,
+    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
 };
 
 use super::*;
 
-/// Faraway for ten plies.
-struct Short {
+/// Faraway for so many plies, without its estimate.
+struct Guest<const PLIES: u32> {
     whole: Faraway,
     info: GameInfo,
 }
 
-impl Game for Short {
+impl<const PLIES: u32> Game for Guest<PLIES> {
     type State = <Faraway as Game>::State;
     type Action = <Faraway as Game>::Action;
     type Catalogue = Catalogue;
 
-    const TYPE: GameType = Faraway::TYPE;
+    const TYPE: GameType = GameType { id: "guest", ..Faraway::TYPE };
 
     fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
         Faraway::catalogue(json)
@@ -34,7 +36,7 @@ impl Game for Short {
 
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let whole = Faraway::new(catalogue, seats, options)?;
-        let info = GameInfo { max_plies: 10, ..whole.info().clone() };
+        let info = GameInfo { id: Self::TYPE.id, max_plies: PLIES, ..whole.info().clone() };
         Ok(Self { whole, info })
     }
 
@@ -95,23 +97,14 @@ impl Game for Short {
     }
 }
 
-impl Estimate for Short {
-    type Outlook = <Faraway as Estimate>::Outlook;
-
-    fn outlook(&self, state: &Self::State, seat: Seat) -> Self::Outlook {
-        self.whole.outlook(state, seat)
-    }
-
-    fn estimate(&self, outlook: &Self::Outlook) -> i32 {
-        self.whole.estimate(outlook)
-    }
+impl<const PLIES: u32> Estimate for Guest<PLIES> {
+    type Outlook = ();
 }
 
 #[test]
 fn a_game_without_an_end_is_cut_and_says_so() {
-    let catalogue = Loaded::read::<Short>(Short::TYPE.catalogue).expect("it is valid");
-    let rules = Arc::new(set_up::<Short>(Arc::new(catalogue), 2, []).expect("a table"));
-    let table = Arc::new(Table { digest: rules.info().digest(), decisions: metrics::Counter::noop(), rules });
+    let tables = Tables::new(Registry::standard().with::<Guest<10>>());
+    let table = tables.table("guest", 2, []).expect("a table");
     let batch = open(&table, &plan(&["learner", "learner"]), 3, 0, 1);
     let mut shown = reset(&batch);
     for salt in 0..10 {
@@ -130,4 +123,42 @@ fn a_game_without_an_end_is_cut_and_says_so() {
             .all(|&byte| byte == 0)
     );
     assert_eq!((shown.ended().len(), shown.ranks().len(), shown.scores().len()), (12, 6, 24));
+}
+
+/// Who has won a match of two bots, if one of them alone has.
+fn winner(table: &Table, bots: [&str; 2], seed: u64) -> Option<usize> {
+    let mut episode = Arc::clone(&table.rules).deal(seed.into());
+    let bots = bots.map(|bot| bot.parse::<Bot>().expect("a bot"));
+    let mut rng = [0, 1].map(|seat| RngStream::new(seed, BOT_STREAM + seat));
+    while !episode.pending().is_empty() {
+        let due = |seat: Seat| (seat, bots[seat.index()].clone(), rng[seat.index()].clone());
+        let mut round = episode.round(episode.pending().iter().map(due).collect());
+        while !round.advance().expect("these bots always choose") {}
+        for Choice { seat, action, rng: used } in round.choices() {
+            episode.apply(seat, action.into()).expect("a legal choice");
+            rng[seat.index()] = used;
+        }
+    }
+    let outcome = episode.outcome().expect("it has ended");
+    let winners: Vec<usize> =
+        (0..2).filter(|&seat| outcome.is_winner(Seat::new(u8::from(seat == 1)))).collect();
+    if let [one] = winners[..] { Some(one) } else { None }
+}
+
+#[test]
+fn bots_play_a_game_without_an_estimate_and_win_more_than_random_does() {
+    let tables = Tables::new(Registry::standard().with::<Guest<1000>>());
+    let table = tables.table("guest", 2, []).expect("a table");
+    for bot in ["greedy:16", "mc:80"] {
+        let wins =
+            |seats: [&str; 2], own| (0..10).filter(|&seed| winner(&table, seats, seed) == Some(own)).count();
+        let won = wins([bot, "random"], 0) + wins(["random", bot], 1);
+        assert!(won >= 15, "{bot} won {won} of 20");
+    }
+}
+
+#[test]
+#[should_panic(expected = "two games `guest`")]
+fn an_id_belongs_to_one_game() {
+    let _ = Registry::default().with::<Guest<10>>().with::<Guest<20>>();
 }
