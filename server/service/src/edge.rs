@@ -31,9 +31,10 @@ pub use caller::Origin;
 pub use serve::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 pub use tls::{Tls, TlsError, TlsFiles};
 
+pub(crate) use accept::Accept;
 #[cfg(test)]
 pub(crate) use accept::Accepted;
-pub(crate) use accept::{Accept, Socket};
+pub use accept::UnixSocket;
 pub(crate) use accounts::{is_name, line};
 pub(crate) use allowed_hosts::AllowedHosts;
 pub(crate) use call::{Call, Gate};

@@ -2,17 +2,18 @@
 
 use std::future::Future;
 use std::num::NonZero;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::batches::Batches;
-use crate::edge::{self, Accept, Access, Edge, Gate, MetricsPage, Secured, Socket, Speech, Tls, WatchPage};
+use crate::edge::{
+    self, Accept, Access, Edge, Gate, MetricsPage, Secured, Speech, Tls, UnixSocket, WatchPage,
+};
 use crate::held_up;
 use crate::matches::Matches;
 use crate::rpc::{self, Health};
@@ -28,8 +29,8 @@ pub enum Listener {
     Tcp(TcpListener),
     /// A TCP socket whose connections speak TLS.
     Tls(TcpListener, Arc<Tls>),
-    /// A Unix socket, with the path that is removed as soon as it is listened on no longer.
-    Unix(UnixListener, PathBuf),
+    /// A Unix socket.
+    Unix(UnixSocket),
     /// A TCP socket for browsers, to which the page that follows matches is served.
     WatchPage(TcpListener),
     /// A TCP socket for Prometheus.
@@ -139,7 +140,7 @@ impl Served {
         match listener {
             Listener::Tcp(listener) => self.accepting(listener).await,
             Listener::Tls(listener, tls) => self.accepting(Secured { listener, tls }).await,
-            Listener::Unix(listener, path) => self.accepting(Socket::new(listener, path)).await,
+            Listener::Unix(socket) => self.accepting(socket).await,
             Listener::WatchPage(listener) => {
                 let Self { edge, batches, stopping } = self;
                 let page = edge.page(WatchPage::new(Gate(Arc::clone(&edge))));

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde::Deserialize;
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{TcpListener, UnixStream};
 
 use super::usage;
-use crate::edge::Tls;
+use crate::edge::{Tls, UnixSocket};
 use crate::run::Listener;
 
 /// Where to listen, as it is written.
@@ -113,7 +113,7 @@ impl Place {
                 if is_left_behind(path).await {
                     std::fs::remove_file(path)?;
                 }
-                Ok(Listener::Unix(UnixListener::bind(path)?, path.clone()))
+                Ok(Listener::Unix(UnixSocket::bind(path)?))
             }
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn bound(listener: &Listener) -> io::Result<String> {
         Listener::Tcp(listener) | Listener::Tls(listener, _) => {
             Ok(SocketAddr::to_string(&listener.local_addr()?))
         }
-        Listener::Unix(_, path) => Ok(format!("unix:{}", path.display())),
+        Listener::Unix(socket) => Ok(format!("unix:{}", socket.path().display())),
         Listener::WatchPage(listener) | Listener::Metrics(listener) => {
             Ok(format!("http://{}", listener.local_addr()?))
         }

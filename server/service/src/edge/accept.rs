@@ -76,17 +76,29 @@ impl Accept for TcpListener {
     }
 }
 
-/// A Unix socket whose path is removed when it is listened on no longer, unless another server has taken the path.
-pub(crate) struct Socket {
+/// A Unix socket that is listened on. Its path is removed with it, unless another server has taken the path.
+#[derive(Debug)]
+pub struct UnixSocket {
     listener: UnixListener,
     path: PathBuf,
     file: Option<(u64, u64)>,
 }
 
-impl Socket {
-    pub(crate) fn new(listener: UnixListener, path: PathBuf) -> Self {
-        let file = identity(&path);
-        Self { listener, path, file }
+impl UnixSocket {
+    /// Listens at a path where no file is.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn bind(path: &Path) -> io::Result<Self> {
+        let listener = UnixListener::bind(path)?;
+        // Before anybody is told that it listens: whoever knows may put another in its place.
+        Ok(Self { listener, path: path.to_owned(), file: identity(path) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -95,7 +107,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::symlink_metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
-impl Drop for Socket {
+impl Drop for UnixSocket {
     fn drop(&mut self) {
         if identity(&self.path) == self.file {
             // It does no harm if it has been removed before.
@@ -104,7 +116,7 @@ impl Drop for Socket {
     }
 }
 
-impl Accept for Socket {
+impl Accept for UnixSocket {
     type Io = UnixStream;
 
     async fn accept(&self) -> io::Result<(UnixStream, Origin)> {
@@ -238,5 +250,18 @@ mod tests {
         let passed =
             [0, 10, 999, 1_000, 1_001, 2_500].map(|at| throttle.pass(start + Duration::from_millis(at)));
         assert_eq!(passed, [Some(1), None, None, Some(3), None, Some(2)]);
+    }
+
+    #[tokio::test]
+    async fn a_socket_leaves_that_of_its_successor() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        let first = UnixSocket::bind(&path).expect("nothing is there");
+        std::fs::remove_file(&path).expect("it is there");
+        let second = UnixSocket::bind(&path).expect("nothing is there any more");
+        drop(first);
+        assert!(path.exists());
+        drop(second);
+        assert!(!path.exists());
     }
 }

@@ -15,7 +15,7 @@ use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
 use boardwire_batch::tables::Tables;
 use boardwire_server::batches::{Batches, Limits};
-use boardwire_server::edge::{Access, Bounds};
+use boardwire_server::edge::{Access, Bounds, UnixSocket};
 use boardwire_server::matches::{self, Matches};
 use boardwire_server::run::{Listener, run_within};
 use bytes::{BufMut as _, Bytes, BytesMut};

@@ -224,10 +224,9 @@ async fn one_caller_leaves_batches_to_others() {
     let leased = batches::Limits { batches: 4, ..batches::Limits::default() };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
-    let listener = tokio::net::UnixListener::bind(&path).expect("it is free");
+    let socket = boardwire_server::edge::UnixSocket::bind(&path).expect("it is free");
     let uri = format!("unix://{}", path.display());
-    let server =
-        Server::start_with(matches::Limits::default(), leased, Some(Listener::Unix(listener, path))).await;
+    let server = Server::start_with(matches::Limits::default(), leased, Some(Listener::Unix(socket))).await;
     let mut trainer = server.trainer().await;
     let first = trainer.open_batch(open(1, "random", "")).await.expect("it is opened").into_inner();
     for _ in 1..3 {

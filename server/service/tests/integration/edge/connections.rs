@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
@@ -155,8 +155,8 @@ async fn stopping_does_not_wait_for_streams_about_health_and_descriptions() {
 async fn a_unix_socket_is_removed_before_calls_under_way_have_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("socket");
-    let listener = UnixListener::bind(&path).expect("it is free");
-    let server = Server::start_on(Bounds::default(), |_| Listener::Unix(listener, path.clone())).await;
+    let socket = UnixSocket::bind(&path).expect("it is free");
+    let server = Server::start_on(Bounds::default(), |_| Listener::Unix(socket)).await;
     let mut raw = Raw::begin(UnixStream::connect(&path).await.expect("it listens")).await;
     // Its message never comes.
     let request = request("/boardwire.v1.MatchService/Act").body(()).expect("a request");
