@@ -75,11 +75,17 @@ def test_a_server_that_stops_is_lost_and_not_at_fault() -> None:
         seen, shown = seat.observe(), batch.reset()
         assert place._process.stdin is not None
         place._process.stdin.close()
-        calls: list[Callable[[], object]] = [
-            lambda: seat.act(int(seen.mask.argmax())),
-            lambda: batch.step(shown.mask.argmax(axis=1)),
-            client.games,
-        ]
+
+        # Until it has stopped it answers: each call goes on from the answer before.
+        def act() -> None:
+            nonlocal seen
+            seen = seat.reset() if seen.over else seat.act(int(seen.mask.argmax()))
+
+        def step() -> None:
+            nonlocal shown
+            shown = batch.step(shown.mask.argmax(axis=1))
+
+        calls: list[Callable[[], object]] = [act, step, client.games]
         raised: set[type[boardwire.errors.BoardwireError]] = set()
         failed = [False] * len(calls)
         deadline = time.monotonic() + 60

@@ -1,8 +1,8 @@
 """A client that has done nothing: plays by unary calls, asks for the server's health, and measures both.
 
 A process of its own, so that what it measures is the server and not its neighbours in Python. Prints a line
-when it has been answered for the first time, one when it plays no longer, and at the end of its standard input what
-it has seen, as JSON.
+when it has been answered for the first time, one when it plays no longer, and at the end of its standard
+input what it has seen, as JSON.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Watch:
             raise RuntimeError("the innocent client did not start")
 
     def lost(self) -> None:
-        """Waits until it has learnt that the server is gone: it would go on with the next one at the same address."""
+        """Waits until it has learnt that the server is gone, lest it goes on with the next there."""
         assert self.process.stdout is not None
         if self.process.stdout.readline() != "over\n":
             raise RuntimeError("the innocent client did not end")

@@ -1,7 +1,7 @@
 //! Every numbered clause of `docs/rules/<game>.md` is cited by a test of that game.
 //!
-//! A clause begins with its id in bold, `**FA-3.2**`; a test cites it in a comment, a name or a message,
-//! in `src/<game>/tests.rs` or below `src/<game>/tests/`.
+//! A clause begins with its id in bold, `**FA-3.2**`; a test below `src/<game>/tests/` cites it in its body or in the comment
+//! before it. What stands between tests cites nothing.
 #![expect(clippy::disallowed_methods, reason = "tests read files and the environment")]
 
 use std::collections::BTreeSet;
@@ -38,18 +38,37 @@ fn cited(tests: &str) -> BTreeSet<&str> {
 }
 
 fn tests_of(game: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(game);
-    let mut text = String::new();
-    let single = folder.join("tests.rs");
-    if single.exists() {
-        text.push_str(&read(&single));
-    }
-    if let Ok(files) = std::fs::read_dir(folder.join("tests")) {
-        for file in files {
-            text.push_str(&read(&file.expect("the folder can be read").path()));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(game).join("tests");
+    let files = std::fs::read_dir(folder).expect("a folder of tests");
+    files.map(|file| test_functions(&read(&file.expect("the folder can be read").path()))).collect()
+}
+
+/// The functions of a file that are tests, each with the comment before it.
+fn test_functions(source: &str) -> String {
+    let (mut out, mut comment, mut in_test) = (String::new(), String::new(), false);
+    for line in source.lines() {
+        if line.starts_with("#[test]") {
+            (in_test, out) = (true, out + &comment);
+        }
+        if in_test {
+            out.push_str(line);
+            out.push('\n');
+        }
+        in_test &= line != "}";
+        if line.starts_with("///") || line.starts_with("//") {
+            comment.push_str(line);
+        } else {
+            comment.clear();
         }
     }
-    text
+    out
+}
+
+#[test]
+fn what_stands_outside_of_tests_is_not_counted() {
+    let source =
+        "// AA-1\nfn helper() {\n    // AA-2\n}\n\n/// AA-3\n#[test]\nfn one() {\n    // AA-4\n}\n// AA-5\n";
+    assert_eq!(cited(&test_functions(source)), BTreeSet::from(["AA-3", "AA-4"]));
 }
 
 #[test]
