@@ -184,6 +184,16 @@ def test_what_is_no_replay_is_refused(tmp_path: Path) -> None:
     assert verify(tmp_path / "missing.json").returncode == 1
 
 
+def test_what_another_release_saved_is_refused_and_names_it(client: boardwire.Client, tmp_path: Path) -> None:
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        replay = json.loads(match.join(0).replay().to_json())
+    for release, said in (("0.1", "Boardwire 0.1 saved"), ("", "Boardwire 0.2.0 or an earlier one saved")):
+        path = tmp_path / "match.json"
+        path.write_text(json.dumps(replay | {"release": release}))
+        told = verify(path)
+        assert (told.returncode, said in told.stderr) == (1, True), told.stderr
+
+
 def test_a_private_match_is_replayed_to_its_own(client: boardwire.Client) -> None:
     with client.create_match("rauha", players=["remote", "random"], private=True, seed=5) as match:
         seat = match.join(0)

@@ -95,6 +95,7 @@ class Replay:
         over: Whether the episode is over, so that every decision is shown.
         frames: Every position, from the deal on.
         fair: How its deal came about, if that was fair.
+        release: The release series that wrote it and alone verifies it: `0.2`.
     """
 
     match_id: str
@@ -110,6 +111,7 @@ class Replay:
     over: bool
     frames: tuple[Frame, ...] = field(repr=False)
     fair: FairDeal | None
+    release: str
     _message: replay_pb2.Replay = field(repr=False)
 
     def to_json(self) -> str:
@@ -208,6 +210,7 @@ def _replay(message: replay_pb2.Replay) -> Replay:
         over=message.over,
         frames=tuple(frame(shown) for shown in message.frames),
         fair=_convert.fair_deal(message.fair) if message.HasField("fair") else None,
+        release=message.release,
         _message=message,
     )
 

@@ -94,6 +94,7 @@ class Replay(google.protobuf.message.Message):
     OVER_FIELD_NUMBER: builtins.int
     FRAMES_FIELD_NUMBER: builtins.int
     FAIR_FIELD_NUMBER: builtins.int
+    RELEASE_FIELD_NUMBER: builtins.int
     match_id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -110,6 +111,8 @@ class Replay(google.protobuf.message.Message):
     """The seat whose views these are; absent for the public's."""
     over: builtins.bool
     """Whether the episode is over, so that every decision is shown."""
+    release: builtins.str
+    """The release series that wrote it and alone verifies it: "0.2"."""
     @property
     def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who plays at each seat, in seat order."""
@@ -146,9 +149,10 @@ class Replay(google.protobuf.message.Message):
         over: builtins.bool = ...,
         frames: collections.abc.Iterable[global___Frame] | None = ...,
         fair: boardwire.v1.match_pb2.FairDeal | None = ...,
+        release: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "fair", b"fair", "seed_opening", b"seed_opening", "viewer", b"viewer"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "episode", b"episode", "fair", b"fair", "frames", b"frames", "game", b"game", "match_id", b"match_id", "options", b"options", "over", b"over", "players", b"players", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "viewer", b"viewer"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "_viewer", b"_viewer", "episode", b"episode", "fair", b"fair", "frames", b"frames", "game", b"game", "match_id", b"match_id", "options", b"options", "over", b"over", "players", b"players", "release", b"release", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "spec_digest", b"spec_digest", "viewer", b"viewer"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
     @typing.overload

@@ -2678,6 +2678,9 @@ pub struct Replay {
     /// How its deal came about, if that was fair.
     #[prost(message, optional, tag = "13")]
     pub fair: ::core::option::Option<FairDeal>,
+    /// The release series that wrote it and alone verifies it: "0.2".
+    #[prost(string, tag = "14")]
+    pub release: ::prost::alloc::string::String,
 }
 /// A position as somebody saw it, and what led to it.
 #[derive(Clone, PartialEq, ::prost::Message)]

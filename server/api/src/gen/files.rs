@@ -1390,6 +1390,8 @@ message Replay {
   repeated Frame frames = 12;
   // How its deal came about, if that was fair.
   FairDeal fair = 13;
+  // The release series that wrote it and alone verifies it: "0.2".
+  string release = 14;
 }
 
 // A position as somebody saw it, and what led to it.

@@ -3,10 +3,10 @@
 use boardwire_kernel::{Digest, MAX_SEATS};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-/// Moves when the bytes after it mean something else.
-const VERSION: u8 = 3;
-/// Version and authentication code, before the rest.
-const HEAD: usize = 33;
+use crate::release::Release;
+
+/// Release and authentication code, before the rest.
+const HEAD: usize = 34;
 
 /// The key that snapshots are authenticated with.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub struct Saved {
     pub(super) episode: Vec<u8>,
 }
 
-/// Writes environments of a batch of this `kind`: version, authentication code, kind, environments.
+/// Writes environments of a batch of this `kind`: release, authentication code, kind, environments.
 ///
 /// # Errors
 /// How many environments fit, when all together take more than `limit` bytes; no more than one beyond has been saved then.
@@ -62,19 +62,17 @@ pub(super) fn seal(
         bytes.extend_from_slice(&one);
     }
     let code = blake3::keyed_hash(&key.0, &bytes[HEAD..]);
-    bytes[0] = VERSION;
-    bytes[1..HEAD].copy_from_slice(code.as_bytes());
+    bytes[..2].copy_from_slice(&Release::OWN.number().to_be_bytes());
+    bytes[2..HEAD].copy_from_slice(code.as_bytes());
     Ok(bytes)
 }
 
 /// Reads what [`seal`] has written with the same key for a batch of the same kind.
 pub(super) fn unseal(key: &SnapshotKey, kind: &Digest, bytes: &[u8]) -> Result<Vec<Saved>, String> {
-    let Some((&[version, ref code @ ..], body)) = bytes.split_first_chunk::<HEAD>() else {
+    let Some((&[major, minor, ref code @ ..], body)) = bytes.split_first_chunk::<HEAD>() else {
         return Err(format!("{} bytes are too few", bytes.len()));
     };
-    if version != VERSION {
-        return Err(format!("it has version {version}, and this server reads {VERSION}"));
-    }
+    Release::of(u16::from_be_bytes([major, minor])).check()?;
     // The comparison of hashes takes the same time wherever they differ.
     if blake3::keyed_hash(&key.0, body) != *code {
         return Err("it was altered, or saved by a server with another key".to_owned());

@@ -2,6 +2,7 @@
 
 use boardwire_api::v1;
 use boardwire_batch::Player;
+use boardwire_batch::release::Release;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_kernel::{Digest, Key, Seat, SeatSet, Viewer};
 use thiserror::Error;
@@ -19,6 +20,12 @@ pub enum Mismatch {
     /// It cannot be checked: something is missing or cannot be read.
     #[error("it cannot be checked: {0}")]
     Unreadable(String),
+    /// Another release has saved it.
+    #[error("Boardwire {given} saved it and alone verifies it: this is Boardwire {}", Release::OWN)]
+    Release {
+        /// The release that the replay states.
+        given: String,
+    },
     /// It is of other rules or components.
     #[error(
         "it was played by other rules or components: its spec digest is {given}, that of this program {own}"
@@ -97,6 +104,10 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
     let options = shown.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let seats = u32::try_from(shown.players.len()).unwrap_or(u32::MAX);
     let table = tables.table(&shown.game, seats, options).map_err(|error| unreadable(&error))?;
+    if shown.release != Release::OWN.to_string() {
+        let given = if shown.release.is_empty() { "0.2.0 or an earlier one" } else { &shown.release };
+        return Err(Mismatch::Release { given: given.to_owned() });
+    }
     let own = table.digest.to_string();
     if shown.spec_digest != own {
         return Err(Mismatch::Spec { given: shown.spec_digest.clone(), own });

@@ -2,6 +2,7 @@
 
 use boardwire_api::v1;
 use boardwire_batch::messages::options;
+use boardwire_batch::release::Release;
 use boardwire_kernel::Seat;
 
 use super::match_::{fair_deal, outcome, seed_opening, seed_source};
@@ -29,6 +30,7 @@ pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Re
         fair: replay.fair.map(fair_deal),
         viewer: replay.viewer.seat().map(|seat| seat.number().into()),
         over: replay.over,
+        release: Release::OWN.to_string(),
         frames: replay.frames.into_iter().map(|shown| frame(shown, info.seats)).collect(),
     }
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use boardwire_batch::release::Release;
 use fail::fail_point;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Transaction, params};
@@ -20,8 +21,6 @@ use super::{Damage, Entry, JournalError, Keeping, Kept, Sync, chained};
 
 /// What the file is told to be by: `BWjl`.
 const APPLICATION: i32 = 0x4257_6a6c;
-/// The version of the tables.
-const FORMAT: i32 = 1;
 
 /// How many matches are deleted at a time, so that nobody waits for it.
 const FORGOTTEN_AT_ONCE: u32 = 100;
@@ -103,11 +102,10 @@ impl Store {
             (0, ..) => {
                 transaction.execute_batch(TABLES)?;
                 transaction.pragma_update(None, "application_id", APPLICATION)?;
-                transaction.pragma_update(None, "user_version", FORMAT)?;
+                transaction.pragma_update(None, "user_version", Release::OWN.number())?;
             }
-            (_, APPLICATION, FORMAT) => {}
             (_, APPLICATION, version) => {
-                return Err(Problem::Other(format!("it is a journal of version {version}, not {FORMAT}")));
+                Release::of(u16::try_from(version).unwrap_or(0)).check().map_err(Problem::Other)?;
             }
             _ => return Err(Problem::Other("it is a database, but no journal".to_owned())),
         }
