@@ -1,4 +1,4 @@
-//! The games that are served: a list that any game of the contract can be added to.
+//! The games that are served: a list to which any type can be added that implements `Game` and `Estimate`.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl Registry {
         self
     }
 
-    /// Plays the game `id` with the components of this catalogue from now on; false for an unknown game.
+    /// Gives the game `id` this catalogue; false for an unknown game. Tables that are set up already keep theirs.
     ///
     /// # Errors
     /// What is wrong with the catalogue; nothing has changed then.

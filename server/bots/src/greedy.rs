@@ -5,7 +5,7 @@ use boardwire_kernel::{Chance, Estimate, Knowledge, RngStream, Seat, apply};
 use crate::playout::{Playout, Seeds};
 
 /// The legal action with the greatest estimate, summed over some sampled states; the lowest index among equals. In a game
-/// without an estimate an action is worth in a state what a random playout from it ends with.
+/// without an estimate an action is worth in a state what one random playout after it ends with.
 ///
 /// Within one state every action meets the same hidden cards and the same chance, so that actions differ by
 /// their own merit. That chance has a seed of its own: the true one stays unknown.

@@ -6,8 +6,7 @@ use boardwire_kernel::{
 
 use crate::greedy::one_ply_ahead;
 
-/// A lead beyond this is worth no more: who is that far ahead has won. In a game whose scores cannot be so far apart it is
-/// their range.
+/// A lead beyond this is worth no more: who is that far ahead has won. Where the range of scores is smaller, it is the limit.
 const LEAD: i32 = 60;
 
 /// Plays worlds to their end, every choice the one that its seat's own estimate likes best one ply ahead, or any in a game
@@ -150,12 +149,12 @@ impl Rollout {
 /// What an outcome is worth to a seat in a game with this range of scores: its lead over the best of the others, as far as
 /// it counts, and for the first place half of the longest lead that counts.
 fn worth(outcome: &Outcome, seat: Seat, (least, most): (i32, i32)) -> i32 {
-    let longest = most.saturating_sub(least).min(LEAD);
+    let longest = most.saturating_sub(least).clamp(1, LEAD);
     let own = outcome.scores()[seat.index()];
     let others = outcome.scores().iter().enumerate().filter(|&(other, _)| other != seat.index());
-    let lead = own - others.map(|(_, &score)| score).max().unwrap_or(own);
+    let lead = own.saturating_sub(others.map(|(_, &score)| score).max().unwrap_or(own));
     let winners: i32 = outcome.ranks().iter().map(|&rank| i32::from(rank == 1)).sum();
-    let first = if outcome.is_winner(seat) { longest / 2 / winners } else { 0 };
+    let first = if outcome.is_winner(seat) { (longest / 2).max(1) / winners } else { 0 };
     lead.clamp(-longest, longest) + first
 }
 

@@ -16,7 +16,8 @@ const PLAYOUTS_PER_ACTION: u32 = 8;
 pub(crate) struct Search<G: Estimate> {
     /// Playouts that are left for rounds after this one.
     playouts: u32,
-    /// What greedy thinks of the actions, until it has thought.
+    /// What greedy thinks of the actions, until it has thought. In a game without an estimate it makes a few playouts of each
+    /// action, which are not counted.
     prior: Greedy<G>,
     /// The actions still considered, from the best so far to the worst; greedy's order among equals.
     arms: Vec<Arm>,

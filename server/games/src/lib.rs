@@ -29,6 +29,7 @@ pub fn visit<V: Visitor>(id: &str, visitor: V) -> Option<V::Output> {
     Some(match IDS.iter().position(|known| *known == id)? {
         0 => visitor.visit::<faraway::Faraway>(),
         1 => visitor.visit::<rauha::Rauha>(),
-        _ => visitor.visit::<golden_compass::GoldenCompass>(),
+        2 => visitor.visit::<golden_compass::GoldenCompass>(),
+        _ => unreachable!("an id without an arm"),
     })
 }

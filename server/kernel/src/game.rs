@@ -223,6 +223,25 @@ pub struct GameInfo {
 }
 
 impl GameInfo {
+    /// What every game fills in in the same way. Actions, fields, tables, the range of scores and the greatest length are still
+    /// those of no game.
+    #[must_use]
+    pub fn new<G: Game>(catalogue: &Loaded<G::Catalogue>, seats: u8, options: &Options) -> Self {
+        Self {
+            id: G::TYPE.id,
+            rules_version: G::TYPE.rules_version,
+            catalogue: catalogue.digest,
+            seats,
+            options: options.clone(),
+            actions: ActionSpace::new(),
+            max_plies: 0,
+            layout: ViewLayout::default(),
+            public_layout: ViewLayout::default(),
+            tables: Vec::new(),
+            scores: (0, 0),
+        }
+    }
+
     /// The fields of what `viewer` is shown.
     #[must_use]
     pub fn layout_for(&self, viewer: Viewer) -> &ViewLayout {

@@ -96,10 +96,11 @@ impl Catalogues {
     fn load(&self) -> anyhow::Result<Registry> {
         let mut registry = Registry::standard();
         for (game, file) in &self.catalogues {
-            let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
-            let is_known = registry.replace_catalogue(game, &text);
-            let is_known = is_known.with_context(|| format!("{file} is no catalogue of {game}"))?;
+            let is_known = registry.game_type(game).is_some();
             anyhow::ensure!(is_known, "there is no game `{game}`: known are {}", registry.known());
+            let text = std::fs::read_to_string(file).with_context(|| format!("catalogue {file}"))?;
+            let replaced = registry.replace_catalogue(game, &text);
+            replaced.with_context(|| format!("{file} is no catalogue of {game}"))?;
         }
         Ok(registry)
     }

@@ -99,11 +99,6 @@ impl Game for Faraway {
         let advanced = options.word("variant") == "advanced";
         let [layout, public_layout] = Self::layouts(seats);
         let info = GameInfo {
-            id: Self::TYPE.id,
-            rules_version: Self::TYPE.rules_version,
-            catalogue: catalogue.digest,
-            seats,
-            options: options.clone(),
             actions: action::actions(),
             // 8 regions played, 7 taken, up to 7 sanctuaries placed, 2 regions set aside.
             max_plies: u32::from(seats) * if advanced { 24 } else { 22 },
@@ -111,6 +106,7 @@ impl Game for Faraway {
             public_layout,
             tables: catalogue.value.tables(),
             scores: (0, scoring::most(&catalogue.value)),
+            ..GameInfo::new::<Self>(&catalogue, seats, options)
         };
         let cards = &catalogue.value;
         let (forecast, quests) = (estimate::Forecast::of(cards), quests::Quests::of(cards));

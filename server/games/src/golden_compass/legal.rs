@@ -3,7 +3,7 @@
 use boardwire_kernel::{ActionSet, BitSet, Seat, SeatSet};
 
 use super::GoldenCompass;
-use super::action::{self, Action};
+use super::action::{Action, BACK, CARD, CHOOSE, OPPONENT, PAIR, SHORT, STEPS, TILE, TOKEN, TRIPLET};
 use super::catalogue::limits::COLLECTING;
 use super::catalogue::{Blue, CityId, EffectList, Op};
 use super::state::{Aim, Place, State, Step, tokens_of};
@@ -14,44 +14,43 @@ impl GoldenCompass {
         if !self.owes(state, seat) {
             return ActionSet::EMPTY;
         }
-        let ranges = &self.ranges;
         match state.step {
-            Step::Keep => self.these([Action::Keep(0), Action::Keep(1)]),
-            Step::Colour => self.these([Action::Red, Action::Blue]),
+            Step::Keep => these([Action::Keep(0), Action::Keep(1)]),
+            Step::Colour => these([Action::Red, Action::Blue]),
             Step::Action => {
                 let actions = self.blue_actions(state).into_iter();
-                self.these(actions.filter_map(|(action, can)| can.then_some(action)).chain([Action::GiveUp]))
+                these(actions.filter_map(|(action, can)| can.then_some(action)).chain([Action::GiveUp]))
             }
             Step::Target(aim) => {
                 let targets = self.targets(state, aim).iter();
-                action::opponents(targets.map(|target| state.active.steps_to(target, self.seats)).collect())
+                OPPONENT.on::<1>(targets.map(|target| state.active.steps_to(target, self.seats)).collect())
             }
-            Step::Back { victim } => action::backs(Self::backs(state, victim)),
-            Step::Choose { first, count } => ranges.choose.on(self.options(state, first, count, 0)),
-            Step::Cost(_) => self.these([Action::Pay, Action::Decline]),
-            Step::Pay { .. } | Step::Limit => ranges.card.on(state.acting().hand.types()),
-            Step::Drop { .. } => ranges.card.on(state.just_drawn.types()),
-            Step::Steps { max } => ranges.steps.on(BitSet::<1>::first(usize::from(max) + 1)),
+            Step::Back { victim } => BACK.on(Self::backs(state, victim)),
+            Step::Choose { first, count } => CHOOSE.on(self.options(state, first, count, 0)),
+            Step::Cost(_) => these([Action::Pay, Action::Decline]),
+            Step::Pay { .. } | Step::Limit => CARD.on(state.acting().hand.types()),
+            Step::Drop { .. } => CARD.on(state.just_drawn.types()),
+            Step::Steps { max } => STEPS.on(BitSet::<1>::first(usize::from(max) + 1)),
             Step::Lay => {
                 let tokens = tokens_of(state.acting().tokens);
                 let kinds = tokens.map(|token| self.printed().token(token).kind);
-                ranges.token.on(kinds.collect::<BitSet<1>>())
+                TOKEN.on(kinds.collect::<BitSet<1>>())
             }
             Step::Sets => {
                 let sets = self.sets(state);
                 let alone = [(Action::Spies, sets.spies), (Action::Wild, sets.wild), (Action::EndTurn, true)];
-                self.these(alone.into_iter().filter_map(|(action, can)| can.then_some(action)))
-                    .union(ranges.pair.on(sets.pairs))
-                    .union(ranges.triplet.on(sets.triplets))
-                    .union(ranges.short.on(sets.short))
+                these(alone.into_iter().filter_map(|(action, can)| can.then_some(action)))
+                    .union(PAIR.on(sets.pairs))
+                    .union(TRIPLET.on(sets.triplets))
+                    .union(SHORT.on(sets.short))
             }
-            Step::Fill(begun) => ranges.card.on(self.completing(&state.acting().hand, begun)),
+            Step::Fill(begun) => CARD.on(self.completing(&state.acting().hand, begun)),
             Step::Airship => {
                 let pays = self.can_ransom(state, seat).then_some(Action::PayCards);
-                self.these(pays.into_iter().chain([Action::GiveTile]))
+                these(pays.into_iter().chain([Action::GiveTile]))
             }
-            Step::Ransom { .. } => ranges.card.on(state.places[seat].hand.types()),
-            Step::Truth { .. } => ranges.tile.on(state.open.kinds::<1>()),
+            Step::Ransom { .. } => CARD.on(state.places[seat].hand.types()),
+            Step::Truth { .. } => TILE.on(state.open.kinds::<1>()),
             Step::Over => ActionSet::EMPTY,
         }
     }
@@ -102,11 +101,6 @@ impl GoldenCompass {
             Step::Keep => seat.number() < self.seats && state.places[seat].kept.is_none(),
             _ => state.chooser() == Some(seat),
         }
-    }
-
-    #[inline]
-    fn these(&self, actions: impl IntoIterator<Item = Action>) -> ActionSet {
-        actions.into_iter().map(|action| self.ranges.encode(action)).collect()
     }
 
     /// The opponents of the active seat that may be named.
@@ -241,4 +235,9 @@ fn hits(state: &State, seat: Seat, aim: Aim) -> bool {
             Aim::Token => !place.tokens.is_empty(),
             Aim::Compass(_) => place.compass > 0,
         }
+}
+
+#[inline]
+fn these(actions: impl IntoIterator<Item = Action>) -> ActionSet {
+    actions.into_iter().map(Action::index).collect()
 }

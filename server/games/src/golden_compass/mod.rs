@@ -41,7 +41,6 @@ pub use action::Action;
 pub use catalogue::Catalogue;
 pub use state::State;
 
-use action::Ranges;
 use catalogue::limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
 use memory::Block;
@@ -98,7 +97,8 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
 pub struct GoldenCompass {
     loaded: Arc<Loaded<Catalogue>>,
     info: GameInfo,
-    ranges: Ranges,
+    /// Every action by its index.
+    actions: Vec<Action>,
     seats: u8,
     guard: Option<u16>,
     /// Where the needle points, by rank.
@@ -216,24 +216,19 @@ impl Game for GoldenCompass {
             GUARD_DEFAULT => catalogue.guard,
             turns => Some(u16::try_from(turns).expect("the option is at most 1000")),
         };
-        let ranges = Ranges::new(catalogue)?;
         let [layout, public_layout] = view::layouts(catalogue, seats);
         let info = GameInfo {
-            id: Self::TYPE.id,
-            rules_version: Self::TYPE.rules_version,
-            catalogue: loaded.digest,
-            seats,
-            options: options.clone(),
-            actions: ranges.actions(catalogue),
+            actions: action::actions(catalogue),
             max_plies: guard.map_or(UNGUARDED_PLIES, |guard| catalogue.longest(seats, guard)),
             layout,
             public_layout,
             tables: tables::tables(catalogue, seats),
             scores: (0, scoring::most(catalogue)),
+            ..GameInfo::new::<Self>(&loaded, seats, options)
         };
         Ok(Self {
             info,
-            ranges,
+            actions: action::in_order(),
             seats,
             guard,
             wheel: wheel(catalogue),
@@ -299,11 +294,11 @@ impl Game for GoldenCompass {
     }
 
     fn encode(&self, action: Action) -> u8 {
-        self.ranges.encode(action)
+        action.index()
     }
 
     fn decode(&self, index: u8) -> Option<Action> {
-        self.ranges.decode(index)
+        self.actions.get(usize::from(index)).copied()
     }
 }
 

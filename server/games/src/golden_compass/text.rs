@@ -65,7 +65,7 @@ impl GoldenCompass {
         }
         match state.step {
             Step::Fill(begun) => {
-                let kind = self.info.actions.label(self.ranges.encode(begun.kind.action()));
+                let kind = self.info.actions.label(begun.kind.action().index());
                 let kind = kind.expect("every action has a label");
                 write!(out, ", begun: {kind}, cards left {}", begun.left)?;
             }

@@ -10,7 +10,10 @@ use boardwire_kernel::{
 };
 
 use super::GoldenCompass;
-use super::catalogue::limits::{CARDS, COLLECTING, HAND, PLACING, SEATS, TOKENS, few};
+use super::catalogue::limits::{
+    AXES, CARD_TYPES, CARDS, CHARACTERS, COLLECTING, COMPASS, DAEMONS, DUST, HAND, PASSAGES, PLACING, SEATS,
+    TILE_VALUES, TOKENS, byte, few,
+};
 use super::catalogue::{AxisId, Catalogue, CharacterId, EffectId, count_of};
 use super::memory::{Memory, TABLE, place_of};
 use super::state::{Aim, Place, State, Step, tokens_of};
@@ -19,7 +22,7 @@ pub(super) use words::{Sizes, decision_words};
 
 /// The largest stamp or age of a hidden card: there is at most one a hidden place.
 const MOST_RETURNS: u16 = 48;
-const _: () = assert!((SEATS - 1) * HAND == 48);
+const _: () = assert!((SEATS - 1) * HAND <= 48);
 
 /// What a stamp or an age seldom exceeds.
 const USUAL_RETURNS: u16 = 8;
@@ -181,6 +184,11 @@ impl GoldenCompass {
     }
 }
 
+/// Truth tiles by value.
+const fn by_tile() -> Axis {
+    Axis::rows("tile", "tiles", byte(TILE_VALUES))
+}
+
 /// Every field: what it is, and how it is written.
 #[inline]
 fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
@@ -214,7 +222,7 @@ fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     sink.field(still.usually(20), |shown, out| out.put_number(shown.state.idle_turns.min(1000)));
     let lyra = FieldSpec::count("lyra", sizes.steps.into(), "Lyra's steps from the start.");
     sink.field(lyra, |shown, out| out.put(shown.state.lyra));
-    let axis = FieldSpec::id("axis", "axes", sizes.axes, "Where the needle points.");
+    let axis = FieldSpec::id("axis", "axes", byte(AXES), "Where the needle points.");
     sink.field(axis, |shown, out| out.put(AxisId::row(shown.state.axis)));
     let airship = seat("airship", "Who holds the airship.");
     sink.field(airship, |shown, out| out.put(shown.around.relative_or_none(shown.state.airship)));
@@ -222,12 +230,12 @@ fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 
 #[inline]
 fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
-    let cards = |name, doc| FieldSpec::id(name, "cards", sizes.cards, doc).copies(sizes.most_copies);
-    let places = Axis::unordered("hand place", sizes.hand);
-    let hand = usize::from(sizes.hand);
+    let cards = |name, doc| FieldSpec::id(name, "cards", byte(CARD_TYPES), doc).copies(sizes.most_copies);
+    let places = Axis::unordered("hand place", byte(HAND));
+    let hand = HAND;
     let own_hand = cards("hand", "The viewer's Lyra cards, ascending.").by(places).own();
     sink.field(own_hand, |shown, out| out.put_all(shown.place().hand.places(hand)));
-    let hand_sizes = FieldSpec::count("hand_sizes", sizes.hand.into(), "Lyra cards in hand, by seat.");
+    let hand_sizes = FieldSpec::count("hand_sizes", byte(HAND).into(), "Lyra cards in hand, by seat.");
     sink.field(hand_sizes.by(sizes.seat()), |shown, out| {
         out.put_all(&shown.by_seat(|place| place.hand.len()));
     });
@@ -270,7 +278,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 
 #[inline]
 fn characters<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
-    let characters = |name, doc| FieldSpec::id(name, "characters", sizes.characters, doc);
+    let characters = |name, doc| FieldSpec::id(name, "characters", byte(CHARACTERS), doc);
     // Places, since the first is kept or the second.
     let dealt = characters("dealt", "The viewer's two characters, until allies are shown.");
     sink.field(dealt.by(Axis::new("character", 2)).own(), |shown, out| {
@@ -301,18 +309,18 @@ fn characters<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sin
 #[inline]
 fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let tiles = |name, most: u8, doc| FieldSpec::count(name, most.into(), doc);
-    let supply = tiles("supply", sizes.compass, "Compass tiles not in use, by seat.").by(sizes.seat());
+    let supply = tiles("supply", COMPASS, "Compass tiles not in use, by seat.").by(sizes.seat());
     sink.field(supply, |shown, out| out.put_all(&shown.by_seat(|place| place.supply)));
-    let compass = tiles("compass", sizes.compass, "Compass tiles on the objective, by seat.");
+    let compass = tiles("compass", COMPASS, "Compass tiles on the objective, by seat.");
     let compass = compass.by(sizes.seat());
     sink.field(compass, |shown, out| out.put_all(&shown.by_seat(|place| place.compass)));
-    let dust = tiles("dust", sizes.dust, "Dust tiles by seat.").by(sizes.seat());
+    let dust = tiles("dust", DUST, "Dust tiles by seat.").by(sizes.seat());
     sink.field(dust, |shown, out| out.put_all(&shown.by_seat(|place| place.dust)));
-    let dust_supply = tiles("dust_supply", sizes.dust, "Dust tiles in the supply.");
+    let dust_supply = tiles("dust_supply", DUST, "Dust tiles in the supply.");
     sink.field(dust_supply, |shown, out| out.put(shown.state.dust));
     let truth = tiles("truth", sizes.most_tiles, "Truth tiles by seat and value, rows of the table tiles.");
-    let values = usize::from(sizes.tiles);
-    sink.field(truth.by(sizes.seat()).by(sizes.tile()), |shown, out| {
+    let values = TILE_VALUES;
+    sink.field(truth.by(sizes.seat()).by(by_tile()), |shown, out| {
         for &seat in shown.around.seats() {
             out.put_all(&shown.state.places[seat].truth.counts()[1..=values]);
         }
@@ -320,10 +328,9 @@ fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "few cities")]
 fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let slots = u16::from(sizes.most_slots);
-    let collecting = Axis::rows("city", "cities", COLLECTING as u8);
+    let collecting = Axis::rows("city", "cities", byte(COLLECTING));
     let backs = FieldSpec::count("backs", slots, "Unplaced tokens by seat and city of their back.");
     sink.field(backs.by(sizes.seat()).by(collecting), |shown, out| {
         for &seat in shown.around.seats() {
@@ -332,7 +339,7 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     });
     let lying = FieldSpec::count("lying", slots, "Tokens still lying at each of the first four cities.");
     sink.field(lying.by(collecting), |shown, out| out.put_all(&shown.game.lying(shown.state)));
-    let placing = Axis::new("city", PLACING as u8);
+    let placing = Axis::new("city", byte(PLACING));
     let circles = FieldSpec::count("circles", slots, "Tokens laid out in each city of the last period.");
     sink.field(circles.by(placing), |shown, out| {
         out.put_all(&shown.state.circles.map(|circle| few(circle.len())));
@@ -342,8 +349,8 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
         &sizes.token_places,
         "Where each token is or may be; equal ones ascending.",
     );
-    let count = usize::from(sizes.tokens);
-    sink.field(tokens.by(Axis::rows("token", "tokens", sizes.tokens)), |shown, out| {
+    let count = TOKENS;
+    sink.field(tokens.by(Axis::rows("token", "tokens", byte(TOKENS))), |shown, out| {
         out.put_all(&shown.token_codes()[..count]);
     });
 }
@@ -351,12 +358,12 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 #[inline]
 fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let most = u16::from(sizes.most_tiles);
-    let values = usize::from(sizes.tiles);
-    let bag = FieldSpec::count("bag", most, "Truth tiles in the bag, by value.").by(sizes.tile());
+    let values = TILE_VALUES;
+    let bag = FieldSpec::count("bag", most, "Truth tiles in the bag, by value.").by(by_tile());
     sink.field(bag, |shown, out| out.put_all(&shown.state.bag.counts()[1..=values]));
-    let open = FieldSpec::count("open", most, "Open truth tiles, by value.").by(sizes.tile());
+    let open = FieldSpec::count("open", most, "Open truth tiles, by value.").by(by_tile());
     sink.field(open, |shown, out| out.put_all(&shown.state.open.counts()[1..=values]));
-    let passages = FieldSpec::count("passages", sizes.passages.into(), "Passage tiles drawn.");
+    let passages = FieldSpec::count("passages", PASSAGES.into(), "Passage tiles drawn.");
     sink.field(passages, |shown, out| out.put(shown.state.drawn_passages));
     let gave_up = FieldSpec::seat("gave_up", sizes.seats, "Who gave up a truth tile for the airship.");
     sink.field(gave_up, |shown, out| out.put(shown.around.relative_or_none(shown.state.gave_up)));
@@ -372,7 +379,7 @@ fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 fn choice<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let set = FieldSpec::category("set", &SETS, "The set being put together.");
     sink.field(set, |shown, out| out.put(set_begun(shown.state.step).0));
-    let set_of = FieldSpec::count("set_of", sizes.most_ids.into(), "Its daemon or symbol, from 1.");
+    let set_of = FieldSpec::count("set_of", byte(DAEMONS).into(), "Its daemon or symbol, from 1.");
     sink.field(set_of, |shown, out| out.put(set_begun(shown.state.step).1));
     let due = FieldSpec::count("due", 255, "Cards or tiles still due, or the most steps.").usually(8);
     sink.field(due, |shown, out| out.put(shown.game.due(shown.state)));
@@ -385,7 +392,7 @@ fn choice<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     let effect = FieldSpec::id("effect", "effects", sizes.effects, "The effect being decided on.");
     sink.field(effect, |shown, out| out.put(EffectId::row(shown.state.effect)));
     let fresh = "The viewer's cards just drawn of which some must go.";
-    let fresh = FieldSpec::id("fresh", "cards", sizes.cards, fresh).copies(sizes.most_copies);
+    let fresh = FieldSpec::id("fresh", "cards", byte(CARD_TYPES), fresh).copies(sizes.most_copies);
     let looked_at = usize::from(sizes.looked_at);
     sink.field(fresh.by(Axis::unordered("card", sizes.looked_at)).own(), |shown, out| {
         if shown.around.viewer().is(shown.state.active) {

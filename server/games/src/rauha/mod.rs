@@ -95,17 +95,13 @@ impl Game for Rauha {
         let maxima = Maxima::new(facts);
         let (layout, public_layout) = view::layouts(seats, maxima);
         let info = GameInfo {
-            id: Self::TYPE.id,
-            rules_version: Self::TYPE.rules_version,
-            catalogue: catalogue.digest,
-            seats,
-            options: options.clone(),
             actions: action::actions(facts),
             max_plies: PLIES_OF_A_SEAT * u32::from(seats),
             layout,
             public_layout,
             tables: catalogue::tables(facts),
             scores: (0, maxima.points.into()),
+            ..GameInfo::new::<Self>(&catalogue, seats, options)
         };
         let side = u8::from(options.word("side") == "B");
         let cells = std::array::from_fn(|cell| printed(side, u8::try_from(cell).expect("nine cells")));

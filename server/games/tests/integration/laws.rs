@@ -45,5 +45,14 @@ fn the_golden_compass_obeys_the_laws() {
 
 #[test]
 fn no_game_is_left_out() {
+    struct Id;
+    impl Visitor for Id {
+        type Output = &'static str;
+
+        fn visit<G: Estimate>(self) -> &'static str {
+            G::TYPE.id
+        }
+    }
     assert_eq!(IDS, ["faraway", "rauha", "golden_compass"]);
+    assert_eq!(IDS.map(|id| visit(id, Id)), IDS.map(Some));
 }

@@ -131,9 +131,11 @@ impl Rows<'_> {
     /// What `make` says of each row; it is given what looks up the value in a column.
     fn each<T>(&self, make: impl Fn(usize, &dyn Fn(&str) -> u8) -> T) -> Vec<T> {
         let value = |row: &Vec<i16>, column: &str| row[self.column(column)];
-        let rows = self.0.rows[1..].iter().enumerate();
-        rows.map(|(at, row)| make(at, &|column| u8::try_from(value(row, column)).expect("a small number")))
-            .collect()
+        // What a smaller catalogue lacks is all zero, and comes last.
+        let rows = self.0.rows[1..].iter().take_while(|row| row.iter().any(|&value| value != 0)).enumerate();
+        // The one number beyond a byte is the weight of an only axis, and that says nothing.
+        let small = |row, column: &str| u8::try_from(value(row, column)).unwrap_or(u8::MAX);
+        rows.map(|(at, row)| make(at, &|column| small(row, column))).collect()
     }
 }
 
@@ -153,7 +155,10 @@ impl Printed {
                 name: match (of("daemon"), of("joker")) {
                     (0, 0) => "spy".into(),
                     (0, _) => "joker".into(),
-                    (daemon, _) => format!("{}.{}", name(&daemons, daemon), name(&symbols, of("symbol"))),
+                    (daemon, _) => {
+                        let spy = if of("spy") == 1 { ".spy" } else { "" };
+                        format!("{}.{}{spy}", name(&daemons, daemon), name(&symbols, of("symbol")))
+                    }
                 },
                 daemon: of("daemon"),
                 symbol: of("symbol"),

@@ -62,7 +62,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The place of a field of the event being compared.
-    fn at(&self, field: &str) -> String {
+    pub(super) fn at(&self, field: &str) -> String {
         format!("{} {field}", self.log.at()).trim_end().to_owned()
     }
 

@@ -1,12 +1,14 @@
 //! Recorded games.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use boardwire_games::golden_compass::GoldenCompass;
 use boardwire_kernel::catalogue::Checked;
-use boardwire_kernel::{Game as _, RngStream};
+use boardwire_kernel::{Game as _, RngStream, set_up};
 use serde_json::{Value, json};
 
+use super::printed::Printed;
 use crate::Components;
 use crate::play::Replayed;
 
@@ -142,4 +144,15 @@ fn no_line_makes_the_replay_panic() {
     {
         assert!(replay(line).is_err(), "{line}");
     }
+}
+
+#[test]
+fn a_smaller_catalogue_is_read() {
+    let small = include_str!("../../../../server/games/src/golden_compass/tests/small.json");
+    let game = Components::<GoldenCompass>::read(small.into()).expect("valid");
+    let table = set_up::<GoldenCompass>(Arc::clone(&game.loaded), 2, []).expect("a table");
+    let printed = Printed::read(table.info(), &game.text).expect("it has what records need");
+    assert_eq!((printed.tokens.len(), printed.characters.len(), printed.axes.len()), (14, 21, 4));
+    assert!(printed.card("eel.moon.spy").is_ok() && printed.card("eel.moon").is_err());
+    assert!(super::replay(&game, GAMES.lines().next().expect("a game")).is_err(), "it has other cards");
 }

@@ -100,7 +100,7 @@ impl Replay<'_> {
             let mut tried = self.play.clone();
             let has_target = ["magisterium", "dust"].contains(&verb);
             if has_target {
-                tried.choose(verb, seat, choice)?;
+                tried.choose(&self.at("legal"), seat, choice)?;
             }
             let asks = ["who takes the airship", "whose dust"].contains(&tried.word("decision"));
             let targets = if has_target && asks {

@@ -1,5 +1,5 @@
-//! A game that Boardwire does not know: it has no estimate, and is cut short where it should be, since no game of ours is long
-//! enough.
+//! A game that Boardwire does not know: it has no estimate, and can end after a few plies, since no game of ours is long
+//! enough to be cut.
 
 use std::fmt;
 use std::sync::Arc;

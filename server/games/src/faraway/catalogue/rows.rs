@@ -1,26 +1,15 @@
 //! The rows of the catalogue as they stand in its JSON, and the cards they describe.
 
-use std::collections::BTreeMap;
-
 use boardwire_kernel::catalogue::{Checked, Small, exactly, refuse, within};
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
 use super::card::{Card, KINDS, Kind, Quest, Symbol, Symbols};
 
+/// The sections that are read; others are for people.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct File {
     pub(super) schema_version: u32,
-    #[serde(rename = "game")]
-    _game: IgnoredAny,
-    #[serde(rename = "schema")]
-    _schema: IgnoredAny,
-    #[serde(rename = "biome_colours")]
-    _biome_colours: IgnoredAny,
     pub(super) provenance: String,
-    pub(super) counts: BTreeMap<String, Value>,
     pub(super) regions: Vec<RegionRow>,
     pub(super) sanctuaries: Vec<SanctuaryRow>,
 }

@@ -2,14 +2,16 @@
 //!
 //! What cannot be is refused by row and field. Cards, tokens and characters are read by [`super::faces`].
 
+use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{Checked, exactly, read, refuse, require, unique, within};
-use boardwire_kernel::{CatalogueError, Provenance};
 use serde_json::Value;
 
 use super::effects::Program;
-use super::limits::{AXES, CARDS, CITIES, CITY_SPACES, HAND, PERIODS, SEATS, TILE_VALUES, TILES, WEIGHTS};
+use super::limits::{
+    AXES, CARDS, CITIES, CITY_SPACES, HAND, PERIODS, SEATS, TILE_VALUES, TILES, WEIGHTS, byte,
+};
 use super::rows::{Rows, Segment};
-use super::{Axis, Catalogue, City, Tiles, TokenSet, faces};
+use super::{Axis, CardType, Catalogue, City, Tiles, TokenSet, faces};
 
 /// Sections that describe the file and hold no rules.
 const NO_RULES: [&str; 5] = ["schema", "provenance", "review_facts", "validation", "design_notes"];
@@ -48,7 +50,7 @@ pub(in super::super) fn catalogue(json: &str) -> Checked<Catalogue> {
         sections: provenance(&read(json)?),
         seats: (rows.setup.min_players.get(), rows.setup.max_players.get()),
         starting_hand: rows.setup.starting_hand,
-        decks: decks(&rows)?,
+        decks: decks(&rows, &cards)?,
         hand_limit: values.hand_limit.get(),
         triplet_compass: values.symbol_triplet_compass.get(),
         action_compass: values.alethiometer_action_compass.get(),
@@ -56,8 +58,8 @@ pub(in super::super) fn catalogue(json: &str) -> Checked<Catalogue> {
         tiles_each: values.truth_tiles_per_player.get(),
         ransom: values.airship_extra_cards,
         compass: rows.components.compass_tiles_per_player.get(),
-        dust: as_listed("dust_tiles", rows.dust_tiles.count.get(), rows.components.dust_tiles)?,
-        passages: as_listed("passage_tiles", rows.passage_tiles.count.get(), rows.components.passage_tiles)?,
+        dust: rows.dust_tiles.count.get(),
+        passages: rows.passage_tiles.count.get(),
         periods,
         cities,
         objectives,
@@ -74,7 +76,6 @@ pub(in super::super) fn catalogue(json: &str) -> Checked<Catalogue> {
     };
     let places = usize::from(catalogue.hand_places());
     within("rules_values.hand_limit (with the largest gain of cards)", places, 1, HAND)?;
-    super::super::action::Ranges::new(&catalogue)?;
     Ok(catalogue)
 }
 
@@ -191,17 +192,16 @@ fn axes(rows: &Rows) -> Checked<Vec<Axis>> {
     Ok(axes)
 }
 
-fn decks(rows: &Rows) -> Checked<[u8; SEATS + 1]> {
+fn decks(rows: &Rows, cards: &[CardType]) -> Checked<[u8; SEATS + 1]> {
     let mut decks = [0; SEATS + 1];
     for seats in rows.setup.min_players.get()..=rows.setup.max_players.get() {
         let place = format!("setup.lyra_deck_copies.{seats}");
         let Some(&copies) = rows.setup.lyra_deck_copies.get(&seats.to_string()) else {
             return refuse(place, "the number of decks is missing");
         };
-        within(place.as_str(), copies, 1, rows.components.lyra_decks)?;
-        let cards = u64::from(rows.components.lyra_cards_per_deck) * u64::from(copies);
-        require(cards <= CARDS as u64, place.as_str(), || format!("{cards} cards, more than {CARDS}"))?;
-        let hands = u64::from(seats) * u64::from(rows.rules_values.hand_limit.get());
+        let cards: u32 = cards.iter().map(|card| u32::from(card.count) * u32::from(copies)).sum();
+        within(place.as_str(), cards, 1, byte(CARDS).into())?;
+        let hands = u32::from(seats) * u32::from(rows.rules_values.hand_limit.get());
         require(hands < cards, place, || format!("full hands would hold {hands} of {cards} cards"))?;
         decks[usize::from(seats)] = copies;
     }
@@ -213,25 +213,10 @@ fn tiles(rows: &Rows) -> Checked<Vec<Tiles>> {
     within("truth_tiles.tiles (their number)", list.len(), 1, TILE_VALUES)?;
     unique("truth_tiles.tiles", "value", list, |tile| tile.value.get())?;
     let sum = list.iter().map(|tile| u32::from(tile.count.get())).sum();
-    same_sum("truth_tiles.tiles", sum, "truth_tiles", rows.components.truth_tiles)?;
     let drawn = 3 * u32::from(rows.rules_values.truth_tiles_drawn);
     within("truth_tiles.tiles (sum of count)", sum, drawn, TILES)?;
     let mut tiles: Vec<_> =
         list.iter().map(|tile| Tiles { value: tile.value.get(), count: tile.count.get() }).collect();
     tiles.sort_unstable_by_key(|tile| tile.value);
     Ok(tiles)
-}
-
-/// Refuses rows whose counts do not add up to what the section `components` lists.
-pub(super) fn same_sum(rows: &str, sum: u32, component: &str, listed: u32) -> Checked {
-    require(sum == listed, format!("{rows} (sum of count)"), || {
-        format!("is {sum}, but components.{component} is {listed}")
-    })
-}
-
-fn as_listed(section: &str, count: u8, listed: u8) -> Result<u8, CatalogueError> {
-    require(count == listed, format!("{section}.count"), || {
-        format!("is {count}, but components.{section} is {listed}")
-    })?;
-    Ok(count)
 }

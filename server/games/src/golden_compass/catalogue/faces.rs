@@ -2,7 +2,6 @@
 
 use boardwire_kernel::catalogue::{Checked, exactly, one_of, refuse, require, unique, within};
 
-use super::check::same_sum;
 use super::effects::{Allowed, Program};
 use super::limits::{CARD_TYPES, CHARACTERS, COLLECTING, DAEMONS, PERIODS, SYMBOLS, TOKENS, VALUE, few};
 use super::rows::{self, Rows};
@@ -39,8 +38,6 @@ pub(super) fn cards(rows: &Rows) -> Checked<(Vec<CardType>, Vec<String>, Vec<Str
         require(!twice, place, || format!("{} stands twice", card.name))?;
         cards.push(card);
     }
-    let sum = cards.iter().map(|card| u32::from(card.count)).sum();
-    same_sum("lyra_deck.cards", sum, "lyra_cards_per_deck", rows.components.lyra_cards_per_deck)?;
     Ok((cards, daemons, symbols))
 }
 
@@ -94,20 +91,12 @@ pub(super) fn tokens(rows: &Rows, cities: &mut [City]) -> Checked<Vec<Token>> {
             tokens.push(Token { name, city: CityId::new(city), value, is_alethiometer, kind });
         }
     }
-    let listed = rows.components.experience_tokens;
-    require(tokens.len() == listed, "experience_tokens.sets", || {
-        format!("{} tokens, but components.experience_tokens is {listed}", tokens.len())
-    })?;
     Ok(tokens)
 }
 
 /// The characters, whose powers are appended to `program`.
 pub(super) fn characters(rows: &Rows, periods: &[String], program: &mut Program) -> Checked<Vec<Character>> {
     let list = &rows.characters.list;
-    let listed = rows.components.characters;
-    require(list.len() == listed, "characters.list", || {
-        format!("{} characters, but components.characters is {listed}", list.len())
-    })?;
     within("characters.list (their number)", list.len(), 1, CHARACTERS)?;
     unique("characters.list", "id", list, |character| character.id.clone())?;
     let mut characters: Vec<Character> = Vec::new();
@@ -124,14 +113,10 @@ pub(super) fn characters(rows: &Rows, periods: &[String], program: &mut Program)
             text: character.text.clone(),
         });
     }
-    let per_period = rows.characters.per_period;
     let dealt = 2 * usize::from(rows.setup.max_players.get());
-    within("characters.per_period", per_period, dealt, CHARACTERS)?;
     for (period, id) in (0u8..).zip(periods) {
         let count = characters.iter().filter(|character| character.period == period).count();
-        require(count == per_period, "characters.list", || {
-            format!("{count} of period {id}, but characters.per_period is {per_period}")
-        })?;
+        within(format!("characters.list (those of period {id})"), count, dealt, CHARACTERS)?;
     }
     Ok(characters)
 }

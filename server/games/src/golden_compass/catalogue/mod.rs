@@ -1,8 +1,8 @@
 //! The components: read from JSON, validated, and laid out flat for the rules.
 //!
 //! `rows` holds the rows as they stand in the file; `check`, `faces` and `effects` turn them into the
-//! [`Catalogue`] or say which row and field cannot be; `tables` shows it to clients. Every size comes from the
-//! file, within the [`limits`]. Values that the rulebook does not print are designed; each section says so and
+//! [`Catalogue`] or say which row and field cannot be; `tables` shows it to clients. Numbers come from the
+//! file; the action space and most fields have the sizes of the box, the [`limits`]. Values that the rulebook does not print are designed; each section says so and
 //! [`Catalogue::sections`] keeps its word.
 
 mod check;
@@ -233,23 +233,10 @@ impl Catalogue {
         effects.chain(self.axes.iter().map(|axis| axis.draw)).max().expect("the wheel has an axis")
     }
 
-    /// The longest free advance.
-    pub(super) fn free_steps(&self) -> u8 {
-        self.most(|op| if let Op::Advance(steps) = op { steps } else { 0 })
-    }
-
     /// The most cards `draw_keep` draws.
     pub(super) fn looked_at(&self) -> u8 {
-        self.most(|op| if let Op::DrawKeep { draw, .. } = op { draw } else { 0 })
-    }
-
-    /// The most options of an effect.
-    pub(super) fn most_options(&self) -> u8 {
-        self.most(|op| if let Op::ChooseOne { count, .. } = op { count } else { 0 })
-    }
-
-    fn most(&self, number: impl Fn(Op) -> u8) -> u8 {
-        self.ops.iter().map(|&op| number(op)).max().expect("every character has an effect")
+        let looked_at = self.ops.iter().map(|op| if let Op::DrawKeep { draw, .. } = *op { draw } else { 0 });
+        looked_at.max().expect("every character has an effect")
     }
 
     /// A bound on the plies of a match: turns of the guard times the plies of the longest turn.

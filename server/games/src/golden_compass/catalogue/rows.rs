@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use boardwire_kernel::catalogue::Small;
 use serde::Deserialize;
 
-use super::limits::{ADVANCE, CITY_TOKENS, COMPASS, MAGISTERIUM, SMALL_TILES, TILES_EACH, VALUE};
+use super::limits::{ADVANCE, CITY_TOKENS, COMPASS, DUST, MAGISTERIUM, PASSAGES, TILES_EACH, VALUE};
 
 #[derive(Deserialize)]
 pub(super) struct Rows {
@@ -23,22 +23,15 @@ pub(super) struct Rows {
     pub(super) lyra_deck: LyraDeck,
     pub(super) experience_tokens: ExperienceTokens,
     pub(super) truth_tiles: TruthTiles,
-    pub(super) dust_tiles: Count,
-    pub(super) passage_tiles: Count,
+    pub(super) dust_tiles: Count<DUST>,
+    pub(super) passage_tiles: Count<PASSAGES>,
     pub(super) characters: Characters,
     pub(super) rulings: Rulings,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Components {
-    pub(super) characters: usize,
-    pub(super) lyra_decks: u8,
-    pub(super) lyra_cards_per_deck: u32,
-    pub(super) experience_tokens: usize,
     pub(super) compass_tiles_per_player: Small<1, COMPASS>,
-    pub(super) truth_tiles: u32,
-    pub(super) dust_tiles: u8,
-    pub(super) passage_tiles: u8,
 }
 
 #[derive(Deserialize)]
@@ -185,13 +178,12 @@ pub(super) struct Tile {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Count {
-    pub(super) count: Small<0, SMALL_TILES>,
+pub(super) struct Count<const MOST: u8> {
+    pub(super) count: Small<0, MOST>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Characters {
-    pub(super) per_period: usize,
     pub(super) list: Vec<Character>,
 }
 

@@ -2,7 +2,7 @@
 
 use boardwire_kernel::Table;
 
-use super::limits::COLLECTING;
+use super::limits::{AXES, CARD_TYPES, CHARACTERS, COLLECTING, TILE_VALUES, TOKENS};
 use super::{Blue, Catalogue, DaemonId, KINDS, Op, SymbolId, with_ids};
 
 fn small(number: usize) -> i16 {
@@ -17,18 +17,29 @@ fn or_none(words: &[String]) -> Vec<&str> {
 /// Every table, in the order in which clients list them.
 pub(in super::super) fn tables(catalogue: &Catalogue, seats: u8) -> Vec<Table> {
     vec![
-        cards(catalogue, seats),
-        tokens(catalogue),
-        characters(catalogue),
+        of_the_box(cards(catalogue, seats), CARD_TYPES),
+        of_the_box(tokens(catalogue), TOKENS),
+        of_the_box(characters(catalogue), CHARACTERS),
         effects(catalogue),
         options(catalogue),
-        axes(catalogue),
-        Table::of("tiles", &catalogue.tiles)
-            .count("value", |tile| tile.value)
-            .count("count", |tile| tile.count)
-            .finish(),
+        of_the_box(axes(catalogue), AXES),
+        of_the_box(tiles(catalogue), TILE_VALUES),
         cities(catalogue),
     ]
+}
+
+/// A table with as many rows as the box has components, which fields and actions have room for: what a smaller catalogue
+/// lacks is all zero.
+fn of_the_box(mut table: Table, rows: usize) -> Table {
+    table.rows.resize(1 + rows, vec![0; table.columns.len()]);
+    table
+}
+
+fn tiles(catalogue: &Catalogue) -> Table {
+    Table::of("tiles", &catalogue.tiles)
+        .count("value", |tile| tile.value)
+        .count("count", |tile| tile.count)
+        .finish()
 }
 
 fn cards(catalogue: &Catalogue, seats: u8) -> Table {

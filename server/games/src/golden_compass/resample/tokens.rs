@@ -89,7 +89,7 @@ impl GoldenCompass {
 }
 
 /// The number of orders of so many tokens.
-const FACTORIALS: [u32; CITY_TOKENS as usize + 1] = [1, 1, 2, 6, 24, 120, 720, 5_040, 40_320];
+const FACTORIALS: [u32; CITY_TOKENS as usize + 1] = [1, 1, 2, 6, 24, 120, 720];
 
 /// How many ways there are to give `tokens` to places, if each may be in every place with room and they fill them.
 fn free_ways(tokens: &[u8], places: &[u8], room: &[u8]) -> Option<u32> {

@@ -59,9 +59,7 @@ impl Tiny {
             }
             None => json!({"kind": name, "count": count}),
         };
-        let sum: u8 = self.cards.iter().map(|card| card.1).sum();
         file["lyra_deck"]["cards"] = self.cards.iter().map(row).collect();
-        file["components"]["lyra_cards_per_deck"] = sum.into();
         file["setup"]["lyra_deck_copies"] = json!({"2": 1, "3": 1, "4": 1});
         file["setup"]["max_players"] = self.seats.into();
         file["setup"]["starting_hand"] = 0.into();
@@ -77,7 +75,6 @@ impl Tiny {
             for period in 0..2 {
                 file["periods"]["list"][period]["experience_slots_per_city"] = self.tokens.len().into();
             }
-            file["components"]["experience_tokens"] = (4 * self.tokens.len()).into();
         }
         for (symbols, character) in
             file["characters"]["list"].as_array_mut().expect("a list").iter_mut().enumerate()

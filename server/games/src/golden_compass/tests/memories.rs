@@ -168,15 +168,15 @@ fn a_card_that_may_have_been_stolen_moves_with_the_share_of_one_card_of_the_hand
 
 #[test]
 fn a_card_may_move_from_the_largest_hand() {
-    // GC-13.2, GC-R38: one of sixteen cards.
+    // GC-13.2, GC-R38: one of eleven cards.
     let table = Table::new(3);
     let hawk = table.card("hawk.baby");
     let mut memory = Memory::new(table.game.copies, table.game.printed().tokens.len());
     memory.drew(table.game.blocks[hawk.index()]);
     memory.lost_card(seat(1), hawk, &table.game.blocks);
-    (1..16).for_each(|_| memory.saw_draw(seat(1)));
+    (1..11).for_each(|_| memory.saw_draw(seat(1)));
     memory.saw_card_stolen(seat(1), seat(2));
-    assert_eq!(memory.taken()[0].shares, [0, 236, 16, 0]);
+    assert_eq!(memory.taken()[0].shares, [0, 229, 23, 0]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use boardwire_kernel::{Axis, Viewer};
 
+use super::super::catalogue::limits::{HAND, byte};
 use super::super::catalogue::{Catalogue, count_of};
 use super::super::state::{Aim, SetKind, Step};
 
@@ -92,27 +93,16 @@ fn sets_of(places: &[String], none: &str) -> Vec<String> {
 #[derive(Debug)]
 pub(in super::super) struct Sizes {
     pub(super) seats: u8,
-    /// Places of a hand.
-    pub(super) hand: u8,
     /// Places for what was taken from a hand.
     pub(super) taken: u8,
     pub(super) copies: u8,
     pub(super) most_copies: u8,
-    pub(super) cards: u8,
-    pub(super) tokens: u8,
-    pub(super) characters: u8,
-    pub(super) axes: u8,
     pub(super) effects: u8,
-    pub(super) tiles: u8,
     pub(super) looked_at: u8,
     pub(super) most_tiles: u8,
     pub(super) most_slots: u8,
     pub(super) most_symbols: u8,
-    pub(super) most_ids: u8,
     pub(super) steps: u8,
-    pub(super) compass: u8,
-    pub(super) dust: u8,
-    pub(super) passages: u8,
     /// Words for where a token may be, and for who may hold a card.
     pub(super) token_places: Vec<String>,
     pub(super) holders: Vec<String>,
@@ -132,25 +122,15 @@ impl Sizes {
         let most = |numbers: &mut dyn Iterator<Item = u8>| numbers.max().expect("no section is empty");
         Self {
             seats,
-            hand: catalogue.hand_places(),
-            taken: (seats - 1) * catalogue.hand_places(),
+            taken: (seats - 1) * byte(HAND),
             copies: catalogue.copies(seats).sum(),
             most_copies: most(&mut catalogue.copies(seats)),
-            cards: count_of(&catalogue.cards),
-            tokens: count_of(&catalogue.tokens),
-            characters: count_of(&catalogue.characters),
-            axes: count_of(&catalogue.axes),
             effects: count_of(&catalogue.ops),
-            tiles: count_of(&catalogue.tiles),
             looked_at: catalogue.looked_at(),
             most_tiles: most(&mut catalogue.tiles.iter().map(|tile| tile.count)),
             most_slots: most(&mut catalogue.cities.iter().map(|city| city.slots)),
             most_symbols: most(&mut catalogue.characters.iter().map(|card| card.magisterium)),
-            most_ids: count_of(&catalogue.daemons).max(count_of(&catalogue.symbols)),
             steps: catalogue.steps(),
-            compass: catalogue.compass,
-            dust: catalogue.dust,
-            passages: catalogue.passages,
             token_places,
             holders: sets_of(&others, "none"),
         }
@@ -163,9 +143,5 @@ impl Sizes {
     /// The other seats, in fields that only seats are shown.
     pub(super) fn other(&self) -> Axis {
         Axis::new("other seat", self.seats - 1)
-    }
-
-    pub(super) fn tile(&self) -> Axis {
-        Axis::rows("tile", "tiles", self.tiles)
     }
 }

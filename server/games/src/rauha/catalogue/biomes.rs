@@ -4,7 +4,7 @@ use boardwire_kernel::catalogue::{Checked, exactly, refuse, require, unique};
 
 use super::effects::effect;
 use super::pieces::{Animal, Biome, Effect, Entity, Symbol, Symbols, Type};
-use super::rows::{BiomeRow, CellRow, EffectRow, EntityRow, File};
+use super::rows::{BiomeRow, EffectRow, EntityRow, File};
 use super::{AGE, BIOMES, ENTITIES, cell_set};
 use crate::rauha::state::{ByBiome, CARDS, CELLS, CellSet};
 
@@ -32,10 +32,6 @@ fn entity(place: &str, row: &EntityRow) -> Checked<Entity> {
         }
     };
     let effect = effect(&format!("{place}.effect"), &row.effect)?;
-    let due: &[&str] = if effect.cost().is_some() { &["when_welcomed", "scoring"] } else { &[] };
-    require(row.activates == due, format!("{place}.activates"), || {
-        format!("must be {due:?} for this effect")
-    })?;
     for (field, text) in [("key", &row.key), ("name", &row.name)] {
         // Names stand in labels and keys in lines of JSON: one word each.
         let is_word = !text.is_empty() && text.chars().all(char::is_alphabetic);
@@ -63,7 +59,7 @@ pub(super) fn biomes(file: &File, entities: &[Entity]) -> Checked<(ByBiome<Biome
         for (index, row) in (0..).zip(rows) {
             let place = format!("boards.{letter}[{index}]");
             exactly(format!("{place}.id"), row.id, 100 + 10 * side + index)?;
-            biomes.push(cell(&place, row, index)?);
+            biomes.push(shown(&place, &row.types, &row.animals, row.water.get(), &row.effect)?);
         }
     }
     codes.extend(printed);
@@ -83,7 +79,6 @@ fn check_code(place: &str, code: &str, printed: &[String]) -> Checked {
 }
 
 fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
-    exactly(format!("{place}.age"), row.age.get(), row.id / AGE + 1)?;
     let cells = match &row.cells {
         None => CellSet::first(CELLS.into()),
         Some(cells) => {
@@ -97,14 +92,7 @@ fn card(place: &str, row: &BiomeRow) -> Checked<Biome> {
         return refuse(format!("{place}.types[{at}]"), "no card is a desert");
     }
     let shown = shown(place, &row.types, &row.animals, row.water.get(), &row.effect)?;
-    Ok(Biome { age: row.age.get(), cost: row.cost.get(), cells, ..shown })
-}
-
-fn cell(place: &str, row: &CellRow, index: u8) -> Checked<Biome> {
-    exactly(format!("{place}.cell"), row.cell, index)?;
-    exactly(format!("{place}.row"), row.row, index / 3)?;
-    exactly(format!("{place}.col"), row.col, index % 3)?;
-    shown(place, &row.types, &row.animals, row.water.get(), &row.effect)
+    Ok(Biome { age: row.id / AGE + 1, cost: row.cost.get(), cells, ..shown })
 }
 
 /// What cards and printed cells both show.

@@ -62,7 +62,6 @@ impl Catalogue {
     /// Reads and validates the JSON.
     pub(super) fn read(json: &str) -> Checked<Self> {
         let file: rows::File = read(json)?;
-        track::check_deal(&file.deal)?;
         let entities = biomes::entities(&file.entities)?;
         let (biomes, codes) = biomes::biomes(&file, &entities)?;
         let track = track::track(&file.track)?;

@@ -85,11 +85,6 @@ impl Game for Toy {
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let (layout, public_layout) = view::layouts(seats);
         let info = GameInfo {
-            id: Self::TYPE.id,
-            rules_version: Self::TYPE.rules_version,
-            catalogue: catalogue.digest,
-            seats,
-            options: options.clone(),
             actions: Action::space(&catalogue.value),
             // In each round every seat plays a card, and one keeps or buries another.
             max_plies: u32::from(ROUNDS) * (u32::from(seats) + 1),
@@ -97,6 +92,7 @@ impl Game for Toy {
             public_layout,
             tables: vec![catalogue.value.table()],
             scores: scoring::range(&catalogue.value),
+            ..GameInfo::new::<Self>(&catalogue, seats, options)
         };
         let shows_kept = options.word("kept") == "shown";
         Ok(Self { catalogue, info, seats, shows_kept })

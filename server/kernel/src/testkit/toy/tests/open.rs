@@ -59,17 +59,12 @@ impl Game for Nim {
         };
         Ok(Self {
             info: GameInfo {
-                id: Self::TYPE.id,
-                rules_version: Self::TYPE.rules_version,
-                catalogue: catalogue.digest,
-                seats,
-                options: options.clone(),
                 actions: ActionSpace::new().with(TAKE, |count| format!("take {count}")),
                 max_plies: HEAP.into(),
                 layout: layout(LayoutBuilder::for_seats()),
                 public_layout: layout(LayoutBuilder::for_public()),
-                tables: Vec::new(),
                 scores: (0, 1),
+                ..GameInfo::new::<Self>(&catalogue, seats, options)
             },
         })
     }
