@@ -130,7 +130,7 @@ def frames(target: Target, size: int) -> str:
     return f"stopped {', '.join(ends) or 'none'}"
 
 
-@attack(quick=300, full=1_500, flags=lambda size: ("--handshake-timeout", 600), connects=True)
+@attack(quick=300, full=1_500, flags=lambda size: ("--handshake-timeout", 60), connects=True)
 def full_descriptor_table(target: Target, size: int) -> str:
     """More connections than the server has descriptors: it neither spins nor ends, and goes on afterwards."""
     before = target.descriptors()
@@ -149,7 +149,9 @@ def full_descriptor_table(target: Target, size: int) -> str:
     expect(busy < 0.6, f"the server keeps {busy:.2f} processors busy while its table is full")
     held = target.descriptors()
     close(connections)
-    took = until(lambda: target.descriptors() <= before + 1, 30, "descriptors did not return")
+    # Where its queue has overflowed all the same, Linux leaves the server connections whose other side is
+    # gone without a word. They end with the time for the first bytes.
+    took = until(lambda: target.descriptors() <= before + 1, 90, "descriptors did not return")
     target.limit_descriptors(usual)
     served(target)
     return f"{held} descriptors of {before + size // 2}, {busy:.2f} processors, back after {took:.1f} s"
