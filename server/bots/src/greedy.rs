@@ -44,14 +44,16 @@ pub(crate) fn one_ply_ahead<G: Estimate>(
 ) -> Option<i32> {
     chance.rewind();
     apply(game, &mut state, seat, action.into(), chance).expect("a sampled state keeps the legal set");
-    let outlook = game.outlook(&state, seat)?;
+    // Looked at where it is: an outlook may be large, and this is asked for every action of every state.
+    let found = game.outlook(&state, seat);
+    let outlook = found.as_ref()?;
     if let Some((known, estimate)) = last
-        && *known == outlook
+        && known == outlook
     {
         return Some(*estimate);
     }
-    let estimate = game.estimate(&outlook);
-    *last = Some((outlook, estimate));
+    let estimate = game.estimate(outlook);
+    *last = found.map(|outlook| (outlook, estimate));
     Some(estimate)
 }
 
