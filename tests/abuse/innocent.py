@@ -119,7 +119,7 @@ class Watch:
             raise RuntimeError("the innocent client did not start")
 
     def lost(self) -> None:
-        """Waits until it has learnt that the server is gone, lest it goes on with the next there."""
+        """Waits until it has noticed that the server is gone; else it would reconnect to the next."""
         assert self.process.stdout is not None
         if self.process.stdout.readline() != "over\n":
             raise RuntimeError("the innocent client did not end")

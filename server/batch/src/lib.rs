@@ -1,7 +1,8 @@
 //! Batches of environments, and searches begun from them, for whoever holds them: the service for its callers, or a
 //! process for itself.
 //!
-//! A [`Registry`](registry::Registry) lists the games, [`Tables`](tables::Tables) sets them up, [`Batch`](batch::Batch) steps many environments of a table together,
+//! A [`Registry`](registry::Registry) lists the games, [`Tables`](tables::Tables) sets them up,
+//! [`Batch`](batch::Batch) steps many environments of a table together,
 //! [`Search`](search::Search) plays on in worlds that a seat can believe in, and a [`Pool`](pool::Pool) of threads does
 //! what takes longer. [`messages`] reads requests of `boardwire.v1` and writes answers, and everything refuses by
 //! [`Refused`]. So what is asked, answered and refused is the same for all holders. Leases, callers and connections are

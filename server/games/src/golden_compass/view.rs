@@ -232,9 +232,8 @@ fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let cards = |name, doc| FieldSpec::id(name, "cards", byte(CARD_TYPES), doc).copies(sizes.most_copies);
     let places = Axis::unordered("hand place", byte(HAND));
-    let hand = HAND;
     let own_hand = cards("hand", "The viewer's Lyra cards, ascending.").by(places).own();
-    sink.field(own_hand, |shown, out| out.put_all(shown.place().hand.places(hand)));
+    sink.field(own_hand, |shown, out| out.put_all(shown.place().hand.places(HAND)));
     let hand_sizes = FieldSpec::count("hand_sizes", byte(HAND).into(), "Lyra cards in hand, by seat.");
     sink.field(hand_sizes.by(sizes.seat()), |shown, out| {
         out.put_all(&shown.by_seat(|place| place.hand.len()));
@@ -258,7 +257,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
     );
     let hidden = hidden.by(sizes.other()).by(places).usually(USUAL_RETURNS).own();
     sink.field(hidden, |shown, out| {
-        for (&seat, row) in shown.around.others().iter().zip(out.rest().chunks_exact_mut(hand)) {
+        for (&seat, row) in shown.around.others().iter().zip(out.rest().chunks_exact_mut(HAND)) {
             for (place, age) in row.iter_mut().zip(shown.memory().ages[seat].as_slice()) {
                 *place = age + 2;
             }
@@ -319,10 +318,9 @@ fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
     let dust_supply = tiles("dust_supply", DUST, "Dust tiles in the supply.");
     sink.field(dust_supply, |shown, out| out.put(shown.state.dust));
     let truth = tiles("truth", sizes.most_tiles, "Truth tiles by seat and value, rows of the table tiles.");
-    let values = TILE_VALUES;
     sink.field(truth.by(sizes.seat()).by(by_tile()), |shown, out| {
         for &seat in shown.around.seats() {
-            out.put_all(&shown.state.places[seat].truth.counts()[1..=values]);
+            out.put_all(&shown.state.places[seat].truth.counts()[1..=TILE_VALUES]);
         }
     });
 }
@@ -349,20 +347,18 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
         &sizes.token_places,
         "Where each token is or may be; equal ones ascending.",
     );
-    let count = TOKENS;
     sink.field(tokens.by(Axis::rows("token", "tokens", byte(TOKENS))), |shown, out| {
-        out.put_all(&shown.token_codes()[..count]);
+        out.put_all(&shown.token_codes());
     });
 }
 
 #[inline]
 fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let most = u16::from(sizes.most_tiles);
-    let values = TILE_VALUES;
     let bag = FieldSpec::count("bag", most, "Truth tiles in the bag, by value.").by(by_tile());
-    sink.field(bag, |shown, out| out.put_all(&shown.state.bag.counts()[1..=values]));
+    sink.field(bag, |shown, out| out.put_all(&shown.state.bag.counts()[1..=TILE_VALUES]));
     let open = FieldSpec::count("open", most, "Open truth tiles, by value.").by(by_tile());
-    sink.field(open, |shown, out| out.put_all(&shown.state.open.counts()[1..=values]));
+    sink.field(open, |shown, out| out.put_all(&shown.state.open.counts()[1..=TILE_VALUES]));
     let passages = FieldSpec::count("passages", PASSAGES.into(), "Passage tiles drawn.");
     sink.field(passages, |shown, out| out.put(shown.state.drawn_passages));
     let gave_up = FieldSpec::seat("gave_up", sizes.seats, "Who gave up a truth tile for the airship.");

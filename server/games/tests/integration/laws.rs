@@ -53,6 +53,5 @@ fn no_game_is_left_out() {
             G::TYPE.id
         }
     }
-    assert_eq!(IDS, ["faraway", "rauha", "golden_compass"]);
     assert_eq!(IDS.map(|id| visit(id, Id)), IDS.map(Some));
 }

@@ -91,7 +91,7 @@ impl UnixSocket {
     /// Those of the operating system.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
-        // Before anybody is told that it listens: whoever knows may put another in its place.
+        // Now, before the server says that it listens: from then on another server may replace the file.
         Ok(Self { listener, path: path.to_owned(), file: identity(path) })
     }
 

@@ -55,7 +55,8 @@ impl Table {
         Self { now, deck: setup.deck.clone(), discard: vec![] }
     }
 
-    /// What a snapshot would say now, where the engine says `got`. What is told in snapshots alone is the engine's.
+    /// The table so far, as a snapshot to compare with the engine's. Records state some fields in snapshots alone: these are
+    /// copied from the engine's.
     pub(super) fn settled(&self, got: &Snapshot) -> Snapshot {
         let mut now = self.now.clone();
         now.hands.iter_mut().chain(&mut now.tokens).for_each(|words| words.sort());

@@ -2,7 +2,8 @@
 //!
 //! `rows` holds the rows as they stand in the file; `check`, `faces` and `effects` turn them into the
 //! [`Catalogue`] or say which row and field cannot be; `tables` shows it to clients. Numbers come from the
-//! file; the action space and most fields have the sizes of the box, the [`limits`]. Values that the rulebook does not print are designed; each section says so and
+//! file; the action space and most fields have the sizes of the box, the [`limits`]. Values that the
+//! rulebook does not print are designed; each section says so and
 //! [`Catalogue::sections`] keeps its word.
 
 mod check;
