@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_bots::{Bot, BotFault, Choice, Rollout};
 use boardwire_kernel::{
-    ActionSet, Chance, Digest, Episode, Estimate, Game, GameInfo, Key, Knowledge, Outcome, RESAMPLE_STREAM,
+    ActionSet, Chance, Digest, Episode, Estimate, GameInfo, Key, Knowledge, Outcome, RESAMPLE_STREAM,
     Rejection, RngStream, ScoreLine, Seat, SeatSet, Viewer,
 };
 
@@ -24,7 +24,7 @@ pub trait Rules: Send + Sync {
 
 impl<G: Estimate> Rules for G {
     fn info(&self) -> &GameInfo {
-        Game::info(self)
+        G::info(self)
     }
 
     fn deal(self: Arc<Self>, key: Key) -> Box<dyn Play> {

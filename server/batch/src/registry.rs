@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    CatalogueError, Digest, Estimate, GameType, Loaded, Options, Provenance, SetupError, set_up,
+    CatalogueError, Components, Digest, Estimate, GameType, Loaded, Options, Provenance, SetupError, set_up,
 };
 
 use crate::play::Rules;
@@ -42,13 +42,13 @@ struct Game<G: Estimate>(Arc<Loaded<G::Catalogue>>);
 
 impl<G: Estimate> Game<G> {
     fn read(json: &str) -> Result<Arc<dyn Entry>, CatalogueError> {
-        Ok(Arc::new(Self(Arc::new(Loaded::read::<G>(json)?))))
+        Ok(Arc::new(Self(Arc::new(Loaded::read(json)?))))
     }
 }
 
 impl<G: Estimate> Entry for Game<G> {
     fn served(&self) -> Served {
-        let provenance = G::provenance(&self.0.value);
+        let provenance = self.0.value.provenance();
         Served { game_type: G::TYPE, catalogue: self.0.digest, provenance }
     }
 

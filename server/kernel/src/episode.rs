@@ -206,7 +206,7 @@ impl<G: Game> Knowledge<G> {
         view
     }
 
-    /// A state [sampled](Game::resample) from what the seat knows, to be played on with chance of its own; its plies
+    /// A state [sampled](crate::Hidden::resample) from what the seat knows, to be played on with chance of its own; its plies
     /// count from here.
     #[must_use]
     pub fn imagine(&self, rng: &mut RngStream, chance: Chance) -> Episode<G> {
@@ -217,7 +217,7 @@ impl<G: Game> Knowledge<G> {
 }
 
 impl<G: Estimate> Knowledge<G> {
-    /// A state [sampled](Game::resample) from what the seat knows, for estimates and playouts: it
+    /// A state [sampled](crate::Hidden::resample) from what the seat knows, for estimates and playouts: it
     /// [forgets](Estimate::forget).
     #[must_use]
     pub fn determinize(&self, rng: &mut RngStream) -> G::State {

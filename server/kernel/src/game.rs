@@ -1,4 +1,4 @@
-//! The contract every game fulfils.
+//! The contract that every game fulfils: small traits, and what is known of a game and of a table.
 
 use std::fmt;
 use std::hash::Hash;
@@ -8,36 +8,35 @@ use std::sync::Arc;
 use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::{
-    ActionSet, ActionSpace, CatalogueError, Chance, Digest, Loaded, OptionSpec, Options, Outcome, Rejection,
-    RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
+    ActionSet, ActionSpace, Audit, Chance, Components, Digest, Loaded, OptionSpec, Options, Outcome,
+    Rejection, RngStream, ScoreLine, Seat, SeatSet, SetupError, Table, ViewLayout, Viewer,
 };
 
 /// The rules of one game with its catalogue, seat count and options fixed: shared and immutable.
+///
+/// It is the sum of small traits, one for each file of a game: [`Setup`], [`Turns`], [`Choices`], [`Scoring`],
+/// [`Views`], [`Texts`], [`Hidden`] and [`Audits`]. A type that has them all is a game; there is nothing else to write.
 ///
 /// A game is a pure function of its arguments: no clock, generator, history or interior mutability. A
 /// state holds nothing that nobody knows: an undrawn deck is the *set* of cards in it, and a card is drawn
 /// from `chance` when it becomes known to somebody. So a copied state cannot tell the future.
 ///
 /// [`testkit::laws`](crate::testkit) tests what is promised here, for every game alike.
-pub trait Game: Sized + Send + Sync + 'static {
+pub trait Game: Turns + Choices + Scoring + Views + Texts + Hidden + Audits {}
+
+impl<G: Turns + Choices + Scoring + Views + Texts + Hidden + Audits> Game for G {}
+
+/// What a game consists of, and how a table is set up. All is required.
+pub trait Setup: Sized + Send + Sync + 'static {
     /// A position as a plain value: no heap, no more of its past than knowledge follows from, at most 2 KiB.
     type State: Copy + Eq + Hash + fmt::Debug + Send + Sync + BorshSerialize + BorshDeserialize + 'static;
     /// A choice, in the game's own words.
     type Action: Copy + Eq + fmt::Debug;
-    /// The printed components, read and validated.
-    type Catalogue: Send + Sync + 'static;
+    /// The printed components, read and validated; `()` if there are none.
+    type Catalogue: Components;
 
     /// What is known of the game before it is set up.
     const TYPE: GameType;
-
-    /// Reads and validates a catalogue.
-    ///
-    /// # Errors
-    /// The section, row and field that cannot be, and what would be right.
-    fn catalogue(json: &str) -> Result<Self::Catalogue, CatalogueError>;
-
-    /// Where the values of the catalogue's sections were read, section by section.
-    fn provenance(catalogue: &Self::Catalogue) -> Vec<Provenance>;
 
     /// Fixes the rules for one table; `seats` and `options` have been checked against [`Self::TYPE`].
     ///
@@ -48,7 +47,10 @@ pub trait Game: Sized + Send + Sync + 'static {
 
     /// The facts of this table: sizes, labels, layouts.
     fn info(&self) -> &GameInfo;
+}
 
+/// The course of play. All is required.
+pub trait Turns: Setup {
     /// The opening position.
     fn deal(&self, chance: &mut Chance) -> Self::State;
 
@@ -57,35 +59,61 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Several at once choose simultaneously: each choice is hidden, in any order, until none is owed.
     fn pending(&self, state: &Self::State) -> SeatSet;
 
+    /// Plays a legal choice, and all that follows without one.
+    ///
+    /// Only [`apply`] can call this: nobody else can make a [`Legal`] choice.
+    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance);
+}
+
+/// What may be chosen. [`is_legal`](Self::is_legal) is optional: a game that can answer faster than by listing everything does.
+pub trait Choices: Setup {
+    /// The index of an action, below the number of labels.
+    fn encode(&self, action: Self::Action) -> u8;
+
+    /// The action with this index; none beyond the action space.
+    fn decode(&self, index: u8) -> Option<Self::Action>;
+
     /// What `seat` may choose now; empty for a seat that owes nothing.
     fn legal(&self, state: &Self::State, seat: Seat) -> ActionSet;
 
     /// Whether `seat` may choose `action` now: what [`legal`](Self::legal) says of it, without the others.
     ///
     /// It answers for any seat number and any action: no for a seat that the table does not have.
-    fn is_legal(&self, state: &Self::State, seat: Seat, action: Self::Action) -> bool;
+    fn is_legal(&self, state: &Self::State, seat: Seat, action: Self::Action) -> bool {
+        seat.number() < self.info().seats && self.legal(state, seat).contains(self.encode(action))
+    }
+}
 
-    /// Plays a legal choice, and all that follows without one.
-    ///
-    /// Only [`apply`] can call this: nobody else can make a [`Legal`] choice.
-    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance);
-
-    /// Writes what `viewer` may know into exactly as many bytes as its layout has: [`GameInfo::layout`] for a
-    /// seat, [`GameInfo::public_layout`] for the public. Nothing is left of what they were before.
-    fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]);
-
-    /// Writes the same for people and language models, over several lines.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result;
-
+/// How a game ends. [`explain`](Self::explain) is optional.
+pub trait Scoring: Setup {
     /// The result, once nobody owes a choice.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
 
     /// Where the points of `seat` come from in a finished game; they sum up to its score.
-    fn explain(&self, state: &Self::State, seat: Seat) -> Vec<ScoreLine>;
+    fn explain(&self, state: &Self::State, seat: Seat) -> Vec<ScoreLine> {
+        let score = self.outcome(state).map(|outcome| outcome.scores()[seat.index()]);
+        score.map(|points| ScoreLine { source: "score".to_owned(), points }).into_iter().collect()
+    }
+}
 
+/// What is shown to agents. It is required.
+pub trait Views: Setup {
+    /// Writes what `viewer` may know into exactly as many bytes as its layout has: [`GameInfo::layout`] for a
+    /// seat, [`GameInfo::public_layout`] for the public. Nothing is left of what they were before.
+    fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]);
+}
+
+/// What is shown to people and language models. It is required.
+pub trait Texts: Setup {
+    /// Writes what the view of `viewer` says over several lines.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result;
+}
+
+/// What a seat cannot know. It is optional, for games that hide nothing: `impl Hidden for MyGame {}`.
+pub trait Hidden: Setup {
     /// Replaces everything that `viewer` cannot know by a sample: another state that `viewer` cannot tell from this one.
     ///
     /// What is sampled follows from what `viewer` knows alone, never from the true state, and every state that agrees
@@ -93,19 +121,16 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// that it had, and a choice that all saw says no more than that it could be made. `docs/games/<game>.md` states
     /// where a game departs from these probabilities, and by how much. Changes neither the view nor the legal set of
     /// `viewer`. It cannot fail.
-    fn resample(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream);
+    fn resample(&self, _state: &mut Self::State, _viewer: Seat, _rng: &mut RngStream) {}
+}
 
+/// What a position must be like to be one of the game. It is required.
+pub trait Audits: Setup {
     /// Checks what holds in every reachable position: counts of components, ranges, phases.
     ///
     /// # Errors
     /// What does not hold. A snapshot from outside is refused for it.
-    fn audit(&self, state: &Self::State) -> Result<(), String>;
-
-    /// The index of an action, below the number of labels.
-    fn encode(&self, action: Self::Action) -> u8;
-
-    /// The action with this index; none beyond the action space.
-    fn decode(&self, index: u8) -> Option<Self::Action>;
+    fn audit(&self, state: &Self::State) -> Audit;
 }
 
 /// A rough value of positions, for bots that look ahead. Everything is optional: `impl Estimate for MyGame { type Outlook = (); }`
@@ -118,7 +143,7 @@ pub trait Estimate: Game {
 
     /// What the value of this position to `seat` depends on; none, always, in a game without an estimate.
     ///
-    /// It may read all of `state`, which bots only have after [`resample`](Game::resample).
+    /// It may read all of `state`, which bots only have after [`resample`](Hidden::resample).
     fn outlook(&self, _state: &Self::State, _seat: Seat) -> Option<Self::Outlook> {
         None
     }
@@ -184,15 +209,6 @@ pub struct GameType {
     pub streams: &'static [&'static str],
     /// The catalogue compiled in, as JSON.
     pub catalogue: &'static str,
-}
-
-/// Where the values of one catalogue section were read.
-#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize)]
-pub struct Provenance {
-    /// The section's name in the catalogue.
-    pub section: String,
-    /// Where its values come from, in a few words.
-    pub source: String,
 }
 
 /// The facts of one table: a game with its catalogue, seats and options.

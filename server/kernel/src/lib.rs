@@ -2,8 +2,8 @@
 //!
 //! A [`Game`] is the rules of one table: catalogue, seat count and options fixed, immutable, shared. Its
 //! state is a plain value that [`apply`] alone changes; chance is a parameter. What a seat may know leaves
-//! the rules only as a [view](Game::view) or a [text](Game::text), and a bot only ever sees a position
-//! whose hidden part was [drawn anew](Game::resample) for its seat.
+//! the rules only as a [view](Views::view) or a [text](Texts::text), and a bot only ever sees a position
+//! whose hidden part was [drawn anew](Hidden::resample) for its seat.
 //!
 //! This crate is not for playing over a network, keeping time or storing matches: it does no input or
 //! output, reads no clock or environment, starts no thread and knows no float.
@@ -32,12 +32,15 @@ mod viewer;
 
 pub use action::{ActionRange, ActionSet, ActionSpace, ActionSpec, MAX_ACTIONS};
 pub use audit::{Audit, Conserved, ensure};
-pub use catalogue::{CatalogueError, Loaded};
+pub use catalogue::{CatalogueError, Components, Loaded, Provenance};
 pub use chance::{Chance, Fault};
 pub use digest::Digest;
 pub use episode::{Episode, Knowledge};
 pub use error::{Rejection, SetupError};
-pub use game::{Estimate, Game, GameInfo, GameType, Legal, Provenance, apply, set_up};
+pub use game::{
+    Audits, Choices, Estimate, Game, GameInfo, GameType, Hidden, Legal, Scoring, Setup, Texts, Turns, Views,
+    apply, set_up,
+};
 pub use multiset::Multiset;
 pub use options::{OptionKind, OptionSpec, Options};
 pub use outcome::{Outcome, ScoreLine};

@@ -124,7 +124,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Game;
+    use crate::Setup;
     use crate::testkit::toy::Toy;
 
     const OPTIONS: &[OptionSpec] = &[

@@ -33,7 +33,7 @@ use crate::{Game, Loaded, OptionKind, set_up};
 /// When the game refuses its own catalogue, or the seats or options are wrong.
 #[must_use]
 pub fn table<G: Game>(seats: u8, options: &[(&str, &str)]) -> Arc<G> {
-    let catalogue = Loaded::read::<G>(G::TYPE.catalogue).expect("the compiled-in catalogue is valid");
+    let catalogue = Loaded::read(G::TYPE.catalogue).expect("the compiled-in catalogue is valid");
     let game = set_up(Arc::new(catalogue), seats.into(), options.iter().copied());
     Arc::new(game.expect("the table can be set up"))
 }

@@ -109,7 +109,7 @@ impl Of {
 
 impl<G: Game> Components<G> {
     fn read(text: String) -> Checked<Self> {
-        Ok(Self { loaded: Arc::new(Loaded::read::<G>(&text)?), text })
+        Ok(Self { loaded: Arc::new(Loaded::read(&text)?), text })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
-use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::state::{RegionId, SanctuaryId};
 
@@ -28,18 +27,18 @@ pub(super) fn actions() -> ActionSpace {
         .with(SANCTUARY, |id| format!("sanctuary {id}"))
 }
 
-impl Faraway {
+impl Action {
     #[inline]
-    pub(super) fn encode(action: Action) -> u8 {
-        match action {
-            Action::Region(id) => REGION.index(id.get()),
-            Action::Sanctuary(id) => SANCTUARY.index(id.get()),
+    pub(super) fn index(self) -> u8 {
+        match self {
+            Self::Region(id) => REGION.index(id.get()),
+            Self::Sanctuary(id) => SANCTUARY.index(id.get()),
         }
     }
 
     #[inline]
-    pub(super) fn decode(index: u8) -> Option<Action> {
-        let region = REGION.number(index).map(|id| Action::Region(RegionId::new(id)));
-        region.or_else(|| SANCTUARY.number(index).map(|id| Action::Sanctuary(SanctuaryId::new(id))))
+    pub(super) fn at(index: u8) -> Option<Self> {
+        let region = REGION.number(index).map(|id| Self::Region(RegionId::new(id)));
+        region.or_else(|| SANCTUARY.number(index).map(|id| Self::Sanctuary(SanctuaryId::new(id))))
     }
 }

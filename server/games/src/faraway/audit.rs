@@ -1,6 +1,6 @@
 //! What holds in every reachable position; a snapshot from outside is refused for the rest.
 
-use boardwire_kernel::{Audit, Conserved, Seat, ensure};
+use boardwire_kernel::{Audit, Audits, Conserved, Seat, ensure};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
@@ -8,9 +8,9 @@ use super::paths::NODES;
 use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, Sanctuaries, State};
 use super::view::MOST_DEALT;
 
-impl Faraway {
+impl Audits for Faraway {
     /// Checks a position.
-    pub(super) fn audit(&self, state: &State) -> Audit {
+    fn audit(&self, state: &State) -> Audit {
         ensure(!state.forgets, || "quests are not kept")?;
         audit_ids(state)?;
         self.audit_course(state)?;
@@ -20,7 +20,9 @@ impl Faraway {
         self.audit_choices(state)?;
         self.audit_sanctuaries(state)
     }
+}
 
+impl Faraway {
     /// Round, phase, turn and order belong together.
     fn audit_course(&self, state: &State) -> Audit {
         ensure((1..=ROUNDS).contains(&state.round), || format!("round {}", state.round))?;

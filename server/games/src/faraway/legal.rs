@@ -1,26 +1,24 @@
 //! What a seat may choose.
 
-use boardwire_kernel::{ActionSet, Seat};
+use boardwire_kernel::{ActionSet, Choices, Seat};
 
 use super::Faraway;
 use super::action::{Action, REGION, SANCTUARY};
 use super::state::{Phase, RegionId, Regions, State};
 
-impl Faraway {
-    /// Whether a seat, of this table or not, owes a choice.
+impl Choices for Faraway {
     #[inline]
-    fn owes(&self, state: &State, seat: Seat) -> bool {
-        seat.number() < self.seats
-            && match state.phase {
-                Phase::SetAside => state.set_aside[seat][1].is_none(),
-                Phase::Explore => state.chosen[seat].is_none(),
-                Phase::Take | Phase::Place => state.active() == Some(seat),
-                Phase::Over => false,
-            }
+    fn encode(&self, action: Action) -> u8 {
+        action.index()
+    }
+
+    #[inline]
+    fn decode(&self, index: u8) -> Option<Action> {
+        Action::at(index)
     }
 
     /// What a seat may choose now.
-    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         if !self.owes(state, seat) {
             return ActionSet::EMPTY;
         }
@@ -33,7 +31,7 @@ impl Faraway {
     }
 
     /// Whether a seat may choose this now.
-    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
         self.owes(state, seat)
             && match (state.phase, action) {
                 (Phase::SetAside | Phase::Explore, Action::Region(id)) => choosable(state, seat).contains(id),
@@ -42,6 +40,20 @@ impl Faraway {
                 (Phase::SetAside | Phase::Explore | Phase::Take, Action::Sanctuary(_))
                 | (Phase::Place, Action::Region(_))
                 | (Phase::Over, _) => false,
+            }
+    }
+}
+
+impl Faraway {
+    /// Whether a seat, of this table or not, owes a choice.
+    #[inline]
+    fn owes(&self, state: &State, seat: Seat) -> bool {
+        seat.number() < self.seats
+            && match state.phase {
+                Phase::SetAside => state.set_aside[seat][1].is_none(),
+                Phase::Explore => state.chosen[seat].is_none(),
+                Phase::Take | Phase::Place => state.active() == Some(seat),
+                Phase::Over => false,
             }
     }
 }

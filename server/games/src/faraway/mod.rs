@@ -24,13 +24,9 @@ mod text;
 mod turn;
 mod view;
 
-use std::fmt;
 use std::sync::Arc;
 
-use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
-    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
-};
+use boardwire_kernel::{GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Setup, SetupError};
 
 pub use action::Action;
 pub use catalogue::{Card, Catalogue, Kind, Quest, REGIONS, SANCTUARIES, Symbol, Symbols};
@@ -67,7 +63,7 @@ impl Faraway {
     }
 }
 
-impl Game for Faraway {
+impl Setup for Faraway {
     type State = State;
     type Action = Action;
     type Catalogue = Catalogue;
@@ -86,14 +82,6 @@ impl Game for Faraway {
         streams: &["regions", "sanctuaries"],
         catalogue: include_str!("../../catalogues/faraway.json"),
     };
-
-    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
-        Catalogue::read(json)
-    }
-
-    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
-        catalogue.provenance()
-    }
 
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let advanced = options.word("variant") == "advanced";
@@ -115,58 +103,6 @@ impl Game for Faraway {
 
     fn info(&self) -> &GameInfo {
         &self.info
-    }
-
-    fn deal(&self, chance: &mut Chance) -> State {
-        Self::deal(self, chance)
-    }
-
-    fn pending(&self, state: &State) -> SeatSet {
-        Self::pending(self, state)
-    }
-
-    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        Self::legal(self, state, seat)
-    }
-
-    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
-        Self::is_legal(self, state, seat, action)
-    }
-
-    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
-        Self::advance(self, state, choice, chance);
-    }
-
-    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
-        Self::view(self, state, viewer, out);
-    }
-
-    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
-        Self::text(self, state, viewer, out)
-    }
-
-    fn outcome(&self, state: &State) -> Option<Outcome> {
-        Self::outcome(self, state)
-    }
-
-    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        Self::explain(self, state, seat)
-    }
-
-    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        Self::resample(self, state, viewer, rng);
-    }
-
-    fn audit(&self, state: &State) -> Result<(), String> {
-        Self::audit(self, state)
-    }
-
-    fn encode(&self, action: Action) -> u8 {
-        Self::encode(action)
-    }
-
-    fn decode(&self, index: u8) -> Option<Action> {
-        Self::decode(index)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Draws anew what a seat cannot know: the cards others hold, the decks, the choices of others.
 
-use boardwire_kernel::{RngStream, Seat};
+use boardwire_kernel::{Hidden, RngStream, Seat};
 
 use super::Faraway;
 use super::catalogue::{REGIONS, SANCTUARIES};
@@ -24,9 +24,9 @@ const ROUNDS_OF_WALK: u32 = 24;
 /// Free steps after each pass.
 const FREE_STEPS: u32 = 24;
 
-impl Faraway {
+impl Hidden for Faraway {
     /// Draws anew everything that `viewer` cannot know.
-    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         self.resample_hands(state, viewer, rng);
         self.resample_set_aside(state, viewer, rng);
         for seat in self.others(viewer) {
@@ -36,7 +36,9 @@ impl Faraway {
         }
         self.resample_sanctuaries(state, viewer, rng);
     }
+}
 
+impl Faraway {
     fn others(&self, viewer: Seat) -> impl Iterator<Item = Seat> + use<> {
         viewer.round(self.seats).skip(1)
     }

@@ -1,7 +1,7 @@
 //! Fame: the line is turned up from its last region to its first, each region seeing what lies to its
 //! right and every sanctuary of its seat.
 
-use boardwire_kernel::{Outcome, ScoreLine, Seat};
+use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
 use super::Faraway;
 use super::catalogue::{Card, Catalogue, Symbols};
@@ -24,15 +24,8 @@ impl Fame {
     }
 }
 
-impl Faraway {
-    /// What each card of a seat pays, as if its line were finished; sanctuaries by round.
-    #[must_use]
-    pub fn fame(&self, state: &State, seat: Seat) -> Fame {
-        let line = RegionId::rows(state.lines[seat]);
-        fame(self.cards(), &line, &SanctuaryId::rows(state.placed[seat]))
-    }
-
-    pub(super) fn outcome(&self, state: &State) -> Option<Outcome> {
+impl Scoring for Faraway {
+    fn outcome(&self, state: &State) -> Option<Outcome> {
         if state.phase != Phase::Over {
             return None;
         }
@@ -47,7 +40,7 @@ impl Faraway {
         Some(Outcome::ranked(&scores[..seats], &shortest[..seats]))
     }
 
-    pub(super) fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
         let fame = self.fame(state, seat);
         let regions = RegionId::rows(state.lines[seat]).into_iter().zip(fame.regions);
         let sanctuaries = SanctuaryId::rows(state.placed[seat]).into_iter().zip(fame.sanctuaries);
@@ -57,6 +50,15 @@ impl Faraway {
             }
         };
         regions.filter_map(line("region")).chain(sanctuaries.filter_map(line("sanctuary"))).collect()
+    }
+}
+
+impl Faraway {
+    /// What each card of a seat pays, as if its line were finished; sanctuaries by round.
+    #[must_use]
+    pub fn fame(&self, state: &State, seat: Seat) -> Fame {
+        let line = RegionId::rows(state.lines[seat]);
+        fame(self.cards(), &line, &SanctuaryId::rows(state.placed[seat]))
     }
 }
 

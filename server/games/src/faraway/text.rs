@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use boardwire_kernel::{Seat, Viewer};
+use boardwire_kernel::{Seat, Texts, Turns, Viewer};
 
 use super::Faraway;
 use super::catalogue::{SANCTUARIES, SYMBOLS, Symbols};
@@ -10,9 +10,9 @@ use super::legal::choosable;
 use super::memory::{hidden_hand, last_returned, public_hand};
 use super::state::{Phase, RegionId, SEATS, State};
 
-impl Faraway {
+impl Texts for Faraway {
     /// Writes what `viewer` may know.
-    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
         self.describe_choice(state, viewer, out)?;
         write!(out, "display:")?;
         self.list_regions(state.display.iter(), out)?;
@@ -26,7 +26,9 @@ impl Faraway {
         }
         Ok(())
     }
+}
 
+impl Faraway {
     fn list_regions(&self, ids: impl Iterator<Item = u8>, out: &mut dyn fmt::Write) -> fmt::Result {
         for id in ids {
             write!(out, "\n  {id}: {}", self.region(RegionId::new(id)))?;

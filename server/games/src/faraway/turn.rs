@@ -1,15 +1,15 @@
 //! The course of the game: the deal, who owes a choice, and what follows from one.
 
-use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet};
+use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
 
 use super::action::Action;
 use super::catalogue::{REGIONS, SANCTUARIES};
 use super::state::{Phase, ROUNDS, RegionId, Regions, SEATS, State};
 use super::{Faraway, REGION_STREAM, SANCTUARY_STREAM};
 
-impl Faraway {
+impl Turns for Faraway {
     /// FA-2.1, FA-2.4: hands seat by seat, then the display, unless regions are set aside first.
-    pub(super) fn deal(&self, chance: &mut Chance) -> State {
+    fn deal(&self, chance: &mut Chance) -> State {
         let mut state = State {
             phase: Phase::Explore,
             round: 1,
@@ -46,7 +46,7 @@ impl Faraway {
     }
 
     /// The seats that owe a choice.
-    pub(super) fn pending(&self, state: &State) -> SeatSet {
+    fn pending(&self, state: &State) -> SeatSet {
         let all = Seat::all(self.seats);
         match state.phase {
             Phase::SetAside => all.filter(|&seat| state.set_aside[seat][1].is_none()).collect(),
@@ -57,7 +57,7 @@ impl Faraway {
     }
 
     /// Carries out a legal choice and all that follows without one.
-    pub(super) fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         let seat = choice.seat();
         match (state.phase, choice.action()) {
             (Phase::SetAside, Action::Region(id)) => {
@@ -92,7 +92,9 @@ impl Faraway {
             | (Phase::Over, _) => unreachable!("{:?} is not legal now", choice.action()),
         }
     }
+}
 
+impl Faraway {
     /// FA-2.4: what was set aside goes back before the display is revealed.
     fn return_set_aside(&self, state: &mut State, chance: &mut Chance) {
         for seat in Seat::all(self.seats) {

@@ -1,7 +1,8 @@
 //! The view: what a viewer may know, with perfect memory, as bytes.
 
 use boardwire_kernel::{
-    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, ViewLayout, ViewWriter, Viewer, with_seats,
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Turns, ViewLayout, ViewWriter, Viewer, Views,
+    with_seats,
 };
 
 use super::Faraway;
@@ -25,6 +26,19 @@ struct Shown<'a, const N: usize> {
     around: Around<N>,
 }
 
+impl Views for Faraway {
+    /// Writes the view in the order of the layout.
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        with_seats!(self.seats, [2, 3, 4, 5, 6], N => {
+            let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
+            let others = shown.around.others().len();
+            let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
+            fields(u8::try_from(others).expect("at most 6 seats"), &mut writer);
+            writer.finish();
+        });
+    }
+}
+
 impl Faraway {
     /// The fields shown to seats, and those shown to the public.
     pub(super) fn layouts(seats: u8) -> [ViewLayout; 2] {
@@ -33,17 +47,6 @@ impl Faraway {
             with_seats!(seats, [2, 3, 4, 5, 6], N => fields::<N, _>(others, &mut builder));
             builder.finish()
         })
-    }
-
-    /// Writes the view in the order of the layout.
-    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
-        with_seats!(self.seats, [2, 3, 4, 5, 6], N => {
-            let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
-            let others = shown.around.others().len();
-            let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
-            fields(u8::try_from(others).expect("at most 6 seats"), &mut writer);
-            writer.finish();
-        });
     }
 }
 

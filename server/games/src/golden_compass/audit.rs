@@ -1,6 +1,6 @@
 //! What holds in every position: components are conserved, and memories agree with the board.
 
-use boardwire_kernel::{Audit, BySeat, Conserved, Seat, ensure};
+use boardwire_kernel::{Audit, Audits, BySeat, Choices, Conserved, Seat, Turns, ensure};
 
 use super::GoldenCompass;
 use super::catalogue::limits::{CARD_TYPES, CARDS, PERIODS, SEATS};
@@ -8,9 +8,9 @@ use super::catalogue::{AxisId, CardId, CharacterId, EffectId, TokenId};
 use super::memory::{SEEN, SURE, TABLE, Taken, place_of};
 use super::state::{Aim, Hand, Place, SetKind, State, Step, TilePile};
 
-impl GoldenCompass {
+impl Audits for GoldenCompass {
     /// Checks every invariant; a snapshot from outside is refused for the first that is broken.
-    pub(super) fn audit(&self, state: &State) -> Audit {
+    fn audit(&self, state: &State) -> Audit {
         ensure(!state.forgets, || "memories are not kept")?;
         self.audit_ranges(state)?;
         self.audit_cards(state)?;
@@ -20,7 +20,9 @@ impl GoldenCompass {
         self.audit_step(state)?;
         self.all_seats().try_for_each(|seat| self.audit_memory(state, seat))
     }
+}
 
+impl GoldenCompass {
     fn audit_ranges(&self, state: &State) -> Audit {
         let catalogue = self.printed();
         let is_seated = |seat: Seat| seat.number() < self.seats;

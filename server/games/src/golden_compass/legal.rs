@@ -1,6 +1,6 @@
 //! What may be chosen: actions, targets, options of effects, card sets.
 
-use boardwire_kernel::{ActionSet, BitSet, Seat, SeatSet};
+use boardwire_kernel::{ActionSet, BitSet, Choices, Seat, SeatSet};
 
 use super::GoldenCompass;
 use super::action::{Action, BACK, CARD, CHOOSE, OPPONENT, PAIR, SHORT, STEPS, TILE, TOKEN, TRIPLET};
@@ -8,9 +8,17 @@ use super::catalogue::limits::COLLECTING;
 use super::catalogue::{Blue, CityId, EffectList, Op};
 use super::state::{Aim, Place, State, Step, tokens_of};
 
-impl GoldenCompass {
+impl Choices for GoldenCompass {
+    fn encode(&self, action: Action) -> u8 {
+        action.index()
+    }
+
+    fn decode(&self, index: u8) -> Option<Action> {
+        self.actions.get(usize::from(index)).copied()
+    }
+
     /// What `seat` may choose now; empty for a seat that owes nothing.
-    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         if !self.owes(state, seat) {
             return ActionSet::EMPTY;
         }
@@ -56,7 +64,7 @@ impl GoldenCompass {
     }
 
     /// Whether `seat` may choose `action` now.
-    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
         if !self.owes(state, seat) {
             return false;
         }
@@ -93,7 +101,9 @@ impl GoldenCompass {
             (_, _) => false,
         }
     }
+}
 
+impl GoldenCompass {
     /// Whether `seat` owes a choice.
     #[inline]
     fn owes(&self, state: &State, seat: Seat) -> bool {

@@ -29,12 +29,11 @@ mod witness;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 
 use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded, OptionKind,
-    OptionSpec, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
+    CatalogueError, Estimate, GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Seat, Setup,
+    SetupError, Viewer,
 };
 
 pub use action::Action;
@@ -181,7 +180,7 @@ fn equal_tokens(catalogue: &Catalogue) -> [TokenSet; TOKENS + 1] {
     equal
 }
 
-impl Game for GoldenCompass {
+impl Setup for GoldenCompass {
     type State = State;
     type Action = Action;
     type Catalogue = Catalogue;
@@ -195,14 +194,6 @@ impl Game for GoldenCompass {
         streams: &streams::NAMES,
         catalogue: include_str!("../../catalogues/golden_compass.json"),
     };
-
-    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
-        catalogue::catalogue(json)
-    }
-
-    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
-        catalogue.sections.clone()
-    }
 
     fn new(loaded: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let catalogue = &loaded.value;
@@ -247,58 +238,6 @@ impl Game for GoldenCompass {
 
     fn info(&self) -> &GameInfo {
         &self.info
-    }
-
-    fn deal(&self, chance: &mut Chance) -> State {
-        Self::deal(self, chance)
-    }
-
-    fn pending(&self, state: &State) -> SeatSet {
-        Self::pending(self, state)
-    }
-
-    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        Self::legal(self, state, seat)
-    }
-
-    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
-        Self::is_legal(self, state, seat, action)
-    }
-
-    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
-        Self::advance(self, state, choice, chance);
-    }
-
-    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
-        Self::view(self, state, viewer, out);
-    }
-
-    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
-        Self::text(self, state, viewer, out)
-    }
-
-    fn outcome(&self, state: &State) -> Option<Outcome> {
-        Self::outcome(self, state)
-    }
-
-    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        Self::explain(self, state, seat)
-    }
-
-    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        Self::resample(self, state, viewer, rng);
-    }
-
-    fn audit(&self, state: &State) -> Result<(), String> {
-        Self::audit(self, state)
-    }
-
-    fn encode(&self, action: Action) -> u8 {
-        action.index()
-    }
-
-    fn decode(&self, index: u8) -> Option<Action> {
-        self.actions.get(usize::from(index)).copied()
     }
 }
 

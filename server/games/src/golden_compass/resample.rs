@@ -7,7 +7,7 @@
 mod cards;
 mod tokens;
 
-use boardwire_kernel::{RngStream, Seat};
+use boardwire_kernel::{Hidden, RngStream, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::CharacterId;
@@ -15,9 +15,9 @@ use super::catalogue::limits::few;
 use super::memory::{Memory, SEEN, TABLE, place_of};
 use super::state::{CharacterSet, State, Step, tokens_of};
 
-impl GoldenCompass {
+impl Hidden for GoldenCompass {
     /// Samples everything that `viewer` cannot know.
-    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         self.resample_characters(state, viewer, rng);
         self.resample_cards(state, viewer, rng);
         self.resample_tokens(state, viewer, rng);
@@ -27,7 +27,9 @@ impl GoldenCompass {
             }
         }
     }
+}
 
+impl GoldenCompass {
     /// The characters that `viewer` has not seen: those under allies are any that show the symbols seen, and while
     /// allies are chosen any may have been dealt and kept.
     fn resample_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {

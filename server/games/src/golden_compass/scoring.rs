@@ -1,6 +1,6 @@
 //! The points at the end.
 
-use boardwire_kernel::{Outcome, ScoreLine, Seat};
+use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::Catalogue;
@@ -32,6 +32,33 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
     truth + tokens + multiplied + i32::from(catalogue.passages) * i32::from(catalogue.dust)
 }
 
+impl Scoring for GoldenCompass {
+    /// The result, once the game is over.
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        if state.step != Step::Over {
+            return None;
+        }
+        let mut scores = [0; SEATS];
+        for (seat, score) in self.all_seats().zip(&mut scores) {
+            *score = self.points(state, seat).total();
+        }
+        let seats = usize::from(self.seats);
+        Some(Outcome::ranked(&scores[..seats], &[0; SEATS][..seats])) // R31
+    }
+
+    /// Where the points of `seat` come from.
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+        let points = self.points(state, seat);
+        let line = |source: &str, points| ScoreLine { source: source.to_owned(), points };
+        vec![
+            line("truth tiles", points.truth),
+            line("experience tokens laid out", points.experience),
+            line("alethiometer tokens", points.alethiometer),
+            line("passage tiles", points.passages),
+        ]
+    }
+}
+
 impl GoldenCompass {
     /// The points of a seat as the board lies (11).
     pub(super) fn points(&self, state: &State, seat: Seat) -> Points {
@@ -50,30 +77,5 @@ impl GoldenCompass {
             alethiometer,
             passages: i32::from(state.drawn_passages) * i32::from(place.dust), // R30
         }
-    }
-
-    /// The result, once the game is over.
-    pub(super) fn outcome(&self, state: &State) -> Option<Outcome> {
-        if state.step != Step::Over {
-            return None;
-        }
-        let mut scores = [0; SEATS];
-        for (seat, score) in self.all_seats().zip(&mut scores) {
-            *score = self.points(state, seat).total();
-        }
-        let seats = usize::from(self.seats);
-        Some(Outcome::ranked(&scores[..seats], &[0; SEATS][..seats])) // R31
-    }
-
-    /// Where the points of `seat` come from.
-    pub(super) fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        let points = self.points(state, seat);
-        let line = |source: &str, points| ScoreLine { source: source.to_owned(), points };
-        vec![
-            line("truth tiles", points.truth),
-            line("experience tokens laid out", points.experience),
-            line("alethiometer tokens", points.alethiometer),
-            line("passage tiles", points.passages),
-        ]
     }
 }

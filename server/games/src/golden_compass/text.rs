@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use boardwire_kernel::{Seat, Viewer};
+use boardwire_kernel::{Seat, Texts, Viewer};
 
 use super::GoldenCompass;
 use super::catalogue::{Blue, CardId, CharacterId, TokenId, TokenSet};
@@ -17,9 +17,9 @@ fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> Stri
     if words.is_empty() { none.to_owned() } else { words.join(", ") }
 }
 
-impl GoldenCompass {
+impl Texts for GoldenCompass {
     /// Writes what `viewer` may know over several lines.
-    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         self.text_course(state, viewer, out)?;
         self.text_decision(state, viewer, out)?;
         if let (Step::Keep, Some(seat)) = (state.step, viewer.seat()) {
@@ -31,7 +31,9 @@ impl GoldenCompass {
         self.text_board(state, out)?;
         viewer.seat().map_or(Ok(()), |seat| self.text_hidden(state, seat, out))
     }
+}
 
+impl GoldenCompass {
     fn text_course(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         let catalogue = self.printed();
         let period = &catalogue.periods[usize::from(state.period)];

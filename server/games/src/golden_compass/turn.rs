@@ -8,7 +8,7 @@ pub(super) mod hands;
 pub(super) mod period;
 pub(super) mod sets;
 
-use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet};
+use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
 
 use super::action::Action;
 use super::catalogue::limits::{CARDS, COLLECTING, PLACING, SEATS};
@@ -18,9 +18,9 @@ use super::state::{Aim, CharacterSet, Hand, Pile, Program, State, Step, TilePile
 use super::{GoldenCompass, streams};
 use effects::{lay_compass, take_dust};
 
-impl GoldenCompass {
+impl Turns for GoldenCompass {
     /// The opening position.
-    pub(super) fn deal(&self, chance: &mut Chance) -> State {
+    fn deal(&self, chance: &mut Chance) -> State {
         let catalogue = self.printed();
         let first = chance.below(streams::FIRST, self.seats.into());
         let first = Seat::new(u8::try_from(first).expect("one of a few seats"));
@@ -33,6 +33,45 @@ impl GoldenCompass {
         state
     }
 
+    /// The seats that owe a choice.
+    fn pending(&self, state: &State) -> SeatSet {
+        if state.step == Step::Keep {
+            self.all_seats().filter(|&seat| state.places[seat].kept.is_none()).collect()
+        } else {
+            state.chooser().map_or(SeatSet::EMPTY, SeatSet::only)
+        }
+    }
+
+    /// Plays a legal choice, and all that follows without one.
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+        let seat = choice.seat();
+        match (state.step, choice.action()) {
+            (Step::Keep, Action::Keep(which)) => self.keep(state, seat, which, chance),
+            (Step::Airship, Action::PayCards) => {
+                let left = self.ransom(&state.places[seat]);
+                self.settle_airship(state, left, chance);
+            }
+            (Step::Airship, Action::GiveTile) => {
+                state.gave_up = Some(seat);
+                self.settle_airship(state, 0, chance);
+            }
+            (Step::Ransom { left }, Action::Card(card)) => {
+                self.discard(state, seat, card, 0);
+                self.settle_airship(state, left - 1, chance);
+            }
+            (Step::Truth { place, left }, Action::Tile(tile)) => {
+                self.take_tile(state, place, left, tile, chance);
+            }
+            (Step::Sets, Action::EndTurn) => self.end_turn(state, chance),
+            (_, action) => {
+                let next = self.play(state, action, chance);
+                self.go_on(state, next, chance);
+            }
+        }
+    }
+}
+
+impl GoldenCompass {
     /// The board before anything is dealt.
     pub(super) fn empty(&self, first: Seat) -> State {
         let catalogue = self.printed();
@@ -74,43 +113,6 @@ impl GoldenCompass {
             drawn_passages: 0,
             gave_up: None,
             order: [Seat::FIRST; SEATS],
-        }
-    }
-
-    /// The seats that owe a choice.
-    pub(super) fn pending(&self, state: &State) -> SeatSet {
-        if state.step == Step::Keep {
-            self.all_seats().filter(|&seat| state.places[seat].kept.is_none()).collect()
-        } else {
-            state.chooser().map_or(SeatSet::EMPTY, SeatSet::only)
-        }
-    }
-
-    /// Plays a legal choice, and all that follows without one.
-    pub(super) fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
-        let seat = choice.seat();
-        match (state.step, choice.action()) {
-            (Step::Keep, Action::Keep(which)) => self.keep(state, seat, which, chance),
-            (Step::Airship, Action::PayCards) => {
-                let left = self.ransom(&state.places[seat]);
-                self.settle_airship(state, left, chance);
-            }
-            (Step::Airship, Action::GiveTile) => {
-                state.gave_up = Some(seat);
-                self.settle_airship(state, 0, chance);
-            }
-            (Step::Ransom { left }, Action::Card(card)) => {
-                self.discard(state, seat, card, 0);
-                self.settle_airship(state, left - 1, chance);
-            }
-            (Step::Truth { place, left }, Action::Tile(tile)) => {
-                self.take_tile(state, place, left, tile, chance);
-            }
-            (Step::Sets, Action::EndTurn) => self.end_turn(state, chance),
-            (_, action) => {
-                let next = self.play(state, action, chance);
-                self.go_on(state, next, chance);
-            }
         }
     }
 

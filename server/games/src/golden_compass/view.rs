@@ -6,7 +6,8 @@
 mod words;
 
 use boardwire_kernel::{
-    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, with_seats,
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, Views,
+    with_seats,
 };
 
 use super::GoldenCompass;
@@ -136,9 +137,9 @@ pub(super) fn layouts(catalogue: &Catalogue, seats: u8) -> [ViewLayout; 2] {
     })
 }
 
-impl GoldenCompass {
+impl Views for GoldenCompass {
     /// Writes the view in the order of the layout.
-    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3, 4], N => {
             let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
             let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
@@ -146,7 +147,9 @@ impl GoldenCompass {
             writer.finish();
         });
     }
+}
 
+impl GoldenCompass {
     /// Cards or tiles still due, or the most steps.
     pub(super) fn due(&self, state: &State) -> u8 {
         match state.step {

@@ -5,7 +5,6 @@
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
-use super::Rauha;
 use super::catalogue::{Catalogue, ENTITIES};
 use super::state::{BiomeId, CARDS, CELLS, EntityId};
 
@@ -76,40 +75,40 @@ pub(super) fn actions(catalogue: &Catalogue) -> ActionSpace {
         .with(END, |_| "end activation".into())
 }
 
-impl Rauha {
+impl Action {
     #[inline]
-    pub(super) fn encode(action: Action) -> u8 {
-        match action {
-            Action::Draft { card } => DRAFT.index(card.get()),
-            Action::Place { cell } => PLACE.index(cell),
-            Action::TakeCrystals => TAKE_CRYSTALS.index(0),
-            Action::TakeSpore { cell } => TAKE_SPORE.index(cell),
-            Action::ActivateCell { cell } => ACTIVATE_CELL.index(cell),
-            Action::ActivateEntity { entity } => ACTIVATE_ENTITY.index(entity.get()),
-            Action::PutSpore { cell } => PUT_SPORE.index(cell),
-            Action::End => END.index(0),
+    pub(super) fn index(self) -> u8 {
+        match self {
+            Self::Draft { card } => DRAFT.index(card.get()),
+            Self::Place { cell } => PLACE.index(cell),
+            Self::TakeCrystals => TAKE_CRYSTALS.index(0),
+            Self::TakeSpore { cell } => TAKE_SPORE.index(cell),
+            Self::ActivateCell { cell } => ACTIVATE_CELL.index(cell),
+            Self::ActivateEntity { entity } => ACTIVATE_ENTITY.index(entity.get()),
+            Self::PutSpore { cell } => PUT_SPORE.index(cell),
+            Self::End => END.index(0),
         }
     }
 
     #[inline]
-    pub(super) fn decode(index: u8) -> Option<Action> {
+    pub(super) fn at(index: u8) -> Option<Self> {
         Some(if let Some(card) = DRAFT.number(index) {
-            Action::Draft { card: BiomeId::new(card) }
+            Self::Draft { card: BiomeId::new(card) }
         } else if let Some(cell) = PLACE.number(index) {
-            Action::Place { cell }
+            Self::Place { cell }
         } else if let Some(cell) = TAKE_SPORE.number(index) {
-            Action::TakeSpore { cell }
+            Self::TakeSpore { cell }
         } else if let Some(cell) = ACTIVATE_CELL.number(index) {
-            Action::ActivateCell { cell }
+            Self::ActivateCell { cell }
         } else if let Some(entity) = ACTIVATE_ENTITY.number(index) {
-            Action::ActivateEntity { entity: EntityId::new(entity) }
+            Self::ActivateEntity { entity: EntityId::new(entity) }
         } else if let Some(cell) = PUT_SPORE.number(index) {
-            Action::PutSpore { cell }
+            Self::PutSpore { cell }
         } else if TAKE_CRYSTALS.number(index).is_some() {
-            Action::TakeCrystals
+            Self::TakeCrystals
         } else {
             END.number(index)?;
-            Action::End
+            Self::End
         })
     }
 }

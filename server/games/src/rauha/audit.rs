@@ -1,14 +1,14 @@
 //! What holds in every reachable position.
 
-use boardwire_kernel::{Audit, Conserved, Seat, ensure};
+use boardwire_kernel::{Audit, Audits, Conserved, Seat, Turns, ensure};
 
 use super::Rauha;
 use super::catalogue::{ENTITIES, STOPS};
 use super::state::{BiomeId, Board, CARDS, CELLS, CardSet, EntitySet, Phase, State};
 use super::turn::{age_of, set_of};
 
-impl Rauha {
-    pub(super) fn audit(&self, state: &State) -> Audit {
+impl Audits for Rauha {
+    fn audit(&self, state: &State) -> Audit {
         self.audit_stop(state)?;
         self.audit_cards(state)?;
         self.audit_kept(state)?;
@@ -23,7 +23,9 @@ impl Rauha {
         ensure(Some(state.boards[state.leader].points()) == most, || "the leader is not furthest")?;
         self.audit_activation(state)
     }
+}
 
+impl Rauha {
     /// The stop, the phase and the order of the seats.
     fn audit_stop(&self, state: &State) -> Audit {
         ensure((1..=STOPS).contains(&state.stop), || "the stop is beyond the track")?;

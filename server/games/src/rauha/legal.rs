@@ -1,6 +1,6 @@
 //! What may be chosen.
 
-use boardwire_kernel::{ActionSet, Seat};
+use boardwire_kernel::{ActionSet, Choices, Seat};
 
 use super::Rauha;
 use super::action::{
@@ -10,8 +10,18 @@ use super::catalogue::Ability;
 use super::state::{Activation, BiomeId, Board, CellSet, EntityId, Phase, State};
 use super::turn::set_of;
 
-impl Rauha {
-    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+impl Choices for Rauha {
+    #[inline]
+    fn encode(&self, action: Action) -> u8 {
+        action.index()
+    }
+
+    #[inline]
+    fn decode(&self, index: u8) -> Option<Action> {
+        Action::at(index)
+    }
+
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         if !self.owes_choice(state, seat) {
             return ActionSet::EMPTY;
         }
@@ -35,7 +45,7 @@ impl Rauha {
         }
     }
 
-    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
         if !self.owes_choice(state, seat) {
             return false;
         }
@@ -62,7 +72,9 @@ impl Rauha {
             Action::End => state.phase == Phase::Activate,
         }
     }
+}
 
+impl Rauha {
     /// Whether the table has this seat, and it owes a choice.
     fn owes_choice(&self, state: &State, seat: Seat) -> bool {
         seat.number() < self.seats

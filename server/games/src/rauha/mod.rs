@@ -22,13 +22,9 @@ mod text;
 mod turn;
 mod view;
 
-use std::fmt;
 use std::sync::Arc;
 
-use boardwire_kernel::{
-    ActionSet, CatalogueError, Chance, Game, GameInfo, GameType, Legal, Loaded, OptionKind, OptionSpec,
-    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
-};
+use boardwire_kernel::{GameInfo, GameType, Loaded, OptionKind, OptionSpec, Options, Setup, SetupError};
 
 pub use action::Action;
 pub use catalogue::{Catalogue, Per};
@@ -67,7 +63,7 @@ const SIDE: OptionSpec = OptionSpec {
 /// Entities and an end; in a scoring nine cells, seven Entities and an end; and nine Spores to put.
 const PLIES_OF_A_SEAT: u32 = 12 * (1 + 1 + 3 + 7 + 1) + 4 * (9 + 7 + 1) + 9;
 
-impl Game for Rauha {
+impl Setup for Rauha {
     type State = State;
     type Action = Action;
     type Catalogue = Catalogue;
@@ -81,14 +77,6 @@ impl Game for Rauha {
         streams: &["the cards of Age 1", "the cards of Age 2", "the first leader"],
         catalogue: include_str!("../../catalogues/rauha.json"),
     };
-
-    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
-        Catalogue::read(json)
-    }
-
-    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
-        catalogue.provenance()
-    }
 
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let facts = &catalogue.value;
@@ -119,61 +107,6 @@ impl Game for Rauha {
 
     fn info(&self) -> &GameInfo {
         &self.info
-    }
-
-    fn deal(&self, chance: &mut Chance) -> State {
-        Self::deal(self, chance)
-    }
-
-    #[inline]
-    fn pending(&self, state: &State) -> SeatSet {
-        Self::pending(self, state)
-    }
-
-    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        Self::legal(self, state, seat)
-    }
-
-    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
-        Self::is_legal(self, state, seat, action)
-    }
-
-    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
-        Self::advance(self, state, choice, chance);
-    }
-
-    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
-        Self::view(self, state, viewer, out);
-    }
-
-    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
-        Self::text(self, state, viewer, out)
-    }
-
-    fn outcome(&self, state: &State) -> Option<Outcome> {
-        Self::outcome(self, state)
-    }
-
-    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        scoring::explain(&state.boards[seat])
-    }
-
-    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        Self::resample(self, state, viewer, rng);
-    }
-
-    fn audit(&self, state: &State) -> Result<(), String> {
-        Self::audit(self, state)
-    }
-
-    #[inline]
-    fn encode(&self, action: Action) -> u8 {
-        Self::encode(action)
-    }
-
-    #[inline]
-    fn decode(&self, index: u8) -> Option<Action> {
-        Self::decode(index)
     }
 }
 

@@ -7,7 +7,7 @@
 //! cards without their places, but never says anything about cards that it has not seen. So the latter are dealt
 //! to the places they may be in, and the former are shuffled within their pack.
 
-use boardwire_kernel::{BitSet, BySeat, RngStream, Seat};
+use boardwire_kernel::{BitSet, BySeat, Hidden, RngStream, Seat};
 
 use super::Rauha;
 use super::catalogue::AGE;
@@ -18,9 +18,9 @@ use super::turn::{age_of, set_of};
 /// What a seat knows of every place of every pack.
 type KnownPacks = [BySeat<[Known; PACK], SEATS>; ROUNDS];
 
-impl Rauha {
+impl Hidden for Rauha {
     /// Draws anew what `viewer` does not know.
-    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut known: KnownPacks = [BySeat::new([[Known::Nothing; PACK]; SEATS]); ROUNDS];
         for (round, known) in (1..=state.round()).zip(&mut known) {
             for (satellite, known) in Seat::all(self.seats).zip(known.of_mut(self.seats)) {
@@ -46,7 +46,9 @@ impl Rauha {
         }
         self.redraw_kept_cards(state, viewer, rng);
     }
+}
 
+impl Rauha {
     /// Deals the unknown cards of an Age to the unknown places of its rounds; what is left is undealt.
     fn deal_unknown_cards(
         &self,

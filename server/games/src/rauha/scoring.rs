@@ -1,10 +1,29 @@
 //! Activations, Water Sources, and the end.
 
-use boardwire_kernel::{Outcome, ScoreLine, Seat};
+use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
 use super::Rauha;
 use super::catalogue::{Ability, Biome, Effect, Per, Symbols};
 use super::state::{BiomeId, Board, EntityId, Phase, SEATS, Source, State};
+
+impl Scoring for Rauha {
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        if state.phase != Phase::Over {
+            return None;
+        }
+        let scores = state.boards.all().map(|board| i32::from(board.points()));
+        let seats = usize::from(self.seats);
+        Some(Outcome::ranked(&scores[..seats], &[0; SEATS][..seats]))
+    }
+
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+        ["biomes in turns", "Spores in scorings", "Divine Entities", "Water Sources"]
+            .into_iter()
+            .zip(state.boards[seat].gained)
+            .map(|(source, points)| ScoreLine { source: source.into(), points: points.into() })
+            .collect()
+    }
+}
 
 impl Rauha {
     #[inline]
@@ -74,22 +93,4 @@ impl Rauha {
         let fewest = state.boards.of(self.seats).iter().fold(own, |few, board| few.min(self.water(board)));
         self.catalogue.value.water[usize::from(own - fewest).min(5)].into()
     }
-
-    pub(super) fn outcome(&self, state: &State) -> Option<Outcome> {
-        if state.phase != Phase::Over {
-            return None;
-        }
-        let scores = state.boards.all().map(|board| i32::from(board.points()));
-        let seats = usize::from(self.seats);
-        Some(Outcome::ranked(&scores[..seats], &[0; SEATS][..seats]))
-    }
-}
-
-/// Where the points of a board come from.
-pub(super) fn explain(board: &Board) -> Vec<ScoreLine> {
-    ["biomes in turns", "Spores in scorings", "Divine Entities", "Water Sources"]
-        .into_iter()
-        .zip(board.gained)
-        .map(|(source, points)| ScoreLine { source: source.into(), points: points.into() })
-        .collect()
 }

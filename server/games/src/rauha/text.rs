@@ -2,15 +2,15 @@
 
 use std::fmt::{self, Write};
 
-use boardwire_kernel::{Seat, Viewer};
+use boardwire_kernel::{Seat, Texts, Turns, Viewer};
 
 use super::Rauha;
 use super::catalogue::ENTITIES;
 use super::memory::{Memory, OUT_OF_PLAY, PASSED_ON};
 use super::state::{Activation, BiomeId, CARDS, CELLS, CellSet, EntityId, Phase, State};
 
-impl Rauha {
-    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
+impl Texts for Rauha {
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
         self.write_stop(state, out)?;
         self.write_due(state, viewer, out)?;
         let counts = self.counts(state);
@@ -26,7 +26,9 @@ impl Rauha {
         }
         Ok(())
     }
+}
 
+impl Rauha {
     fn write_stop(&self, state: &State, out: &mut dyn Write) -> fmt::Result {
         write!(out, "Rauha, stop {} of 16, round {}, ", state.stop, state.round())?;
         if state.is_scoring() {

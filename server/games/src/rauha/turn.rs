@@ -1,6 +1,6 @@
 //! How play goes on: a choice, then everything that follows without one.
 
-use boardwire_kernel::{BitSet, BySeat, Chance, Legal, Seat, SeatSet};
+use boardwire_kernel::{BitSet, BySeat, Chance, Choices, Legal, Seat, SeatSet, Turns};
 
 use super::Rauha;
 use super::action::Action;
@@ -51,8 +51,8 @@ pub(super) fn age_of(round: u8) -> usize {
     usize::from(round - 1) / 2
 }
 
-impl Rauha {
-    pub(super) fn deal(&self, chance: &mut Chance) -> State {
+impl Turns for Rauha {
+    fn deal(&self, chance: &mut Chance) -> State {
         let leader = u8::try_from(chance.below(LEADER_STREAM, self.seats.into()));
         let leader = Seat::new(leader.expect("a seat number fits a byte"));
         let mut state = State {
@@ -74,7 +74,7 @@ impl Rauha {
     }
 
     #[inline]
-    pub(super) fn pending(&self, state: &State) -> SeatSet {
+    fn pending(&self, state: &State) -> SeatSet {
         match state.phase {
             Phase::Draft => Seat::all(self.seats).filter(|&seat| state.kept[seat].is_none()).collect(),
             Phase::Main | Phase::Activate | Phase::Spore | Phase::Between => SeatSet::only(self.actor(state)),
@@ -82,11 +82,13 @@ impl Rauha {
         }
     }
 
-    pub(super) fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         self.choose(state, choice.seat(), choice.action());
         while self.follow(state, chance) {}
     }
+}
 
+impl Rauha {
     /// The stop of the Avatars.
     #[inline]
     pub(super) fn stop(&self, state: &State) -> &Stop {
@@ -161,7 +163,7 @@ impl Rauha {
     }
 
     /// The positions that a choice leads through, for records that state facts between choices: what was chosen is
-    /// done, then each step that needs no choice. The last is where [`Game::advance`] ends; none if the choice is not legal.
+    /// done, then each step that needs no choice. The last is where [`Turns::advance`] ends; none if the choice is not legal.
     #[must_use]
     pub fn course(&self, state: &State, seat: Seat, action: Action, chance: &mut Chance) -> Vec<State> {
         if !self.is_legal(state, seat, action) {

@@ -1,7 +1,7 @@
 //! What a viewer is shown, as bytes.
 
 use boardwire_kernel::{
-    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, ViewLayout, ViewWriter, Viewer, with_seats,
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, ViewLayout, ViewWriter, Viewer, Views, with_seats,
 };
 
 use super::Rauha;
@@ -61,11 +61,13 @@ pub(super) fn layouts(seats: u8, maxima: Maxima) -> (ViewLayout, ViewLayout) {
     })
 }
 
-impl Rauha {
-    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+impl Views for Rauha {
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3, 4, 5], N => self.write_view::<N>(state, viewer, out));
     }
+}
 
+impl Rauha {
     fn write_view<const N: usize>(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         let in_play = self.in_play(state);
         let shown = Shown {

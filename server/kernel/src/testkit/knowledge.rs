@@ -1,6 +1,6 @@
 //! The laws of knowledge: what a seat can believe, given all it has been shown.
 //!
-//! [`worlds_have_histories`] asks of every game that a world drawn by [`resample`](crate::Game::resample) could have
+//! [`worlds_have_histories`] asks of every game that a world drawn by [`resample`](crate::Hidden::resample) could have
 //! come about: replayed from its deal, it shows the seat the same at every earlier ply. It needs a game to say what
 //! that history is ([`Replayable`]), since a state holds no more of its past than knowledge follows from.
 //!

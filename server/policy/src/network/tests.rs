@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use boardwire_bots::{Bot, Round};
-use boardwire_kernel::{BOT_STREAM, Digest, Episode, Game, GameInfo, Seat, testkit};
+use boardwire_kernel::{BOT_STREAM, Digest, Episode, GameInfo, Seat, Setup, testkit};
 use rten::ThreadPool;
 
 use super::*;

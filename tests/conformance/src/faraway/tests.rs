@@ -2,7 +2,7 @@
 
 use boardwire_games::faraway::Faraway;
 use boardwire_kernel::catalogue::Checked;
-use boardwire_kernel::{Game as _, RngStream};
+use boardwire_kernel::{RngStream, Setup};
 use serde_json::Value;
 
 use crate::Components;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use boardwire_games::golden_compass::GoldenCompass;
 use boardwire_kernel::catalogue::{Checked, read};
-use boardwire_kernel::{CatalogueError, Game as _, set_up};
+use boardwire_kernel::{CatalogueError, Setup, set_up};
 
 use crate::Components;
 use crate::play::Replayed;

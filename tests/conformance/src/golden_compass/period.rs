@@ -1,6 +1,6 @@
 //! What frames the turns beside its record: allies, airship, truth tiles, clean-up, the final scores.
 
-use boardwire_kernel::{Game as _, Seat};
+use boardwire_kernel::{Scoring, Seat};
 
 use super::events::{self, Tile, Words};
 use super::replay::Replay;

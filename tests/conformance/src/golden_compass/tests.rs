@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use boardwire_games::golden_compass::GoldenCompass;
 use boardwire_kernel::catalogue::Checked;
-use boardwire_kernel::{Game as _, RngStream, set_up};
+use boardwire_kernel::{RngStream, Setup, set_up};
 use serde_json::{Value, json};
 
 use super::printed::Printed;

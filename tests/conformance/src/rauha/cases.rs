@@ -1,7 +1,7 @@
 //! Scoring cases.
 
 use boardwire_games::rauha::Rauha;
-use boardwire_kernel::Game as _;
+use boardwire_kernel::Setup;
 use serde_json::{Value, json};
 
 use crate::Components;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_games::rauha::{Phase, Rauha, State};
 use boardwire_kernel::catalogue::{Checked, Small, read, refuse, require};
-use boardwire_kernel::{CatalogueError, Game as _, Seat, set_up};
+use boardwire_kernel::{CatalogueError, Choices, Scoring, Seat, Setup, set_up};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use boardwire_games::rauha::{Action, BiomeId, Board, EntityId, EntitySet, Per, Phase, Rauha, Source, State};
 use boardwire_kernel::catalogue::{Checked, read, refuse, require, within};
-use boardwire_kernel::{Chance, Game as _, Seat, set_up};
+use boardwire_kernel::{Chance, Choices, Seat, Setup, Turns, set_up};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

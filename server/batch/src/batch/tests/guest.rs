@@ -7,8 +7,9 @@ use std::sync::Arc;
 use boardwire_bots::{Bot, Choice};
 use boardwire_games::faraway::{Catalogue, Faraway};
 use boardwire_kernel::{
-    ActionSet, BOT_STREAM, CatalogueError, Chance, Estimate, Game, GameInfo, GameType, Legal, Loaded,
-    Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
+    ActionSet, Audits, BOT_STREAM, Chance, Choices, Estimate, GameInfo, GameType, Hidden, Legal, Loaded,
+    Options, Outcome, RngStream, ScoreLine, Scoring, Seat, SeatSet, Setup, SetupError, Texts, Turns, Viewer,
+    Views,
 };
 
 use super::*;
@@ -19,20 +20,12 @@ struct Guest<const PLIES: u32> {
     info: GameInfo,
 }
 
-impl<const PLIES: u32> Game for Guest<PLIES> {
-    type State = <Faraway as Game>::State;
-    type Action = <Faraway as Game>::Action;
+impl<const PLIES: u32> Setup for Guest<PLIES> {
+    type State = <Faraway as Setup>::State;
+    type Action = <Faraway as Setup>::Action;
     type Catalogue = Catalogue;
 
     const TYPE: GameType = GameType { id: "guest", ..Faraway::TYPE };
-
-    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
-        Faraway::catalogue(json)
-    }
-
-    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
-        Faraway::provenance(catalogue)
-    }
 
     fn new(catalogue: Arc<Loaded<Catalogue>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let whole = Faraway::new(catalogue, seats, options)?;
@@ -43,7 +36,9 @@ impl<const PLIES: u32> Game for Guest<PLIES> {
     fn info(&self) -> &GameInfo {
         &self.info
     }
+}
 
+impl<const PLIES: u32> Turns for Guest<PLIES> {
     fn deal(&self, chance: &mut Chance) -> Self::State {
         self.whole.deal(chance)
     }
@@ -52,26 +47,30 @@ impl<const PLIES: u32> Game for Guest<PLIES> {
         self.whole.pending(state)
     }
 
+    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance) {
+        self.whole.advance(state, choice, chance);
+    }
+}
+
+impl<const PLIES: u32> Choices for Guest<PLIES> {
+    fn encode(&self, action: Self::Action) -> u8 {
+        self.whole.encode(action)
+    }
+
+    fn decode(&self, index: u8) -> Option<Self::Action> {
+        self.whole.decode(index)
+    }
+
     fn legal(&self, state: &Self::State, seat: Seat) -> ActionSet {
         self.whole.legal(state, seat)
     }
 
     fn is_legal(&self, state: &Self::State, seat: Seat, action: Self::Action) -> bool {
-        Game::is_legal(&self.whole, state, seat, action)
+        self.whole.is_legal(state, seat, action)
     }
+}
 
-    fn advance(&self, state: &mut Self::State, choice: Legal<Self::Action>, chance: &mut Chance) {
-        Game::advance(&self.whole, state, choice, chance);
-    }
-
-    fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]) {
-        Game::view(&self.whole, state, viewer, out);
-    }
-
-    fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
-        Game::text(&self.whole, state, viewer, out)
-    }
-
+impl<const PLIES: u32> Scoring for Guest<PLIES> {
     fn outcome(&self, state: &Self::State) -> Option<Outcome> {
         self.whole.outcome(state)
     }
@@ -79,21 +78,29 @@ impl<const PLIES: u32> Game for Guest<PLIES> {
     fn explain(&self, state: &Self::State, seat: Seat) -> Vec<ScoreLine> {
         self.whole.explain(state, seat)
     }
+}
 
+impl<const PLIES: u32> Views for Guest<PLIES> {
+    fn view(&self, state: &Self::State, viewer: Viewer, out: &mut [u8]) {
+        self.whole.view(state, viewer, out);
+    }
+}
+
+impl<const PLIES: u32> Texts for Guest<PLIES> {
+    fn text(&self, state: &Self::State, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.whole.text(state, viewer, out)
+    }
+}
+
+impl<const PLIES: u32> Hidden for Guest<PLIES> {
     fn resample(&self, state: &mut Self::State, viewer: Seat, rng: &mut RngStream) {
         self.whole.resample(state, viewer, rng);
     }
+}
 
+impl<const PLIES: u32> Audits for Guest<PLIES> {
     fn audit(&self, state: &Self::State) -> Result<(), String> {
         self.whole.audit(state)
-    }
-
-    fn encode(&self, action: Self::Action) -> u8 {
-        self.whole.encode(action)
-    }
-
-    fn decode(&self, index: u8) -> Option<Self::Action> {
-        self.whole.decode(index)
     }
 }
 

@@ -4,8 +4,8 @@ mod card;
 mod rows;
 mod tables;
 
-use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{self, Checked, exactly};
+use boardwire_kernel::{Components, Provenance};
 
 pub use card::{Card, Kind, Quest, Symbol, Symbols};
 pub(super) use card::{SYMBOLS, WONDERS};
@@ -27,9 +27,8 @@ pub struct Catalogue {
     source: String,
 }
 
-impl Catalogue {
-    /// Reads and validates the cards.
-    pub(super) fn read(json: &str) -> Checked<Self> {
+impl Components for Catalogue {
+    fn read(json: &str) -> Checked<Self> {
         let file: rows::File = catalogue::read(json)?;
         exactly("schema_version", file.schema_version, 1)?;
         let regions = rows::cards("regions", &file.regions, REGIONS, RegionRow::card)?;
@@ -37,8 +36,7 @@ impl Catalogue {
         Ok(Self { regions, sanctuaries, source: file.provenance })
     }
 
-    /// Where the rows were read.
-    pub(super) fn provenance(&self) -> Vec<Provenance> {
+    fn provenance(&self) -> Vec<Provenance> {
         ["regions", "sanctuaries"]
             .map(|section| Provenance { section: section.to_owned(), source: self.source.clone() })
             .to_vec()

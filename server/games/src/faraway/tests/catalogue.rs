@@ -1,9 +1,9 @@
 //! The cards of the box, and what a catalogue is refused for.
 
-use boardwire_kernel::Game;
+use boardwire_kernel::{Components, Setup};
 
 use super::catalogue;
-use crate::faraway::{Card, Faraway, Kind, Symbol};
+use crate::faraway::{Card, Catalogue, Faraway, Kind, Symbol};
 
 fn number(cards: &[Card], wanted: impl Fn(&Card) -> bool) -> usize {
     cards.iter().skip(1).filter(|card| wanted(card)).count()
@@ -78,7 +78,7 @@ fn a_card_is_described_in_words() {
 fn refusal(from: &str, to: &str) -> String {
     let text = Faraway::TYPE.catalogue;
     assert!(text.contains(from), "{from}");
-    let error = Faraway::catalogue(&text.replacen(from, to, 1)).expect_err("a wrong catalogue");
+    let error = Catalogue::read(&text.replacen(from, to, 1)).expect_err("a wrong catalogue");
     error.to_string()
 }
 
@@ -114,5 +114,5 @@ fn a_quest_or_section_that_cannot_be_is_refused() {
         let error = refusal(from, &to);
         assert!(error.starts_with(start), "{error}, not {start}…");
     }
-    assert!(Faraway::catalogue("[]").is_err() && Faraway::catalogue("").is_err());
+    assert!(Catalogue::read("[]").is_err() && Catalogue::read("").is_err());
 }

@@ -1,6 +1,6 @@
 //! The three phases of a round.
 
-use boardwire_kernel::Episode;
+use boardwire_kernel::{Choices, Episode};
 
 use super::{explore, line, placed, play, play_on, region, sanctuary, scripted, seat};
 use crate::faraway::{Faraway, Phase, Regions, Sanctuaries, State};

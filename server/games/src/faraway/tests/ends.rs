@@ -1,6 +1,6 @@
 //! The end of a round and of the game.
 
-use boardwire_kernel::{Episode, Game, testkit};
+use boardwire_kernel::{Audits, Episode, Scoring, Setup, testkit};
 
 use super::{VARIANTS, climbing_game, fame, line, placed, play_on, seat, table};
 use crate::faraway::{Faraway, Phase, RegionId, Regions, SanctuaryId, State};

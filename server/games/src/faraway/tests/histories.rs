@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use boardwire_kernel::testkit::{History, Replayable, worlds_have_histories};
-use boardwire_kernel::{Game, Seat, testkit};
+use boardwire_kernel::{Seat, Setup, testkit};
 
 use crate::faraway::{Action, Faraway, Phase, REGION_STREAM, RegionId, SANCTUARY_STREAM, Sanctuaries, State};
 
@@ -38,7 +38,7 @@ fn as_the_world_has_them(
             None
         };
         match hidden {
-            Some(id) if seat != viewer => (seat, Faraway::encode(Action::Region(id))),
+            Some(id) if seat != viewer => (seat, Action::Region(id).index()),
             _ => (seat, action),
         }
     });
@@ -75,7 +75,7 @@ fn choices_of_displays(game: &Faraway, world: &State, choices: &[(Seat, u8)]) ->
     let mut taken = Vec::new();
     for &(seat, action) in choices {
         // A seat sets aside, then explores and takes by turns; placing is another action.
-        if let Some(Action::Region(id)) = Faraway::decode(action) {
+        if let Some(Action::Region(id)) = Action::at(action) {
             let number = left[seat.index()];
             left[seat.index()] += 1;
             if number >= set_aside && (number - set_aside) % 2 == 1 && world.revealed.contains(id) {

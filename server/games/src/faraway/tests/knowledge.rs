@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Axis, Episode, Game, RESAMPLE_STREAM, RngStream, testkit, testkit::Shown};
+use boardwire_kernel::{
+    Audits, Axis, Choices, Episode, Hidden, RESAMPLE_STREAM, RngStream, Setup, Turns, testkit, testkit::Shown,
+};
 
 use super::{VARIANTS, climbing_game, explore, field, play, region, scripted, seat, table};
 use crate::faraway::resample::Known;

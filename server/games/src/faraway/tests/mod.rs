@@ -13,7 +13,7 @@ mod walk;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Episode, Game, RngStream, Seat, testkit};
+use boardwire_kernel::{Chance, Choices, Components, Episode, RngStream, Seat, Setup, Views, testkit};
 
 use super::{Action, Catalogue, Faraway, Phase, RegionId, SanctuaryId, State};
 
@@ -24,7 +24,7 @@ fn table(seats: u8, variant: &str) -> Arc<Faraway> {
 }
 
 fn catalogue() -> Catalogue {
-    Faraway::catalogue(Faraway::TYPE.catalogue).expect("the catalogue is valid")
+    Catalogue::read(Faraway::TYPE.catalogue).expect("the catalogue is valid")
 }
 
 fn seat(number: u8) -> Seat {
@@ -61,7 +61,7 @@ fn scripted(seats: u8, variant: &str, regions: &[u8], sanctuaries: &[u8]) -> Epi
 
 fn play(episode: &mut Episode<Faraway>, number: u8, action: Action) {
     let label = format!("seat {number} {action:?}\n{:?}", episode.state());
-    episode.apply(seat(number), Faraway::encode(action).into()).expect(&label);
+    episode.apply(seat(number), action.index().into()).expect(&label);
 }
 
 /// All seats explore these regions, in seat order.
@@ -84,7 +84,7 @@ fn play_on(episode: &mut Episode<Faraway>, done: impl Fn(&State) -> bool) {
 fn climber(game: &Faraway, state: &State, number: Seat) -> u8 {
     let last = state.line(number).next_back();
     let legal = game.legal(state, number);
-    let rank = |index: &u8| match Faraway::decode(*index).expect("legal actions exist") {
+    let rank = |index: &u8| match Action::at(*index).expect("legal actions exist") {
         Action::Region(id) if Some(id) > last => (0, 1 - game.region(id).clues().min(1), id.get()),
         Action::Region(id) => (1, 0, if state.phase == Phase::Take { 69 - id.get() } else { id.get() }),
         Action::Sanctuary(id) => (0, 1 - game.sanctuary(id).clues(), id.get()),

@@ -1,6 +1,6 @@
 //! Scoring, quest by quest, and against a second scorer written straight from the catalogue's words.
 
-use boardwire_kernel::{Game, RngStream};
+use boardwire_kernel::{RngStream, Setup};
 use serde_json::Value;
 
 use super::{catalogue, climbing_game, fame, field, line, placed, table};

@@ -1,6 +1,6 @@
 //! The deal, and the advanced variant.
 
-use boardwire_kernel::{Episode, RngStream, testkit::Shown};
+use boardwire_kernel::{Choices, Episode, RngStream, testkit::Shown};
 
 use super::{VARIANTS, explore, play, play_on, region, scripted, seat, table};
 use crate::faraway::{Phase, Regions, Sanctuaries};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use boardwire_kernel::{Chance, Episode, Estimate, Game, RngStream, Seat, apply};
+use boardwire_kernel::{
+    Audits, Chance, Choices, Episode, Estimate, Hidden, RngStream, Seat, Setup, Texts, apply,
+};
 
 use super::{climbing_game, explore, field, scripted, seat, table};
 use crate::faraway::turn::block_at;

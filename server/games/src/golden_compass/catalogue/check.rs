@@ -2,8 +2,8 @@
 //!
 //! What cannot be is refused by row and field. Cards, tokens and characters are read by [`super::faces`].
 
-use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{Checked, exactly, read, refuse, require, unique, within};
+use boardwire_kernel::{Components, Provenance};
 use serde_json::Value;
 
 use super::effects::Program;
@@ -28,55 +28,60 @@ fn provenance(file: &Value) -> Vec<Provenance> {
         .collect()
 }
 
-/// Reads and validates a catalogue.
-pub(in super::super) fn catalogue(json: &str) -> Checked<Catalogue> {
-    let rows: Rows = read(json)?;
-    require(rows.format == "golden_compass_catalogue", "format", || {
-        format!("is {:?}, not \"golden_compass_catalogue\"", rows.format)
-    })?;
-    exactly("format_version", rows.format_version, 1)?;
-    rules_values(&rows)?;
-    if let Some(turns) = rows.rulings.stall_guard_turns {
-        within("rulings.stall_guard_turns", turns, 1, 1000)?;
+impl Components for Catalogue {
+    fn read(json: &str) -> Checked<Self> {
+        let rows: Rows = read(json)?;
+        require(rows.format == "golden_compass_catalogue", "format", || {
+            format!("is {:?}, not \"golden_compass_catalogue\"", rows.format)
+        })?;
+        exactly("format_version", rows.format_version, 1)?;
+        rules_values(&rows)?;
+        if let Some(turns) = rows.rulings.stall_guard_turns {
+            within("rulings.stall_guard_turns", turns, 1, 1000)?;
+        }
+        let values = &rows.rules_values;
+        let (periods, mut cities) = periods(&rows)?;
+        let objectives = path(&rows, &periods, &mut cities)?;
+        let tokens = faces::tokens(&rows, &mut cities)?;
+        let (cards, daemons, symbols) = faces::cards(&rows)?;
+        let mut program = Program::default();
+        let characters = faces::characters(&rows, &periods, &mut program)?;
+        let catalogue = Catalogue {
+            sections: provenance(&read(json)?),
+            seats: (rows.setup.min_players.get(), rows.setup.max_players.get()),
+            starting_hand: rows.setup.starting_hand,
+            decks: decks(&rows, &cards)?,
+            hand_limit: values.hand_limit.get(),
+            triplet_compass: values.symbol_triplet_compass.get(),
+            action_compass: values.alethiometer_action_compass.get(),
+            tiles_drawn: values.truth_tiles_drawn,
+            tiles_each: values.truth_tiles_per_player.get(),
+            ransom: values.airship_extra_cards,
+            compass: rows.components.compass_tiles_per_player.get(),
+            dust: rows.dust_tiles.count.get(),
+            passages: rows.passage_tiles.count.get(),
+            periods,
+            cities,
+            objectives,
+            axes: axes(&rows)?,
+            daemons,
+            symbols,
+            cards,
+            tokens,
+            tiles: tiles(&rows)?,
+            characters,
+            ops: program.ops,
+            options: program.options,
+            guard: rows.rulings.stall_guard_turns,
+        };
+        let places = usize::from(catalogue.hand_places());
+        within("rules_values.hand_limit (with the largest gain of cards)", places, 1, HAND)?;
+        Ok(catalogue)
     }
-    let values = &rows.rules_values;
-    let (periods, mut cities) = periods(&rows)?;
-    let objectives = path(&rows, &periods, &mut cities)?;
-    let tokens = faces::tokens(&rows, &mut cities)?;
-    let (cards, daemons, symbols) = faces::cards(&rows)?;
-    let mut program = Program::default();
-    let characters = faces::characters(&rows, &periods, &mut program)?;
-    let catalogue = Catalogue {
-        sections: provenance(&read(json)?),
-        seats: (rows.setup.min_players.get(), rows.setup.max_players.get()),
-        starting_hand: rows.setup.starting_hand,
-        decks: decks(&rows, &cards)?,
-        hand_limit: values.hand_limit.get(),
-        triplet_compass: values.symbol_triplet_compass.get(),
-        action_compass: values.alethiometer_action_compass.get(),
-        tiles_drawn: values.truth_tiles_drawn,
-        tiles_each: values.truth_tiles_per_player.get(),
-        ransom: values.airship_extra_cards,
-        compass: rows.components.compass_tiles_per_player.get(),
-        dust: rows.dust_tiles.count.get(),
-        passages: rows.passage_tiles.count.get(),
-        periods,
-        cities,
-        objectives,
-        axes: axes(&rows)?,
-        daemons,
-        symbols,
-        cards,
-        tokens,
-        tiles: tiles(&rows)?,
-        characters,
-        ops: program.ops,
-        options: program.options,
-        guard: rows.rulings.stall_guard_turns,
-    };
-    let places = usize::from(catalogue.hand_places());
-    within("rules_values.hand_limit (with the largest gain of cards)", places, 1, HAND)?;
-    Ok(catalogue)
+
+    fn provenance(&self) -> Vec<Provenance> {
+        self.sections.clone()
+    }
 }
 
 /// Set-up and the values of the rules; those that the rules fix must be what they are.

@@ -15,7 +15,6 @@ pub(super) mod tables;
 
 use boardwire_kernel::{BitSet, Provenance};
 
-pub(super) use check::catalogue;
 pub(super) use effects::{EffectList, KINDS, Op};
 pub(super) use rows::Blue;
 

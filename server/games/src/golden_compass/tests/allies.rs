@@ -1,6 +1,6 @@
 //! Allies: choosing them, the light-blue actions, powers.
 
-use boardwire_kernel::{Game, Seat};
+use boardwire_kernel::{Choices, Seat, Texts, Turns};
 use serde_json::json;
 
 use super::super::action::Action;
@@ -202,7 +202,7 @@ fn as_many_rights_as_a_catalogue_can_give_are_told() {
     let mut table = Table::new(2);
     (table.state.wild, table.state.short) = (u8::MAX, u8::MAX);
     let mut text = String::new();
-    Game::text(&*table.game, &table.state, Seat::FIRST.into(), &mut text).expect("memory");
+    table.game.text(&table.state, Seat::FIRST.into(), &mut text).expect("memory");
     assert!(text.contains("rights: 255 wild pairs, 255 short triplets"), "{text}");
 }
 
@@ -241,7 +241,7 @@ fn cards_are_taken_at_random_and_known_to_thief_and_victim_only() {
     assert!(knows(1) && !knows(2));
     let text = |seat: u8| {
         let mut text = String::new();
-        Game::text(&*table.game, &table.state, Seat::new(seat).into(), &mut text).expect("memory");
+        table.game.text(&table.state, Seat::new(seat).into(), &mut text).expect("memory");
         text
     };
     assert!(text(1).contains("taken from you: spy") && !text(2).contains("taken from you"));

@@ -1,6 +1,6 @@
 //! Components, path and set-up.
 
-use boardwire_kernel::{Seat, testkit};
+use boardwire_kernel::{Audits, Seat, testkit};
 
 use super::super::catalogue::{AxisId, TokenSet};
 use super::super::state::Step;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Game as _, Loaded, set_up, testkit};
+use boardwire_kernel::{Components, Loaded, Setup, set_up, testkit};
 use serde_json::{Value, json};
 
-use super::super::GoldenCompass;
+use super::super::{Catalogue, GoldenCompass};
 use super::support::{default_catalogue, game_by};
 
 /// A made-up catalogue that is smaller in every respect.
@@ -51,7 +51,7 @@ fn a_smaller_catalogue_is_played_lawfully_with_another_spec() {
         assert_ne!(small.info().layout.bytes(), usual.info().layout.bytes());
         testkit::obeys_the_laws(&small, 0..25);
     }
-    let loaded = Arc::new(Loaded::read::<GoldenCompass>(SMALL).expect("valid"));
+    let loaded = Arc::new(Loaded::read(SMALL).expect("valid"));
     let refused = set_up::<GoldenCompass>(loaded, 4, []).expect_err("it is for 2 and 3 seats");
     assert!(refused.to_string().contains("2 to 3 seats"), "{refused}");
 }
@@ -60,7 +60,7 @@ fn a_smaller_catalogue_is_played_lawfully_with_another_spec() {
 fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
     // GC-R36
     assert_eq!(game_by(SMALL, 2).guard, None);
-    let loaded = Arc::new(Loaded::read::<GoldenCompass>(SMALL).expect("valid"));
+    let loaded = Arc::new(Loaded::read(SMALL).expect("valid"));
     let chosen = set_up::<GoldenCompass>(loaded, 2, [("stall_guard_turns", "5")]).expect("a table");
     assert_eq!(chosen.guard, Some(5));
     assert_eq!(testkit::table::<GoldenCompass>(2, &[]).guard, Some(20));
@@ -69,8 +69,8 @@ fn the_guard_of_the_catalogue_holds_where_the_option_is_left_alone() {
 #[test]
 fn every_section_says_where_it_was_read() {
     // GC-1.3
-    let loaded = Loaded::read::<GoldenCompass>(GoldenCompass::TYPE.catalogue).expect("valid");
-    let sections = GoldenCompass::provenance(&loaded.value);
+    let loaded = Loaded::<Catalogue>::read(GoldenCompass::TYPE.catalogue).expect("valid");
+    let sections = loaded.value.provenance();
     let source = |name: &str| {
         let found = sections.iter().find(|section| section.section == name);
         found.map(|section| section.source.as_str())
@@ -116,14 +116,14 @@ fn a_catalogue_that_cannot_be_is_refused_by_row_and_field() {
         let mut catalogue = default_catalogue();
         *catalogue.pointer_mut(pointer).expect("a field of the catalogue") =
             serde_json::from_str(value).expect("JSON");
-        let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err(pointer);
+        let error = Catalogue::read(&catalogue.to_string()).expect_err(pointer);
         assert!(error.place.starts_with(place), "{pointer}: {error}");
     }
     let mut catalogue = default_catalogue();
     catalogue.as_object_mut().expect("an object").remove("wheel");
-    let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("no wheel");
+    let error = Catalogue::read(&catalogue.to_string()).expect_err("no wheel");
     assert_eq!(error.to_string(), "catalogue: missing field `wheel`");
-    assert!(GoldenCompass::catalogue("[1]").is_err() && GoldenCompass::catalogue("{").is_err());
+    assert!(Catalogue::read("[1]").is_err() && Catalogue::read("{").is_err());
 }
 
 #[test]
@@ -131,13 +131,13 @@ fn two_collecting_cities_of_one_name_are_refused_since_labels_would_be_equal() {
     // GC-14.1
     let mut catalogue = default_catalogue();
     catalogue["periods"]["city_names"]["trollesund"] = "London".into();
-    let error = GoldenCompass::catalogue(&catalogue.to_string()).expect_err("two backs of London");
+    let error = Catalogue::read(&catalogue.to_string()).expect_err("two backs of London");
     assert_eq!(error.place, "periods.list[1].cities[0]");
     assert!(error.problem.contains("trollesund is called \"London\", as is london"), "{error}");
     // Tokens are laid out in the others: nothing names them by their city.
     let mut catalogue = default_catalogue();
     catalogue["periods"]["city_names"]["svalbard"] = "London".into();
-    assert!(GoldenCompass::catalogue(&catalogue.to_string()).is_ok());
+    assert!(Catalogue::read(&catalogue.to_string()).is_ok());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_catalogue_may_not_be_larger_than_the_box() {
     for (pointer, row, place) in more {
         let mut file = default_catalogue();
         file.pointer_mut(pointer).and_then(Value::as_array_mut).expect("a list").push(row);
-        let error = GoldenCompass::catalogue(&file.to_string()).expect_err(pointer);
+        let error = Catalogue::read(&file.to_string()).expect_err(pointer);
         assert_eq!(error.place, place);
     }
 }

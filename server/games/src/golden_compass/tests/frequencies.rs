@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use boardwire_kernel::testkit::{self, Posterior, usual_likelihood};
-use boardwire_kernel::{BOT_STREAM, Chance, Episode, Game as _, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::{BOT_STREAM, Chance, Choices, Episode, Hidden, RESAMPLE_STREAM, RngStream, Seat};
 use serde_json::json;
 
 use super::super::action::Action;

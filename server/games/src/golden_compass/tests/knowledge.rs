@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Game, RESAMPLE_STREAM, RngStream, Seat, Viewer};
+use boardwire_kernel::{Audits, Hidden, RESAMPLE_STREAM, RngStream, Seat, Setup, Texts, Viewer, Views};
 
 use super::super::GoldenCompass;
 use super::super::action::Action;
@@ -136,7 +136,7 @@ fn truth_and_dust_tiles_show_to_all() {
     table.state.places[seat(1)].dust = 2;
     for seat in 0..3 {
         let mut text = String::new();
-        Game::text(&*table.game, &table.state, Seat::new(seat).into(), &mut text).expect("memory");
+        table.game.text(&table.state, Seat::new(seat).into(), &mut text).expect("memory");
         assert!(text.contains("truth tiles: 2 of 4") && text.contains("dust 2"), "{text}");
     }
 }
@@ -333,7 +333,7 @@ fn the_public_sees_what_lies_open_and_of_tokens_the_backs() {
     let field = |name: &str| {
         let layout = &table.game.info().public_layout;
         let mut view = vec![0; layout.bytes()];
-        Game::view(&*table.game, &table.state, Viewer::Public, &mut view);
+        table.game.view(&table.state, Viewer::Public, &mut view);
         let (offset, field) = layout.with_offsets().find(|(_, field)| field.name == name).expect("a field");
         view[offset..offset + field.bytes()].to_vec()
     };
@@ -354,7 +354,7 @@ fn the_public_sees_what_lies_open_and_of_tokens_the_backs() {
     let layout = &table.game.info().public_layout;
     assert!(layout.fields.iter().all(|field| !private.contains(&field.name)));
     let mut text = String::new();
-    Game::text(&*table.game, &table.state, Viewer::Public, &mut text).expect("memory");
+    table.game.text(&table.state, Viewer::Public, &mut text).expect("memory");
     assert!(text.contains("seen by the public") && !text.contains("(you)"), "{text}");
     assert!(text.contains("discard pile: 1 moth.baby, 1 spy") && text.contains("2 of London"), "{text}");
 }

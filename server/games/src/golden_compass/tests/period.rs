@@ -1,6 +1,6 @@
 //! Truth tiles, clean-up, the end.
 
-use boardwire_kernel::{Game, Seat, testkit};
+use boardwire_kernel::{Scoring, Seat, Setup, testkit};
 
 use super::super::GoldenCompass;
 use super::super::action::Action;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use boardwire_kernel::{BOT_STREAM, BySeat, Game as _, RESAMPLE_STREAM, RngStream, Seat, testkit};
+use boardwire_kernel::{
+    Audits, BOT_STREAM, BySeat, Choices, Hidden, RESAMPLE_STREAM, RngStream, Seat, Turns, testkit,
+};
 
 use super::super::action::Action;
 use super::super::catalogue::limits::SEATS;

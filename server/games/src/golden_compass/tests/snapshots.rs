@@ -1,7 +1,7 @@
 //! Snapshots from outside.
 
 use boardwire_kernel::testkit::{self, Shown};
-use boardwire_kernel::{Game, RESAMPLE_STREAM, RngStream, Seat};
+use boardwire_kernel::{Audits, Hidden, RESAMPLE_STREAM, RngStream, Seat, Setup};
 use borsh::BorshDeserialize as _;
 
 use super::super::catalogue::AxisId;

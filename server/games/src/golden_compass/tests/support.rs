@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Game as _, Loaded, Seat, apply, set_up, testkit};
+use boardwire_kernel::{Chance, Choices, Loaded, Seat, Setup, Turns, apply, set_up, testkit};
 use serde_json::Value;
 
 use super::super::action::Action;
@@ -24,7 +24,7 @@ pub(super) fn default_catalogue() -> Value {
 
 /// The game by a catalogue.
 pub(super) fn game_by(catalogue: &str, seats: u8) -> Arc<GoldenCompass> {
-    let loaded = Loaded::read::<GoldenCompass>(catalogue).unwrap_or_else(|error| panic!("{error}"));
+    let loaded = Loaded::read(catalogue).unwrap_or_else(|error| panic!("{error}"));
     Arc::new(set_up(Arc::new(loaded), seats.into(), []).expect("a table"))
 }
 

@@ -7,8 +7,8 @@ mod rows;
 mod tables;
 mod track;
 
-use boardwire_kernel::Provenance;
 use boardwire_kernel::catalogue::{Checked, read, require};
+use boardwire_kernel::{Components, Provenance};
 
 pub use pieces::Per;
 pub(super) use pieces::{Ability, Biome, Effect, Entity, LINES, Side, Stop, Symbols};
@@ -58,9 +58,8 @@ pub struct Catalogue {
     pub(super) prospects: Prospects,
 }
 
-impl Catalogue {
-    /// Reads and validates the JSON.
-    pub(super) fn read(json: &str) -> Checked<Self> {
+impl Components for Catalogue {
+    fn read(json: &str) -> Checked<Self> {
         let file: rows::File = read(json)?;
         let entities = biomes::entities(&file.entities)?;
         let (biomes, codes) = biomes::biomes(&file, &entities)?;
@@ -89,14 +88,15 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// Where the values were read, section by section.
-    pub(super) fn provenance(&self) -> Vec<Provenance> {
+    fn provenance(&self) -> Vec<Provenance> {
         ["track", "water_scoring", "entities", "boards", "biomes"]
             .into_iter()
             .map(|section| Provenance { section: section.into(), source: self.provenance.clone() })
             .collect()
     }
+}
 
+impl Catalogue {
     /// The readable code of a biome.
     pub(super) fn code(&self, id: BiomeId) -> &str {
         &self.codes[id.index() - 1]

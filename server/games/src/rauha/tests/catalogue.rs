@@ -1,10 +1,10 @@
 //! The compiled-in catalogue, and catalogues that cannot be.
 
-use boardwire_kernel::{Game, Loaded};
+use boardwire_kernel::{Components, Loaded, Setup};
 use serde_json::{Value, json};
 
 use super::Rauha;
-use crate::rauha::catalogue::{Biome, Effect};
+use crate::rauha::catalogue::{Biome, Catalogue, Effect};
 use crate::rauha::state::CARDS;
 
 /// Puts a value at a JSON pointer, where the last step may be a new field.
@@ -24,7 +24,7 @@ fn text() -> Value {
 fn refused(spoil: impl FnOnce(&mut Value)) -> String {
     let mut catalogue = text();
     spoil(&mut catalogue);
-    match Rauha::catalogue(&catalogue.to_string()) {
+    match Catalogue::read(&catalogue.to_string()) {
         Ok(_) => "accepted".into(),
         Err(error) => error.place,
     }
@@ -32,7 +32,7 @@ fn refused(spoil: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn the_box_holds_what_the_rules_say() {
-    let loaded = Loaded::read::<Rauha>(Rauha::TYPE.catalogue).expect("valid");
+    let loaded = Loaded::<Catalogue>::read(Rauha::TYPE.catalogue).expect("valid");
     let cards = loaded.value.biomes.up_to(CARDS);
     for age in [1, 2] {
         let of_age = || cards.iter().filter(|card| card.age == age);
@@ -56,7 +56,7 @@ fn the_box_holds_what_the_rules_say() {
     assert_eq!(kinds(&|card| card.cost > 0), 35);
     assert_eq!(kinds(&|card| card.cost == 0 && card.cells.len() == 9), 27);
     assert_eq!(kinds(&|card| card.types.into_iter().filter(|&is_shown| is_shown).count() == 2), 16);
-    assert_eq!(Rauha::provenance(&loaded.value).len(), 5);
+    assert_eq!(loaded.value.provenance().len(), 5);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn values_out_of_range_are_refused() {
 #[test]
 fn what_is_not_a_catalogue_is_refused_with_its_place() {
     assert_eq!(refused(|catalogue| catalogue["schema_version"] = json!(2)), "schema_version");
-    let broken = Rauha::catalogue("{\n  \"schema_version\": }").expect_err("broken");
+    let broken = Catalogue::read("{\n  \"schema_version\": }").expect_err("broken");
     assert_eq!(
         (broken.place.as_str(), broken.problem.as_str()),
         ("schema_version", "expected value at line 2 column 21")

@@ -1,6 +1,6 @@
 //! Setup, track and draft.
 
-use boardwire_kernel::{Chance, Game, Seat, SeatSet, testkit};
+use boardwire_kernel::{Chance, Choices, Seat, SeatSet, Setup, Turns, testkit};
 
 use super::{Scene, cells};
 use crate::rauha::Rauha;

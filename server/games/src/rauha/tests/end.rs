@@ -1,10 +1,9 @@
 //! The end of the game.
 
-use boardwire_kernel::Seat;
+use boardwire_kernel::{Scoring, Seat};
 
 use super::Scene;
 use crate::rauha::action::Action;
-use crate::rauha::scoring::explain;
 use crate::rauha::state::Phase;
 
 /// The fourth scoring, seat 0 still having something to activate and nobody else.
@@ -43,7 +42,7 @@ fn points_go_on_beyond_a_lap() {
     let mut scene = last();
     scene.points(0, 299).activate(0, 1);
     assert_eq!(scene.total(0), 300);
-    let lines = explain(&scene.state.boards[Seat::FIRST]);
+    let lines = scene.game.explain(&scene.state, Seat::FIRST);
     assert_eq!(lines.iter().map(|line| line.points).sum::<i32>(), 300);
     assert_eq!(lines[1].points, 1, "the Spore of the scoring");
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use boardwire_kernel::testkit::{self, Posterior, frequencies_agree, usual_likelihood};
-use boardwire_kernel::{Chance, RngStream, Seat, apply};
+use boardwire_kernel::{Chance, Choices, RngStream, Seat, Turns, apply};
 
 use super::Rauha;
 use crate::rauha::state::{BiomeId, CardSet, PACK, Pack, Phase, State};

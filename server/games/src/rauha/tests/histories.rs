@@ -1,7 +1,7 @@
 //! How the worlds drawn for a seat came about, pack by pack.
 
 use boardwire_kernel::testkit::{self, History, Replayable, worlds_have_histories};
-use boardwire_kernel::{BySeat, Game as _, Seat};
+use boardwire_kernel::{BySeat, Seat, Setup};
 
 use super::Rauha;
 use crate::rauha::action::Action;
@@ -19,14 +19,14 @@ impl Replayable for Rauha {
         outcomes[LEADER_STREAM].push(leader.number());
         let mut drafts = BySeat::<u8, SEATS>::default();
         let mut as_the_world_has_it = |&(seat, action): &(Seat, u8)| {
-            if seat == viewer || !matches!(Self::decode(action), Some(Action::Draft { .. })) {
+            if seat == viewer || !matches!(Action::at(action), Some(Action::Draft { .. })) {
                 return Some((seat, action));
             }
             let (round, turn) = (drafts[seat] / 3 + 1, drafts[seat] % 3 + 1);
             drafts[seat] += 1;
             let is_taken = round < world.round() || usize::from(turn) <= world.picks();
             let card = if is_taken { self.drafted(world, seat, round, turn) } else { world.kept[seat]? };
-            Some((seat, Self::encode(Action::Draft { card })))
+            Some((seat, Action::Draft { card }.index()))
         };
         let choices = choices.iter().map(&mut as_the_world_has_it).collect::<Option<_>>()?;
         Some(History { outcomes, choices })

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use boardwire_kernel::{Chance, Game, RngStream, Seat, Viewer, testkit};
+use boardwire_kernel::{Chance, Hidden, RngStream, Seat, Setup, Texts, Viewer, Views, testkit};
 
 use super::{Rauha, Scene};
 use crate::rauha::action::Action;

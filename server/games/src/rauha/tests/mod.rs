@@ -15,7 +15,7 @@ mod text;
 
 use std::sync::Arc;
 
-use boardwire_kernel::{BySeat, Chance, Outcome, Rejection, Seat, apply, testkit};
+use boardwire_kernel::{BySeat, Chance, Choices, Outcome, Rejection, Scoring, Seat, Turns, apply, testkit};
 
 use super::Rauha;
 use super::action::Action;
@@ -129,12 +129,12 @@ impl Scene {
     fn is_legal(&self, number: u8, action: Action) -> bool {
         let is_legal = self.game.is_legal(&self.state, Seat::new(number), action);
         let legal = self.game.legal(&self.state, Seat::new(number));
-        assert_eq!(legal.contains(Rauha::encode(action)), is_legal);
+        assert_eq!(legal.contains(action.index()), is_legal);
         is_legal
     }
 
     fn try_act(&mut self, number: u8, action: Action) -> Result<(), Rejection> {
-        let index = Rauha::encode(action).into();
+        let index = action.index().into();
         apply(&*self.game, &mut self.state, Seat::new(number), index, &mut self.chance)
     }
 

@@ -1,6 +1,6 @@
 //! Step 2: placing and discarding.
 
-use boardwire_kernel::{Game, Seat};
+use boardwire_kernel::{Choices, Seat};
 
 use super::{SIDE_A, Scene, cells, id};
 use crate::rauha::action::Action;

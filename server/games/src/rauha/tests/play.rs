@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use boardwire_kernel::{Estimate, Game, Seat, testkit};
+use boardwire_kernel::{Audits, Choices, Estimate, Hidden, Seat, Setup, Views, testkit};
 
 use super::{Rauha, SIDE_A, Scene};
 use crate::rauha::state::{BiomeId, CardSet, Phase, State};

@@ -1,6 +1,6 @@
 //! Positions in words: what the view tells apart, the text does.
 
-use boardwire_kernel::{Seat, Viewer};
+use boardwire_kernel::{Seat, Texts, Viewer};
 
 use super::Scene;
 use crate::rauha::state::Phase;

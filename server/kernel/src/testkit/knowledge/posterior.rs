@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use borsh::BorshSerialize;
 
 use crate::testkit::Shown;
-use crate::{ActionSet, Chance, Game, Seat, SeatSet, apply};
+use crate::{ActionSet, Chance, Game, Seat, SeatSet, Setup, apply};
 
 /// One in how many a choice of another seat is, in a state before it.
 ///
 /// The last argument says whether several seats chose at once. A game whose hidden choices are of another kind
 /// has a function of its own.
-pub type Likelihood<G> = fn(&G, &<G as Game>::State, Seat, bool) -> u32;
+pub type Likelihood<G> = fn(&G, &<G as Setup>::State, Seat, bool) -> u32;
 
 /// Hidden choices of seats that choose at once are each as likely; a choice that all see says no more than that it
 /// could be made.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::testkit::Shown;
 use crate::{
     ActionSet, Audit, Chance, Episode, Estimate, Game, MAX_ACTIONS, MAX_SEATS, Outcome, Rejection, RngStream,
-    Seat, SeatSet, Viewer, apply, ensure,
+    Seat, SeatSet, Setup, Viewer, apply, ensure,
 };
 
 /// The most bytes of a state.
@@ -218,7 +218,7 @@ pub(super) fn samples_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, r
 }
 
 /// The position after these choices, and the chance used.
-type Reached<G> = (<G as Game>::State, Vec<u64>);
+type Reached<G> = (<G as Setup>::State, Vec<u64>);
 
 fn reach<G: Game>(episode: &Episode<G>, choices: &[(Seat, u8)]) -> Result<Reached<G>, String> {
     let (mut state, mut chance): (_, Chance) = (*episode.state(), episode.chance().clone());

@@ -19,7 +19,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub(super) fn encode(self) -> u8 {
+    pub(super) fn index(self) -> u8 {
         match self {
             Self::Play(card) => PLAY.index(card.get()),
             Self::Keep => KEEP.index(0),
@@ -27,7 +27,7 @@ impl Action {
         }
     }
 
-    pub(super) fn decode(index: u8) -> Option<Self> {
+    pub(super) fn at(index: u8) -> Option<Self> {
         let play = PLAY.number(index).map(|card| Self::Play(CardId::new(card)));
         let keep = KEEP.number(index).map(|_| Self::Keep);
         play.or(keep).or(BURY.number(index).map(|_| Self::Bury))

@@ -3,17 +3,19 @@
 use super::Toy;
 use super::catalogue::CARDS;
 use super::state::{Cards, Draw, HAND, MOST_SEATS, Phase, Placement, ROUNDS, State};
-use crate::{Audit, Conserved, Seat, ensure};
+use crate::{Audit, Audits, Conserved, Seat, ensure};
 
-impl Toy {
-    pub(super) fn audit(&self, state: &State) -> Audit {
+impl Audits for Toy {
+    fn audit(&self, state: &State) -> Audit {
         ensure(state.round < ROUNDS, || format!("there is no round {}", state.round))?;
         ensure(state.phase != Phase::Over || state.round + 1 == ROUNDS, || "the game is over too soon")?;
         self.audit_cards(state)?;
         self.audit_plays(state)?;
         self.audit_draws(state)
     }
+}
 
+impl Toy {
     /// Every card is in one place.
     fn audit_cards(&self, state: &State) -> Audit {
         let mut cards = Conserved::new("card");

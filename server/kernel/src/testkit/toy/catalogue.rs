@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::catalogue::{Checked, Small, read, require, unique};
-use crate::{Provenance, Table};
+use crate::{Components, Provenance, Table};
 
 /// How many cards there are.
 pub const CARDS: u8 = 8;
@@ -50,9 +50,8 @@ struct Row {
     value: Small<1, 99>,
 }
 
-impl Catalogue {
-    /// Reads and validates the JSON.
-    pub(super) fn read(json: &str) -> Checked<Self> {
+impl Components for Catalogue {
+    fn read(json: &str) -> Checked<Self> {
         let File { cards: Section { source, rows } } = read(json)?;
         require(rows.len() == usize::from(CARDS), "cards.rows", || {
             format!("has {} rows, but the rules need {CARDS}", rows.len())
@@ -64,10 +63,12 @@ impl Catalogue {
         Ok(Self { cards, source })
     }
 
-    pub(super) fn provenance(&self) -> Vec<Provenance> {
+    fn provenance(&self) -> Vec<Provenance> {
         vec![Provenance { section: "cards".into(), source: self.source.clone() }]
     }
+}
 
+impl Catalogue {
     /// The cards as an integer matrix.
     pub(super) fn table(&self) -> Table {
         Table::of("cards", &self.cards).count("value", |card| card.value).finish()

@@ -3,10 +3,18 @@
 use super::Toy;
 use super::action::{Action, BURY, KEEP, PLAY};
 use super::state::{Phase, State};
-use crate::{ActionSet, Seat};
+use crate::{ActionSet, Choices, Seat, Turns};
 
-impl Toy {
-    pub(super) fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+impl Choices for Toy {
+    fn encode(&self, action: Action) -> u8 {
+        action.index()
+    }
+
+    fn decode(&self, index: u8) -> Option<Action> {
+        Action::at(index)
+    }
+
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
         match state.phase {
             _ if !self.pending(state).contains(seat) => ActionSet::EMPTY,
             Phase::Play => PLAY.on(state.hands[seat]),
@@ -15,7 +23,7 @@ impl Toy {
         }
     }
 
-    pub(super) fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
+    fn is_legal(&self, state: &State, seat: Seat, action: Action) -> bool {
         self.pending(state).contains(seat)
             && match (state.phase, action) {
                 (Phase::Play, Action::Play(card)) => state.hands[seat].contains(card),

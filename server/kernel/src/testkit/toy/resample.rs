@@ -5,10 +5,10 @@
 
 use super::state::{Draw, Phase, Placement, SEATS, State};
 use super::{CardId, Toy};
-use crate::{BySeat, RngStream, Seat, Viewer};
+use crate::{BySeat, Hidden, RngStream, Seat, Viewer};
 
-impl Toy {
-    pub(super) fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
+impl Hidden for Toy {
+    fn resample(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let others = viewer.round(self.seats).skip(1);
         let lies_unseen =
             |draw: &Draw| draw.placement != Placement::Kept && !self.has_seen(Viewer::Seat(viewer), *draw);
@@ -41,7 +41,9 @@ impl Toy {
             }
         }
     }
+}
 
+impl Toy {
     /// Which of its cards each other seat once kept unseen: any that it holds or has played since.
     fn resample_kept(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut had = state.hands;

@@ -2,7 +2,7 @@
 
 use super::state::{Phase, ROUNDS, SEATS, State};
 use super::{CardId, Catalogue, Toy};
-use crate::{Outcome, ScoreLine, Seat};
+use crate::{Outcome, ScoreLine, Scoring, Seat};
 
 /// The range of scores: at worst all cards are left in a hand, at best all are won.
 pub(super) fn range(catalogue: &Catalogue) -> (i32, i32) {
@@ -10,8 +10,8 @@ pub(super) fn range(catalogue: &Catalogue) -> (i32, i32) {
     (-all, all)
 }
 
-impl Toy {
-    pub(super) fn outcome(&self, state: &State) -> Option<Outcome> {
+impl Scoring for Toy {
+    fn outcome(&self, state: &State) -> Option<Outcome> {
         match state.phase {
             Phase::Play | Phase::Place => None,
             Phase::Over => {
@@ -26,7 +26,7 @@ impl Toy {
     }
 
     /// The rounds that `seat` has won, then the cards left in its hand.
-    pub(super) fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
+    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
         let value = |card: CardId| i32::from(self.card(card).value);
         let rounds = (1..=ROUNDS).zip(state.revealed()).zip(state.draws.iter().flatten());
         let won = rounds.filter(|(_, draw)| draw.seat == seat).map(|((round, plays), _)| ScoreLine {
@@ -39,7 +39,9 @@ impl Toy {
         });
         won.chain(left).collect()
     }
+}
 
+impl Toy {
     /// The points of `seat` if the game ended here.
     pub(super) fn points(&self, state: &State, seat: Seat) -> i32 {
         self.explain(state, seat).iter().map(|line| line.points).sum()

@@ -4,10 +4,10 @@ use std::fmt::{self, Write};
 
 use super::state::{Cards, Phase, Placement, ROUNDS, State};
 use super::{CardId, Toy};
-use crate::{Seat, Viewer};
+use crate::{Seat, Texts, Viewer};
 
-impl Toy {
-    pub(super) fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
+impl Texts for Toy {
+    fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> fmt::Result {
         let due = match state.phase {
             Phase::Play => "all choose a card",
             Phase::Place => "the winner keeps or buries a card",
@@ -36,7 +36,9 @@ impl Toy {
         }
         writeln!(out, "deck: {} cards", state.deck.len())
     }
+}
 
+impl Toy {
     /// What a seat holds and has chosen, as far as `viewer` knows.
     fn seat_text(&self, state: &State, viewer: Viewer, seat: Seat, out: &mut dyn Write) -> fmt::Result {
         let shown = match self.shown_hand(state, seat) {

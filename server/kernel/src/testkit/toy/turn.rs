@@ -4,10 +4,10 @@ use super::action::Action;
 use super::catalogue::CARDS;
 use super::state::{Cards, Draw, HAND, Phase, Placement, ROUNDS, State};
 use super::{CardId, DEAL_STREAM, DRAW_STREAM, Toy};
-use crate::{BySeat, Chance, Legal, Seat, SeatSet};
+use crate::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
 
-impl Toy {
-    pub(super) fn deal(&self, chance: &mut Chance) -> State {
+impl Turns for Toy {
+    fn deal(&self, chance: &mut Chance) -> State {
         let mut deck: Cards = (1..=CARDS).collect();
         let mut hands: BySeat<Cards, _> = BySeat::default();
         for seat in Seat::all(self.seats) {
@@ -19,7 +19,7 @@ impl Toy {
         State { round: 0, phase: Phase::Play, hands, plays, draws, deck }
     }
 
-    pub(super) fn pending(&self, state: &State) -> SeatSet {
+    fn pending(&self, state: &State) -> SeatSet {
         match state.phase {
             Phase::Play => Seat::all(self.seats).filter(|&seat| state.plays()[seat].is_none()).collect(),
             Phase::Place => state.draws[usize::from(state.round)].iter().map(|draw| draw.seat).collect(),
@@ -27,7 +27,7 @@ impl Toy {
         }
     }
 
-    pub(super) fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
+    fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         match choice.action() {
             Action::Play(card) => {
                 state.plays[usize::from(state.round)][choice.seat()] = Some(card);
@@ -39,7 +39,9 @@ impl Toy {
             Action::Bury => Self::place(state, Placement::Buried),
         }
     }
+}
 
+impl Toy {
     /// Turns up the cards chosen; whose value is the greatest draws a card.
     fn turn_up(&self, state: &mut State, chance: &mut Chance) {
         let plays = *state.plays();

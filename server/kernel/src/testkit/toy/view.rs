@@ -4,7 +4,8 @@ use super::Toy;
 use super::catalogue::{CARDS, CardId};
 use super::state::{HAND, Phase, Placement, ROUNDS, State};
 use crate::{
-    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, with_seats,
+    Around, Axis, FieldSink, FieldSpec, LayoutBuilder, Seat, ViewLayout, ViewWriter, Viewer, Views,
+    with_seats,
 };
 
 const PHASES: &[&str] = &["play", "place", "over"];
@@ -100,8 +101,8 @@ pub(super) fn layouts(seats: u8) -> (ViewLayout, ViewLayout) {
     (own.finish(), public.finish())
 }
 
-impl Toy {
-    pub(super) fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+impl Views for Toy {
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3], N => {
             let shown = Shown::<N> { toy: self, state, around: Around::new(viewer) };
             let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);

@@ -11,9 +11,9 @@ use super::broken_state::BrokenState;
 use super::flaw::Flaw;
 use crate::testkit::{History, Replayable};
 use crate::{
-    ActionSet, ActionSpace, CatalogueError, Chance, ColumnKind, Estimate, Field, Game, GameInfo, GameType,
-    Legal, Loaded, Options, Outcome, Provenance, RngStream, ScoreLine, Seat, SeatSet, SetupError, Viewer,
-    ensure,
+    ActionSet, ActionSpace, Audits, Chance, Choices, ColumnKind, Estimate, Field, GameInfo, GameType, Hidden,
+    Legal, Loaded, Options, Outcome, RngStream, ScoreLine, Scoring, Seat, SeatSet, Setup, SetupError, Texts,
+    Turns, Viewer, Views, ensure,
 };
 
 /// The toy with a flaw.
@@ -134,20 +134,12 @@ fn exchange_lowest(state: &mut State, seat: Seat, rng: &mut RngStream) {
     }
 }
 
-impl Game for Broken {
+impl Setup for Broken {
     type State = BrokenState;
     type Action = Action;
     type Catalogue = Catalogue;
 
     const TYPE: GameType = Toy::TYPE;
-
-    fn catalogue(json: &str) -> Result<Catalogue, CatalogueError> {
-        <Toy as Game>::catalogue(json)
-    }
-
-    fn provenance(catalogue: &Catalogue) -> Vec<Provenance> {
-        <Toy as Game>::provenance(catalogue)
-    }
 
     fn new(_: Arc<Loaded<Catalogue>>, _: u8, _: &Options) -> Result<Self, SetupError> {
         unreachable!("a twin is made from a toy and a flaw")
@@ -156,7 +148,9 @@ impl Game for Broken {
     fn info(&self) -> &GameInfo {
         &self.info
     }
+}
 
+impl Turns for Broken {
     fn deal(&self, chance: &mut Chance) -> BrokenState {
         let dealt = self.count();
         if (self.is(Flaw::DealsOtherwiseTheSecondTime) && dealt == 1)
@@ -174,26 +168,6 @@ impl Game for Broken {
             pending.insert(Seat::new(self.info.seats));
         }
         pending
-    }
-
-    fn legal(&self, state: &BrokenState, seat: Seat) -> ActionSet {
-        let legal = self.toy.legal(&state.toy, seat);
-        match self.flaw {
-            Flaw::OffersNothing if state.toy.phase == Phase::Place => ActionSet::EMPTY,
-            Flaw::OffersMoreThanIsOwed if state.toy.phase == Phase::Play => PLAY.on(state.toy.hands[seat]),
-            _ => legal,
-        }
-    }
-
-    fn is_legal(&self, state: &BrokenState, seat: Seat, action: Action) -> bool {
-        let is_too_early = state.toy.phase == Phase::Play && action == Action::Keep;
-        let is_allowed = match self.flaw {
-            Flaw::AllowsMoreThanIsLegal => is_too_early,
-            Flaw::AllowsAStranger => seat.number() == self.info.seats,
-            Flaw::MovesOnRefusal => is_too_early && seat == Seat::FIRST && self.count().is_multiple_of(2),
-            _ => false,
-        };
-        is_allowed || self.toy.is_legal(&state.toy, seat, action)
     }
 
     fn advance(&self, state: &mut BrokenState, choice: Legal<Action>, chance: &mut Chance) {
@@ -217,7 +191,60 @@ impl Game for Broken {
             state.lost += 1;
         }
     }
+}
 
+impl Choices for Broken {
+    fn encode(&self, action: Action) -> u8 {
+        if self.is(Flaw::EncodesWrongly) && action == Action::Bury {
+            return Action::Keep.index();
+        }
+        action.index()
+    }
+
+    fn decode(&self, index: u8) -> Option<Action> {
+        Action::at(index).filter(|action| !self.is(Flaw::ForgetsAnAction) || *action != Action::Bury)
+    }
+
+    fn legal(&self, state: &BrokenState, seat: Seat) -> ActionSet {
+        let legal = self.toy.legal(&state.toy, seat);
+        match self.flaw {
+            Flaw::OffersNothing if state.toy.phase == Phase::Place => ActionSet::EMPTY,
+            Flaw::OffersMoreThanIsOwed if state.toy.phase == Phase::Play => PLAY.on(state.toy.hands[seat]),
+            _ => legal,
+        }
+    }
+
+    fn is_legal(&self, state: &BrokenState, seat: Seat, action: Action) -> bool {
+        let is_too_early = state.toy.phase == Phase::Play && action == Action::Keep;
+        let is_allowed = match self.flaw {
+            Flaw::AllowsMoreThanIsLegal => is_too_early,
+            Flaw::AllowsAStranger => seat.number() == self.info.seats,
+            Flaw::MovesOnRefusal => is_too_early && seat == Seat::FIRST && self.count().is_multiple_of(2),
+            _ => false,
+        };
+        is_allowed || self.toy.is_legal(&state.toy, seat, action)
+    }
+}
+
+impl Scoring for Broken {
+    fn outcome(&self, state: &BrokenState) -> Option<Outcome> {
+        match self.flaw {
+            Flaw::HasNoOutcome => None,
+            Flaw::EndsTooSoon if state.toy.round == 1 => Some(Outcome::ranked(&[0, 0], &[0, 0])),
+            _ => self.toy.outcome(&state.toy),
+        }
+    }
+
+    fn explain(&self, state: &BrokenState, seat: Seat) -> Vec<ScoreLine> {
+        let mut lines = self.toy.explain(&state.toy, seat);
+        if self.is(Flaw::ExplainsTooLittle) {
+            lines.pop();
+        }
+        lines
+    }
+}
+
+impl Views for Broken {
     fn view(&self, state: &BrokenState, viewer: Viewer, out: &mut [u8]) {
         let last = out.len() - 1;
         let unwritten = out[last];
@@ -244,7 +271,9 @@ impl Game for Broken {
             }
         }
     }
+}
 
+impl Texts for Broken {
     fn text(&self, state: &BrokenState, viewer: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
         let mut text = String::new();
         self.toy.text(&state.toy, viewer, &mut text)?;
@@ -265,23 +294,9 @@ impl Game for Broken {
         }
         out.write_str(&text)
     }
+}
 
-    fn outcome(&self, state: &BrokenState) -> Option<Outcome> {
-        match self.flaw {
-            Flaw::HasNoOutcome => None,
-            Flaw::EndsTooSoon if state.toy.round == 1 => Some(Outcome::ranked(&[0, 0], &[0, 0])),
-            _ => self.toy.outcome(&state.toy),
-        }
-    }
-
-    fn explain(&self, state: &BrokenState, seat: Seat) -> Vec<ScoreLine> {
-        let mut lines = self.toy.explain(&state.toy, seat);
-        if self.is(Flaw::ExplainsTooLittle) {
-            lines.pop();
-        }
-        lines
-    }
-
+impl Hidden for Broken {
     fn resample(&self, state: &mut BrokenState, viewer: Seat, rng: &mut RngStream) {
         let is_last = viewer.number() + 1 == self.info.seats;
         if self.is(Flaw::NeverResamplesForOne) && is_last
@@ -301,21 +316,12 @@ impl Game for Broken {
             state.toy.deck = Cards::EMPTY;
         }
     }
+}
 
+impl Audits for Broken {
     fn audit(&self, state: &BrokenState) -> Result<(), String> {
         ensure(!self.is(Flaw::RefusesWhatIsReached) || state.toy.round == 0, || "there is no second round")?;
         self.toy.audit(&state.toy)
-    }
-
-    fn encode(&self, action: Action) -> u8 {
-        if self.is(Flaw::EncodesWrongly) && action == Action::Bury {
-            return Action::Keep.encode();
-        }
-        action.encode()
-    }
-
-    fn decode(&self, index: u8) -> Option<Action> {
-        Action::decode(index).filter(|action| !self.is(Flaw::ForgetsAnAction) || *action != Action::Bury)
     }
 }
 

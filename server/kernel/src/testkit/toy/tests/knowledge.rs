@@ -1,10 +1,10 @@
 //! The toy's hidden things are drawn anew exactly as they are likely.
 
-use crate::Seat;
 use crate::testkit::{
     History, Replayable, every_table, knowledge_is_exact, posterior, random_play, table, usual_likelihood,
     worlds_have_histories,
 };
+use crate::{Audits, Seat};
 
 use super::super::state::{Phase, Placement, State};
 use super::super::{Action, Cards, Toy};
@@ -21,11 +21,11 @@ impl Replayable for Toy {
         let drawn = world.draws.iter().flatten().map(|draw| draw.card.get()).collect();
         // Everybody sees what is kept or buried, but the card of a round only when all have chosen.
         let mut rounds = [0; 3];
-        let as_in_the_world = |&(seat, index): &(Seat, u8)| match Action::decode(index)? {
+        let as_in_the_world = |&(seat, index): &(Seat, u8)| match Action::at(index)? {
             Action::Play(_) => {
                 let round = &mut rounds[seat.index()];
                 *round += 1;
-                Some((seat, Action::Play(world.plays[*round - 1][seat]?).encode()))
+                Some((seat, Action::Play(world.plays[*round - 1][seat]?).index()))
             }
             Action::Keep | Action::Bury => Some((seat, index)),
         };

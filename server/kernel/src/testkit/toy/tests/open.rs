@@ -7,9 +7,9 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 use crate::testkit::{obeys_the_laws, table};
 use crate::{
-    ActionRange, ActionSet, ActionSpace, CatalogueError, Chance, Estimate, FieldSink, FieldSpec, Game,
-    GameInfo, GameType, LayoutBuilder, Legal, Loaded, Options, Outcome, Provenance, RngStream, ScoreLine,
-    Seat, SeatSet, SetupError, ViewWriter, Viewer,
+    ActionRange, ActionSet, ActionSpace, Audits, Chance, Choices, Estimate, FieldSink, FieldSpec, GameInfo,
+    GameType, Hidden, LayoutBuilder, Legal, Loaded, Options, Outcome, Scoring, Seat, SeatSet, Setup,
+    SetupError, Texts, Turns, ViewWriter, Viewer, Views,
 };
 
 const TAKE: ActionRange = ActionRange::numbers("take", 1, 3);
@@ -29,7 +29,7 @@ fn fields<S: FieldSink<State>>(sink: &mut S) {
     sink.field(FieldSpec::count("heap", HEAP.into(), "What is left."), |state, out| out.put(state.heap));
 }
 
-impl Game for Nim {
+impl Setup for Nim {
     type State = State;
     type Action = u8;
     type Catalogue = ();
@@ -43,14 +43,6 @@ impl Game for Nim {
         streams: &[],
         catalogue: "",
     };
-
-    fn catalogue(_: &str) -> Result<(), CatalogueError> {
-        Ok(())
-    }
-
-    fn provenance((): &()) -> Vec<Provenance> {
-        Vec::new()
-    }
 
     fn new(catalogue: Arc<Loaded<()>>, seats: u8, options: &Options) -> Result<Self, SetupError> {
         let layout = |mut builder: LayoutBuilder| {
@@ -72,7 +64,9 @@ impl Game for Nim {
     fn info(&self) -> &GameInfo {
         &self.info
     }
+}
 
+impl Turns for Nim {
     fn deal(&self, _: &mut Chance) -> State {
         State { heap: HEAP, active: Seat::FIRST }
     }
@@ -81,54 +75,54 @@ impl Game for Nim {
         if state.heap == 0 { SeatSet::EMPTY } else { SeatSet::only(state.active) }
     }
 
-    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
-        TAKE.each()
-            .filter(|&count| self.is_legal(state, seat, count))
-            .map(|count| TAKE.index(count))
-            .collect()
-    }
-
-    fn is_legal(&self, state: &State, seat: Seat, count: u8) -> bool {
-        seat == state.active && count <= state.heap
-    }
-
     fn advance(&self, state: &mut State, choice: Legal<u8>, _: &mut Chance) {
         state.heap -= choice.action();
         state.active = state.active.clockwise(1, 2);
     }
+}
 
-    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
-        let mut writer = ViewWriter::new(state, viewer == Viewer::Public, out);
-        fields(&mut writer);
-        writer.finish();
-    }
-
-    fn text(&self, state: &State, _: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{} left", state.heap)
-    }
-
-    fn outcome(&self, state: &State) -> Option<Outcome> {
-        // Who takes the last one wins.
-        let scores = Seat::all(2).map(|seat| i32::from(seat != state.active)).collect::<Vec<_>>();
-        (state.heap == 0).then(|| Outcome::ranked(&scores, &[0, 0]))
-    }
-
-    fn explain(&self, state: &State, seat: Seat) -> Vec<ScoreLine> {
-        vec![ScoreLine { source: "the last one".to_owned(), points: i32::from(seat != state.active) }]
-    }
-
-    fn resample(&self, _: &mut State, _: Seat, _: &mut RngStream) {}
-
-    fn audit(&self, state: &State) -> Result<(), String> {
-        if state.heap <= HEAP && state.active.number() < 2 { Ok(()) } else { Err("no such heap".to_owned()) }
-    }
-
+impl Choices for Nim {
     fn encode(&self, count: u8) -> u8 {
         TAKE.index(count)
     }
 
     fn decode(&self, index: u8) -> Option<u8> {
         TAKE.number(index)
+    }
+
+    fn legal(&self, state: &State, seat: Seat) -> ActionSet {
+        let most = if seat == state.active { state.heap } else { 0 };
+        TAKE.each().filter(|&count| count <= most).map(|count| TAKE.index(count)).collect()
+    }
+}
+
+impl Scoring for Nim {
+    fn outcome(&self, state: &State) -> Option<Outcome> {
+        // Who takes the last one wins.
+        let scores = Seat::all(2).map(|seat| i32::from(seat != state.active)).collect::<Vec<_>>();
+        (state.heap == 0).then(|| Outcome::ranked(&scores, &[0, 0]))
+    }
+}
+
+impl Views for Nim {
+    fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
+        let mut writer = ViewWriter::new(state, viewer == Viewer::Public, out);
+        fields(&mut writer);
+        writer.finish();
+    }
+}
+
+impl Texts for Nim {
+    fn text(&self, state: &State, _: Viewer, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{} left", state.heap)
+    }
+}
+
+impl Hidden for Nim {}
+
+impl Audits for Nim {
+    fn audit(&self, state: &State) -> Result<(), String> {
+        if state.heap <= HEAP && state.active.number() < 2 { Ok(()) } else { Err("no such heap".to_owned()) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the toy's rules say.
 
 use super::super::state::{Phase, Placement, State};
-use super::super::{Action, CardId, Toy};
+use super::super::{Action, CardId, Catalogue, Toy};
 use crate::testkit::table;
-use crate::{Chance, Episode, Estimate, Game, Loaded, Seat, Viewer};
+use crate::{Audits, Chance, Episode, Estimate, Loaded, Scoring, Seat, Setup, Texts, Viewer};
 
 const FIRST: Seat = Seat::FIRST;
 
@@ -13,7 +13,7 @@ fn dealt() -> Episode<Toy> {
 }
 
 fn choose(episode: &mut Episode<Toy>, seat: Seat, action: Action) {
-    episode.apply(seat, action.encode().into()).expect("the choice is legal");
+    episode.apply(seat, action.index().into()).expect("the choice is legal");
     assert_eq!(episode.chance().fault(), None);
 }
 
@@ -57,7 +57,7 @@ fn a_kept_card_is_shown_and_a_buried_one_is_not() {
     let episode = finished();
     let text = |viewer: Viewer| {
         let mut text = String::new();
-        let written = Game::text(&**episode.game(), episode.state(), viewer, &mut text);
+        let written = episode.game().text(episode.state(), viewer, &mut text);
         written.expect("writing to a string does not fail");
         text
     };
@@ -70,7 +70,7 @@ fn a_kept_card_is_shown_and_a_buried_one_is_not() {
 fn a_catalogue_that_cannot_be_is_refused() {
     let refusal = |from: &str, to: &str| {
         let json = Toy::TYPE.catalogue.replace(from, to);
-        Loaded::read::<Toy>(&json).err().map_or_else(String::new, |error| error.to_string())
+        Loaded::<Catalogue>::read(&json).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(refusal("bee", "ant"), "cards.rows[1].name: is `ant`, as in cards.rows[0]");
     assert_eq!(refusal(": 2 }", ": 1 }"), "cards.rows[1].value: is `1`, as in cards.rows[0]");
