@@ -4,36 +4,38 @@ use std::fmt::Write as _;
 
 use boardwire_kernel::{Column, ColumnKind, GameInfo, Table};
 
-use crate::mark::{Mark, colour, is_ground, mark};
+use crate::mark::{Mark, colour, mark};
 use crate::picture::escaped;
 
 /// The width of a card.
 pub(crate) const CARD_WIDTH: u32 = 84;
 /// The height of a card.
 pub(crate) const CARD_HEIGHT: u32 = 104;
-/// The cells of a board that cards may name.
-const CELLS: usize = 9;
 /// How many discs stand side by side on a card.
 const ABREAST: usize = 4;
 
 /// What stands on a card.
 #[derive(Debug, Default)]
-struct Face {
+struct Face<'a> {
     name: String,
-    /// The colours of its ground, at most two of them shown.
-    grounds: Vec<&'static str>,
-    /// What lies on it, with how many of each.
-    marks: Vec<(i16, Mark)>,
-    /// What it asks for.
-    needs: Vec<(i16, Mark)>,
-    /// What it is worth, and for each of what.
-    pays: Vec<(i16, Option<Mark>)>,
-    /// The cells of a board that it names, if not all.
-    cells: Vec<bool>,
-    /// Anything else, in words.
+    /// The colour of its head, if a category says one.
+    ground: Option<&'static str>,
+    /// How many of what, group by group; what belongs to no group comes first.
+    groups: Vec<Group<'a>>,
+    /// What it is or names, in words.
     notes: Vec<String>,
     /// Everything, in words.
     all: Vec<String>,
+}
+
+/// What columns that begin with the same words say of a card.
+#[derive(Debug, Default)]
+struct Group<'a> {
+    /// The words they begin with; empty if they have none in common.
+    words: &'a str,
+    discs: Vec<(i16, Mark)>,
+    /// Places that go by a number.
+    places: String,
 }
 
 /// The name of a row of a table, as actions on it have it; its number where there is no such action.
@@ -71,143 +73,122 @@ pub(crate) fn card(info: &GameInfo, table_name: &str, row: u16) -> String {
     Face::of(info, table, row).draw()
 }
 
-impl Face {
-    fn of(info: &GameInfo, table: &Table, row: u16) -> Self {
+/// The words with which this column and another begin, as many as there are, and what is left of its name.
+fn split<'a>(table: &Table, name: &'a str) -> (&'a str, &'a str) {
+    let begins = |words: &str| {
+        let alike = |other: &&str| other.strip_prefix(words).is_some_and(|rest| rest.starts_with('_'));
+        table.column_names().filter(alike).count() > 1
+    };
+    let ends = name.rmatch_indices('_').map(|(end, _)| end);
+    ends.map(|end| (&name[..end], &name[end + 1..])).find(|(words, _)| begins(words)).unwrap_or(("", name))
+}
+
+impl<'a> Face<'a> {
+    fn of(info: &GameInfo, table: &'a Table, row: u16) -> Self {
         let mut face = Self { name: row_name(info, table.name, row), ..Self::default() };
+        face.groups.push(Group::default());
         for (column, &value) in table.columns.iter().zip(&table.rows[usize::from(row)]) {
             // A first column of numbers is the component's own.
             let is_number = column.name == table.columns[0].name && u16::try_from(value) == Ok(row);
             if value != 0 && !is_number {
-                face.add(info, column, value);
+                face.add(info, table, column, value);
             }
-        }
-        if face.cells.iter().all(|&named| named) {
-            face.cells.clear();
         }
         face
     }
 
-    fn add(&mut self, info: &GameInfo, column: &Column, value: i16) {
+    fn add(&mut self, info: &GameInfo, table: &'a Table, column: &'a Column, value: i16) {
         let name = column.name.as_str();
-        let cell = name.strip_prefix("fits_cell_").or_else(|| name.strip_prefix("activates_cell_"));
-        let cell = cell.and_then(|cell| cell.parse::<usize>().ok());
-        if let Some(cell) = cell.filter(|&cell| cell < CELLS) {
-            self.cells.resize(CELLS, false);
-            self.cells[cell] = true;
-            return;
-        }
-        match &column.kind {
-            ColumnKind::Flag => self.all.push(words(name)),
-            ColumnKind::Count => self.all.push(format!("{} {value}", words(name))),
+        let word = match &column.kind {
+            ColumnKind::Flag | ColumnKind::Count => {
+                let number =
+                    if column.kind == ColumnKind::Count { format!(" {value}") } else { String::new() };
+                self.all.push(format!("{}{number}", words(name)));
+                self.add_to_group(table, name, value);
+                return;
+            }
             ColumnKind::Category { names } => {
                 let word = usize::try_from(value).ok().and_then(|value| names.get(value));
                 let word = word.cloned().unwrap_or_default();
-                if self.grounds.is_empty() {
-                    self.grounds.push(colour(&word));
-                }
-                self.all.push(format!("{} {word}", words(name)));
-                self.notes.push(word);
-                return;
+                self.ground = self.ground.or(Some(colour(&word)));
+                word
             }
-            ColumnKind::Id { table } => {
-                let named = row_name(info, table, u16::try_from(value).unwrap_or_default());
-                if named.parse::<u16>().is_err() && *table != "tokens" {
-                    self.all.push(format!("{} {named}", words(name)));
-                    self.notes.push(named);
-                }
-                return;
+            // A row that is known by its number says nothing to people.
+            ColumnKind::Id { table: named } => {
+                row_name(info, named, u16::try_from(value).unwrap_or_default())
             }
+        };
+        if word.parse::<u16>().is_err() {
+            self.all.push(format!("{} {word}", words(name)));
+            self.notes.push(word);
         }
-        let after = |prefix: &str| name.strip_prefix(prefix);
-        if is_ground(name) {
-            self.grounds.push(colour(name));
-        } else if let Some(word) = after("needs_").or_else(|| after("called_by_")) {
-            self.needs.push((value, mark(word)));
-        } else if let Some(word) = after("per_").or_else(|| after("points_per_")) {
-            self.pays.push((value, Some(mark(word))));
-        } else if matches!(name, "flat" | "points" | "value" | "gain_points" | "bought_points") {
-            self.pays.push((value, None));
-        } else if !matches!(name, "can_be_activated" | "copies" | "effects" | "count") {
-            self.marks.push((value, mark(name)));
+    }
+
+    fn add_to_group(&mut self, table: &'a Table, name: &'a str, value: i16) {
+        let (begin, rest) = split(table, name);
+        let is_place = rest.parse::<u8>().is_ok();
+        let words = if is_place { begin.rsplit('_').next().unwrap_or(begin) } else { begin };
+        if self.groups.iter().all(|group| group.words != words) {
+            self.groups.push(Group { words, ..Group::default() });
+        }
+        for group in self.groups.iter_mut().filter(|group| group.words == words) {
+            if is_place {
+                group.places.push_str(rest);
+            } else {
+                group.discs.push((value, mark(rest)));
+            }
         }
     }
 
     fn draw(&self) -> String {
         let (width, height) = (CARD_WIDTH - 8, CARD_HEIGHT - 8);
         let about = [std::slice::from_ref(&self.name), &self.all[..]].concat().join(", ");
-        let ground = self.grounds.first().copied().unwrap_or("#efece4");
+        let ground = self.ground.unwrap_or("#efece4");
         let mut svg = format!(
             "<g role=\"img\"><title>{}</title><rect x=\"1\" y=\"1\" width=\"{width}\" height=\"{height}\" rx=\"6\" \
              fill=\"#ffffff\" stroke=\"#77736a\"/><rect x=\"1\" y=\"1\" width=\"{width}\" height=\"18\" rx=\"6\" \
              fill=\"{ground}\"/>",
             escaped(&about)
         );
-        if let Some(second) = self.grounds.get(1) {
-            let (x, half) = (width / 2 + 1, width / 2);
-            let _ = write!(
-                svg,
-                "<rect x=\"{x}\" y=\"1\" width=\"{half}\" height=\"18\" rx=\"6\" fill=\"{second}\"/>"
-            );
-        }
-        let ink = if self.grounds.is_empty() { "#2b2a27" } else { "#ffffff" };
+        let ink = if self.ground.is_none() { "#2b2a27" } else { "#ffffff" };
         let name = escaped(&shortened(self.name.split(' ').next_back().unwrap_or_default(), 9));
         let _ = write!(
             svg,
             "<text x=\"6\" y=\"14\" font-size=\"11\" font-weight=\"bold\" fill=\"{ink}\">{name}</text>"
         );
         self.draw_lines(&mut svg);
-        self.draw_cells(&mut svg);
         svg.push_str("</g>");
         svg
     }
 
-    /// What lies on it, what it asks for, what it pays, and the rest in words: a line each.
+    /// A line for each group, then the rest in words.
     fn draw_lines(&self, svg: &mut String) {
         let mut y = 31;
-        for line in self.marks.chunks(ABREAST) {
-            discs(svg, y, line, "none");
-            y += 18;
-        }
-        if !self.needs.is_empty() {
-            discs(svg, y, &self.needs, "#2b2a27");
-            y += 18;
-        }
-        for (value, each) in &self.pays {
-            let _ = write!(
-                svg,
-                "<text x=\"6\" y=\"{}\" font-size=\"12\" font-weight=\"bold\" fill=\"#2b2a27\">{value}",
-                y + 5
-            );
-            svg.push_str(if each.is_some() { " per</text>" } else { "</text>" });
-            if let Some(mark) = each {
-                disc(svg, 65, y, mark);
+        for Group { words: begin, discs: all, places } in &self.groups {
+            if !begin.is_empty() {
+                let begin = escaped(&shortened(format!("{} {places}", words(begin)).trim_end(), 15));
+                let _ = write!(
+                    svg,
+                    "<text x=\"6\" y=\"{}\" font-size=\"9\" fill=\"#5a564d\">{begin}</text>",
+                    y - 2
+                );
+                y += 9;
             }
-            y += 17;
+            for line in all.chunks(ABREAST) {
+                discs(svg, y, line);
+                y += 18;
+            }
         }
-        for note in self.notes.iter().take(2) {
+        for (note, y) in self.notes.iter().zip((y..CARD_HEIGHT - 12).step_by(13)) {
             let note = escaped(&shortened(note, 12));
             let _ =
                 write!(svg, "<text x=\"6\" y=\"{}\" font-size=\"10\" fill=\"#2b2a27\">{note}</text>", y + 3);
-            y += 13;
-        }
-    }
-
-    /// The cells that it names, as a small board.
-    fn draw_cells(&self, svg: &mut String) {
-        for (cell, named) in (0_u32..).zip(&self.cells) {
-            let (x, y) = (52 + cell % 3 * 7, 72 + cell / 3 * 7);
-            let fill = if *named { "#2b2a27" } else { "#e3dfd5" };
-            let _ = write!(svg, "<rect x=\"{x}\" y=\"{y}\" width=\"6\" height=\"6\" fill=\"{fill}\"/>");
         }
     }
 }
 
-fn discs(svg: &mut String, y: u32, marks: &[(i16, Mark)], ring: &str) {
+fn discs(svg: &mut String, y: u32, marks: &[(i16, Mark)]) {
     for (x, (count, mark)) in (12..).step_by(18).zip(marks) {
-        let _ = write!(
-            svg,
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"8\" fill=\"none\" stroke=\"{ring}\" stroke-width=\"2\"/>"
-        );
         disc(svg, x, y, mark);
         if *count > 1 {
             let _ = write!(

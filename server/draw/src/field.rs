@@ -19,9 +19,9 @@ impl Shown<'_> {
 
     /// How many cells there are in a row, if these are the cells of a square board.
     pub(crate) fn square(&self) -> Option<u32> {
-        let axis = self.axis.filter(|axis| axis.name == "cell" && axis.order == AxisOrder::Places)?;
+        let axis = self.axis.filter(|axis| axis.order == AxisOrder::Places && axis.table.is_none())?;
         let side = u32::from(axis.size).isqrt();
-        (side * side == u32::from(axis.size)).then_some(side)
+        (side > 1 && side * side == u32::from(axis.size)).then_some(side)
     }
 
     /// Whether nothing of it is there.

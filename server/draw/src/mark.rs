@@ -7,43 +7,14 @@ pub(crate) struct Mark {
     pub(crate) letters: String,
 }
 
-/// Words whose colour is plain, with that colour.
-const KNOWN: &[(&str, &str)] = &[
-    ("city", "#b3473a"),
-    ("clue", "#0f7f86"),
-    ("crystal", "#9a4fb0"),
-    ("desert", "#b07d12"),
-    ("flying", "#3f7fb5"),
-    ("forest", "#2f7d46"),
-    ("land", "#7a5a35"),
-    ("marine", "#1f5f8f"),
-    ("mountain", "#6b7078"),
-    ("mushroom", "#b0486f"),
-    ("night", "#2b3557"),
-    ("river", "#2a73b3"),
-    ("spore", "#8a3fa0"),
-    ("stone", "#666d75"),
-    ("chimera", "#9b3f7f"),
-    ("thistle", "#4d4bb0"),
-    ("water", "#1c7ca8"),
-];
-
-/// Colours for all other words; white letters can be read on each.
-const OTHERS: &[&str] = &[
+/// The colours of words; white letters can be read on each.
+const WORDS: &[&str] = &[
     "#8f3f3f", "#8a5a1f", "#6d6a1a", "#3f7a2f", "#1f7a5f", "#1f6f8a", "#355fa5", "#5a4aa8", "#8a3f96",
     "#9a3a68", "#5f6770", "#7a5346",
 ];
 
 /// The colours of seats, from seat 0 on.
 const SEATS: &[&str] = &["#1f5fa8", "#b3402e", "#2c7a3f", "#8a5a00", "#7a3f9a", "#0f7a7a"];
-
-/// Kinds of landscape: they colour the ground of a card instead of lying on it.
-const GROUNDS: &[&str] = &["river", "city", "forest", "desert", "crystal", "mushroom", "mountain"];
-
-/// Whether a word is the ground of a card.
-pub(crate) fn is_ground(word: &str) -> bool {
-    GROUNDS.contains(&word)
-}
 
 /// The colour of a seat.
 pub(crate) fn seat_colour(seat: usize) -> &'static str {
@@ -52,11 +23,8 @@ pub(crate) fn seat_colour(seat: usize) -> &'static str {
 
 /// The colour of a word: always the same.
 pub(crate) fn colour(word: &str) -> &'static str {
-    let known = KNOWN.iter().find(|(known, _)| *known == word).map(|(_, colour)| *colour);
-    known.unwrap_or_else(|| {
-        let sum = word.bytes().fold(0_usize, |sum, byte| (sum * 31 + usize::from(byte)) % 65_521);
-        OTHERS[sum % OTHERS.len()]
-    })
+    let sum = word.bytes().fold(0_usize, |sum, byte| (sum * 31 + usize::from(byte)) % 65_521);
+    WORDS[sum % WORDS.len()]
 }
 
 /// The disc of a word: `Ch` for a chimera, `BS` for a biome set.

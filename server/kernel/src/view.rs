@@ -58,6 +58,10 @@ pub struct Axis {
     pub table: Option<&'static str>,
 }
 
+/// What the protocol calls axes of seats.
+const SEAT: &str = "seat";
+const OTHER_SEAT: &str = "other seat";
+
 impl Axis {
     /// An axis of so many, each of which is a place of its own.
     #[must_use]
@@ -83,10 +87,22 @@ impl Axis {
         Self { table: Some(table), ..Self::new(name, size) }
     }
 
-    /// Whether seats are counted along it: all, the viewer first, or all others clockwise.
+    /// An axis of all seats, the viewer first.
+    #[must_use]
+    pub const fn seats(count: u8) -> Self {
+        Self::new(SEAT, count)
+    }
+
+    /// An axis of all seats but the viewer's, clockwise.
+    #[must_use]
+    pub const fn other_seats(count: u8) -> Self {
+        Self::new(OTHER_SEAT, count)
+    }
+
+    /// Whether it is one of these two.
     #[must_use]
     pub fn is_of_seats(&self) -> bool {
-        matches!(self.name, "seat" | "other seat")
+        matches!(self.name, SEAT | OTHER_SEAT)
     }
 }
 

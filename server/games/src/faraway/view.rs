@@ -62,8 +62,8 @@ fn sanctuaries(name: &'static str, doc: &'static str) -> FieldSpec<'static> {
 #[inline]
 fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(others: u8, sink: &mut S) {
     let seats = u8::try_from(N).expect("at most 6 seats");
-    let seat = Axis::new("seat", seats);
-    let other = Axis::new("other seat", others);
+    let seat = Axis::seats(seats);
+    let other = Axis::other_seats(others);
     situation(seats, sink);
     open_cards(seats, sink);
     own_cards(sink);
@@ -73,7 +73,7 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(others: u8, sink: &mut
 
 #[inline]
 fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
-    let seat = Axis::new("seat", seats);
+    let seat = Axis::seats(seats);
     let round = FieldSpec::count("round", 8, "The round, from 1 to 8.");
     sink.field(round, |shown, out| out.put(shown.state.round));
     let phase = FieldSpec::category("phase", &PHASES, "What is being chosen.");
@@ -101,7 +101,7 @@ fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &m
 
 #[inline]
 fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
-    let seat = Axis::new("seat", seats);
+    let seat = Axis::seats(seats);
     let lines = regions("lines", "Each seat's regions, viewer first, in the order played.");
     sink.field(lines.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
         for &seat in shown.around.seats() {

@@ -154,7 +154,7 @@ fn position<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
         });
     });
     let chosen = FieldSpec::flag("chosen", "Which seats have chosen in this draft.");
-    sink.field(chosen.by(Axis::new("seat", seats)), |shown, out| {
+    sink.field(chosen.by(Axis::seats(seats)), |shown, out| {
         let is_draft = shown.state.phase == Phase::Draft;
         for &seat in shown.around.seats() {
             out.put(u8::from(is_draft && shown.state.kept[seat].is_some()));
@@ -197,7 +197,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
 #[inline]
 fn boards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: &mut S) {
     let seats = const { count::<N>() };
-    let (by_seat, by_cell) = (Axis::new("seat", seats), Axis::new("cell", CELLS));
+    let (by_seat, by_cell) = (Axis::seats(seats), Axis::new("cell", CELLS));
     let cells = FieldSpec::id("cells", "biomes", BIOMES, "The visible biomes of every seat.");
     sink.field(cells.by(by_seat).by(by_cell), |shown, out| {
         for (shown, board) in out.rest().as_chunks_mut::<9>().0.iter_mut().zip(shown.boards()) {

@@ -8,7 +8,7 @@ struct Position {
 
 fn fields<S: FieldSink<Position>>(sink: &mut S) {
     sink.field(FieldSpec::count("round", 8, "The round."), |at: &Position, out| out.put(at.round));
-    sink.field(FieldSpec::count("fame", 300, "By seat.").by(Axis::new("seat", 2)), |at, out| {
+    sink.field(FieldSpec::count("fame", 300, "By seat.").by(Axis::seats(2)), |at, out| {
         at.fame.iter().for_each(|&fame| out.put_number(fame));
     });
     let hand = FieldSpec::id("hand", "cards", 9, "The hand.").by(Axis::unordered("place", 3)).own();
@@ -68,7 +68,7 @@ fn what_has_no_order_ascends() {
 #[test]
 fn every_seat_has_copies_of_its_own() {
     let lines = FieldSpec::id("lines", "cards", 9, "By round and seat.").copies(2);
-    let axes = [Axis::new("round", 3), Axis::new("seat", 2)];
+    let axes = [Axis::new("round", 3), Axis::seats(2)];
     let lines = axes.into_iter().fold(lines, FieldSpec::by);
     let mut builder = LayoutBuilder::for_seats();
     builder.field(lines, |(): &(), _| ());

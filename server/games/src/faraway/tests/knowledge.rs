@@ -59,7 +59,7 @@ fn lines_sanctuaries_display_and_left_overs_are_open_to_all() {
 fn the_order_is_shown_by_turn_and_what_belongs_to_seats_by_seat() {
     // FA-4.1, FA-5.1
     let game = table(3, "basic");
-    let seat = Axis::new("seat", 3);
+    let seat = Axis::seats(3);
     let by = [("order", Axis::sequence("turn", 3)), ("pending", seat), ("dealt", seat), ("owed", seat)];
     for (name, axis) in by {
         let field = game.info().layout.fields.iter().find(|field| field.name == name);

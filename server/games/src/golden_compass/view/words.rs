@@ -137,11 +137,11 @@ impl Sizes {
     }
 
     pub(super) fn seat(&self) -> Axis {
-        Axis::new("seat", self.seats)
+        Axis::seats(self.seats)
     }
 
     /// The other seats, in fields that only seats are shown.
     pub(super) fn other(&self) -> Axis {
-        Axis::new("other seat", self.seats - 1)
+        Axis::other_seats(self.seats - 1)
     }
 }

@@ -27,7 +27,7 @@ impl<const N: usize> Shown<'_, N> {
 
 /// Every field, in the order of its bytes.
 fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
-    let by_seat = Axis::new("seat", seats);
+    let by_seat = Axis::seats(seats);
     let by_round = Axis::sequence("round", ROUNDS);
     let round = FieldSpec::count("round", ROUNDS.into(), "The round, from 1.");
     sink.field(round, |at, out| out.put(at.state.round + 1));
