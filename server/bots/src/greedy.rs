@@ -13,7 +13,7 @@ pub(crate) struct Greedy<G: Estimate> {
     /// States that are still to be looked at.
     left: u32,
     /// What has been seen of each legal action, in index order.
-    prospects: Vec<Prospect<G::Outlook>>,
+    candidates: Vec<Candidate<G::Outlook>>,
     /// What actions meet within one state, in memory that is used again.
     chance: Chance,
     /// What plays on from each action in a game without an estimate.
@@ -21,7 +21,7 @@ pub(crate) struct Greedy<G: Estimate> {
 }
 
 /// What has been seen of one action.
-struct Prospect<O> {
+struct Candidate<O> {
     action: u8,
     /// The estimates in all states looked at, summed.
     worth: i64,
@@ -61,17 +61,17 @@ impl<G: Estimate> Greedy<G> {
     /// Looks at so many states.
     pub(crate) fn new(states: u32) -> Self {
         let chance = Chance::seeded(0, G::TYPE.streams.len());
-        Self { left: states, prospects: Vec::new(), chance, playout: None }
+        Self { left: states, candidates: Vec::new(), chance, playout: None }
     }
 
     /// Looks at one more state; the choice, once all have been looked at.
     pub(crate) fn advance(&mut self, knowledge: &Knowledge<G>, rng: &mut RngStream) -> Option<u8> {
-        if self.prospects.is_empty() {
+        if self.candidates.is_empty() {
             let legal = knowledge.legal();
             if legal.len() == 1 {
                 return legal.lowest();
             }
-            self.prospects = legal.iter().map(|action| Prospect { action, worth: 0, last: None }).collect();
+            self.candidates = legal.iter().map(|action| Candidate { action, worth: 0, last: None }).collect();
             self.chance.reseed(rng.seed(), G::TYPE.streams.len());
         }
         self.look(knowledge, rng);
@@ -83,7 +83,7 @@ impl<G: Estimate> Greedy<G> {
         let (game, seat) = (knowledge.game(), knowledge.seat());
         let (state, mut seeds) = (knowledge.determinize(rng), None);
         self.chance.mark();
-        for Prospect { action, worth, last } in &mut self.prospects {
+        for Candidate { action, worth, last } in &mut self.candidates {
             let estimate = one_ply_ahead(game, state, seat, *action, &mut self.chance, last);
             *worth += i64::from(estimate.unwrap_or_else(|| {
                 let seeds = *seeds.get_or_insert_with(|| Seeds::draw(rng));
@@ -97,13 +97,13 @@ impl<G: Estimate> Greedy<G> {
     /// The legal actions from the one worth most to the one worth least; the lower index first among equals.
     pub(crate) fn ranking(&self) -> impl Iterator<Item = u8> {
         let mut ranked: Vec<(i64, u8)> =
-            self.prospects.iter().map(|prospect| (prospect.worth, prospect.action)).collect();
+            self.candidates.iter().map(|candidate| (candidate.worth, candidate.action)).collect();
         ranked.sort_by_key(|&(worth, _)| std::cmp::Reverse(worth));
         ranked.into_iter().map(|(_, action)| action)
     }
 
     fn best(&self) -> Option<u8> {
         // `max_by_key` takes the last of equals, so the actions come from the highest index down.
-        self.prospects.iter().rev().max_by_key(|prospect| prospect.worth).map(|prospect| prospect.action)
+        self.candidates.iter().rev().max_by_key(|candidate| candidate.worth).map(|candidate| candidate.action)
     }
 }

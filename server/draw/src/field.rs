@@ -4,14 +4,14 @@ use boardwire_kernel::{Axis, AxisOrder, Field, GameInfo, ViewLayout, Viewer};
 
 /// A field and its values, or the part of both that belongs to one seat.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct FieldValues<'a> {
     pub(crate) field: &'a Field,
     /// The dimension that is left, if there is more than one value.
     pub(crate) axis: Option<Axis>,
     pub(crate) values: Vec<u16>,
 }
 
-impl Shown<'_> {
+impl FieldValues<'_> {
     /// The only value.
     pub(crate) fn single(&self) -> Option<u16> {
         if self.axis.is_none() { self.values.first().copied() } else { None }
@@ -34,9 +34,9 @@ impl Shown<'_> {
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     /// What belongs to nobody.
-    pub(crate) common: Vec<Shown<'a>>,
+    pub(crate) common: Vec<FieldValues<'a>>,
     /// What belongs to each seat, the viewer first.
-    pub(crate) seats: Vec<Vec<Shown<'a>>>,
+    pub(crate) seats: Vec<Vec<FieldValues<'a>>>,
 }
 
 impl<'a> Fields<'a> {
@@ -63,13 +63,13 @@ impl<'a> Fields<'a> {
                 let skipped = self.seats.len() - usize::from(first.size);
                 let each = rest.iter().map(|axis| usize::from(axis.size)).product();
                 for (seat, part) in self.seats[skipped..].iter_mut().zip(values.chunks(each)) {
-                    seat.push(Shown { field, axis: rest.first().copied(), values: part.to_vec() });
+                    seat.push(FieldValues { field, axis: rest.first().copied(), values: part.to_vec() });
                 }
             }
             other => {
                 let axis = other.map(|(first, _)| *first);
                 let owner = if is_own { &mut self.seats[0] } else { &mut self.common };
-                owner.push(Shown { field, axis, values });
+                owner.push(FieldValues { field, axis, values });
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use boardwire_kernel::{Axis, AxisOrder, FieldKind, GameInfo, Viewer};
 
 use crate::card::{CARD_HEIGHT, CARD_WIDTH, card, row_name, shortened, words};
-use crate::field::{Fields, Shown};
+use crate::field::{FieldValues, Fields};
 use crate::mark::{colour, mark};
 use crate::picture::Picture;
 use crate::sheet::Sheet;
@@ -49,8 +49,8 @@ impl<'a> Panels<'a> {
     }
 
     /// What belongs together: single values in a row, single cards in another, then a row for each of the others.
-    fn panel(&mut self, fields: &[Shown], of_seat: bool) {
-        let is_single = |shown: &&Shown| shown.axis.is_none() && !is_id(shown);
+    fn panel(&mut self, fields: &[FieldValues], of_seat: bool) {
+        let is_single = |shown: &&FieldValues| shown.axis.is_none() && !is_id(shown);
         for shown in fields.iter().filter(is_single) {
             self.single(shown, of_seat);
         }
@@ -60,7 +60,7 @@ impl<'a> Panels<'a> {
             self.cards(shown);
         }
         let boards: Vec<_> = fields.iter().filter(|shown| is_id(shown) && shown.square().is_some()).collect();
-        let is_left_out = |shown: &Shown| shown.axis.is_none_or(|axis| axis.size > MOST_REMEMBERED);
+        let is_left_out = |shown: &FieldValues| shown.axis.is_none_or(|axis| axis.size > MOST_REMEMBERED);
         for shown in fields.iter().filter(|shown| !shown.is_empty() && !is_left_out(shown)) {
             if boards.iter().any(|board| lies_on(shown, board)) {
                 continue;
@@ -80,7 +80,7 @@ impl<'a> Panels<'a> {
         }
     }
 
-    fn single(&mut self, shown: &Shown, of_seat: bool) {
+    fn single(&mut self, shown: &FieldValues, of_seat: bool) {
         let (name, value) = (words(shown.field.name), shown.single().unwrap_or_default());
         match &shown.field.kind {
             FieldKind::Flag if value == 1 => self.sheet.chip(&name, "#2b2a27", "#ffffff"),
@@ -102,7 +102,7 @@ impl<'a> Panels<'a> {
     }
 
     /// Cards side by side, with the places that are empty between them.
-    fn cards(&mut self, shown: &Shown) {
+    fn cards(&mut self, shown: &FieldValues) {
         let FieldKind::Id { table } = &shown.field.kind else { return };
         let last = shown.values.iter().rposition(|&value| value > 0).map_or(0, |last| last + 1);
         let is_bag = shown.axis.is_some_and(|axis| axis.order == AxisOrder::None);
@@ -112,7 +112,7 @@ impl<'a> Panels<'a> {
     }
 
     /// For each name a row with the places that have it, but for places that have the first one: nothing is said of them.
-    fn by_name(&mut self, shown: &Shown, names: &[String]) {
+    fn by_name(&mut self, shown: &FieldValues, names: &[String]) {
         let Some(axis) = shown.axis else { return };
         for (value, name) in (0..).zip(names).skip(1).filter(|(value, _)| shown.values.contains(value)) {
             self.sheet.label(&words(shown.field.name));
@@ -124,7 +124,7 @@ impl<'a> Panels<'a> {
     }
 
     /// Values side by side, each with the name of its place.
-    fn row(&mut self, shown: &Shown) {
+    fn row(&mut self, shown: &FieldValues) {
         let Some(axis) = shown.axis else { return };
         self.sheet.label(&words(shown.field.name));
         for (place, &value) in (1..).zip(&shown.values).filter(|(_, value)| **value > 0) {
@@ -152,7 +152,7 @@ impl<'a> Panels<'a> {
     }
 
     /// A square board: a card on each cell, and on it what else lies there.
-    fn board(&mut self, shown: &Shown, table: &str, side: u32, pieces: &[&Shown]) {
+    fn board(&mut self, shown: &FieldValues, table: &str, side: u32, pieces: &[&FieldValues]) {
         self.sheet.label(&words(shown.field.name));
         let mut svg = String::new();
         for (cell, &row) in (0_u32..).zip(&shown.values) {
@@ -174,11 +174,11 @@ impl<'a> Panels<'a> {
     }
 }
 
-fn is_id(shown: &Shown) -> bool {
+fn is_id(shown: &FieldValues) -> bool {
     matches!(shown.field.kind, FieldKind::Id { .. })
 }
 
 /// Whether these are pieces on the cells of a board.
-fn lies_on(flags: &Shown, board: &Shown) -> bool {
+fn lies_on(flags: &FieldValues, board: &FieldValues) -> bool {
     flags.axis == board.axis && flags.field.kind == FieldKind::Flag
 }

@@ -28,13 +28,13 @@ pub(super) struct Forecast {
     sanctuary: [i32; 9],
     sanctuary_lanes: Lanes,
     /// The regions by duration, the sanctuaries by id.
-    regions: Vec<Prospect>,
-    sanctuaries: Vec<Prospect>,
+    regions: Vec<CardLanes>,
+    sanctuaries: Vec<CardLanes>,
 }
 
 /// One card as numbers in lanes.
 #[derive(Debug, Clone, Copy)]
-struct Prospect {
+struct CardLanes {
     shows: Lanes,
     /// The one or two symbols it pays for, with the fame for each; a quest names no more.
     pays: [(usize, i32); 2],
@@ -61,16 +61,16 @@ impl Forecast {
             region: rate(&catalogue.regions[1..]),
             sanctuary,
             sanctuary_lanes,
-            regions: catalogue.regions.iter().map(Prospect::of).collect(),
-            sanctuaries: catalogue.sanctuaries.iter().map(Prospect::of).collect(),
+            regions: catalogue.regions.iter().map(CardLanes::of).collect(),
+            sanctuaries: catalogue.sanctuaries.iter().map(CardLanes::of).collect(),
         }
     }
 }
 
-impl Prospect {
+impl CardLanes {
     fn of(card: &Card) -> Self {
         let quest = &card.quest;
-        let mut prospect = Self {
+        let mut card_lanes = Self {
             shows: [0; 16],
             pays: [(0, 0); 2],
             flat: i32::from(quest.flat) * ONE,
@@ -78,13 +78,13 @@ impl Prospect {
             prerequisite: card.prerequisite,
         };
         for at in 0..card.symbols.0.len() {
-            prospect.shows[at] = i16::from(card.symbols.0[at]) * 64;
+            card_lanes.shows[at] = i16::from(card.symbols.0[at]) * 64;
         }
         let paid = quest.per.0.iter().enumerate().filter(|(_, points)| **points > 0);
-        for (pays, (symbol, &points)) in prospect.pays.iter_mut().zip(paid) {
+        for (pays, (symbol, &points)) in card_lanes.pays.iter_mut().zip(paid) {
             *pays = (symbol, points.into());
         }
-        prospect
+        card_lanes
     }
 
     /// What its quest pays for the symbols expected, in 64ths.
@@ -115,7 +115,7 @@ impl Prospect {
 }
 
 #[inline]
-fn see(visible: &mut Lanes, card: &Prospect) {
+fn see(visible: &mut Lanes, card: &CardLanes) {
     for (count, more) in visible.iter_mut().zip(card.shows) {
         *count = count.wrapping_add(more);
     }
@@ -126,7 +126,7 @@ struct Area<'a> {
     forecast: &'a Forecast,
     /// The regions that stand in the line.
     explored: &'a [u8],
-    placed: [&'a Prospect; 7],
+    placed: [&'a CardLanes; 7],
     /// The symbols expected of cards not known yet, but for sanctuaries found, and with those placed.
     expected: Lanes,
     visible: Lanes,

@@ -14,7 +14,7 @@ use boardwire_kernel::RngStream;
 use super::Faraway;
 use super::catalogue::SANCTUARIES;
 use super::memory::{Path, Paths, last_deal};
-use super::resample::Known;
+use super::resample::Sightings;
 use super::state::{SEATS, State};
 
 /// The deck as it began, which is block 0, and all deals. A block has the number of the deal that returned it.
@@ -36,7 +36,7 @@ struct Flow {
 /// A search for the ways of the cards that the viewer knows something of.
 struct Search<'a> {
     flow: &'a Flow,
-    known: &'a [Known; SANCTUARIES as usize],
+    known: &'a [Sightings; SANCTUARIES as usize],
     /// The deals that the viewer saw.
     own: Path,
     /// By deal: the blocks, as bits, that a card may have been in before on its way through deals the viewer did not see.
@@ -50,7 +50,7 @@ impl Faraway {
         &self,
         state: &State,
         own: Path,
-        known: &[Known; SANCTUARIES as usize],
+        known: &[Sightings; SANCTUARIES as usize],
         guesses: u32,
         rng: &mut RngStream,
     ) -> Paths {
@@ -149,7 +149,7 @@ impl Flow {
 }
 
 impl<'a> Search<'a> {
-    fn new(flow: &'a Flow, known: &'a [Known; SANCTUARIES as usize], own: Path) -> Self {
+    fn new(flow: &'a Flow, known: &'a [Sightings; SANCTUARIES as usize], own: Path) -> Self {
         let paths = known.map(|card| card.own | card.placed);
         let mut search = Self { flow, known, own, before: [0; NODES], paths };
         for deal in 1..=flow.deals {
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
 
     /// Whether a card can have come into a deal from this block.
     fn can_come(&self, card: usize, deal: usize, block: usize) -> bool {
-        let Known { own, late, .. } = self.known[card];
+        let Sightings { own, late, .. } = self.known[card];
         let is_late = round(block) == round(deal);
         if own & bit(deal) != 0 && is_late != (late & bit(deal) != 0) {
             return false;

@@ -10,7 +10,7 @@ use super::state::{Phase, RegionId, Regions, Sanctuaries, SanctuaryId, State};
 
 /// What a seat knows of a sanctuary: cards it knows alike may change places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct Sightings {
     /// The deals of its own in which it saw the card.
     pub(super) own: Path,
     /// Those of them to which the card came from another seat's turn in the same round: it came late.
@@ -108,7 +108,7 @@ impl Faraway {
         }
         let deals: Vec<_> = self.deals(state).collect();
         let own = deals.iter().filter(|deal| deal.seat == viewer).map(|deal| deal.bit).sum();
-        let known = self.paths(state).map(|path| Known::of(path, own));
+        let known = self.paths(state).map(|path| Sightings::of(path, own));
         let mut paths = self.some_paths(state, own, &known, GUESSES, rng);
         for _ in 0..ROUNDS_OF_WALK {
             for deal in &deals {
@@ -149,7 +149,7 @@ fn without(dealt: Sanctuaries, placed: Option<SanctuaryId>) -> Sanctuaries {
     placed.map_or(dealt, |id| dealt.difference(Sanctuaries::single(id)))
 }
 
-impl Known {
+impl Sightings {
     pub(super) fn of(path: Path, own: Path) -> Self {
         let seen = path & own;
         Self {
@@ -185,7 +185,7 @@ pub(super) enum Part {
 /// Shuffles one part of the paths among the cards of a deal which the viewer knows alike in that part.
 pub(super) fn exchange_parts(
     paths: &mut Paths,
-    known: &[Known],
+    known: &[Sightings],
     deal: Path,
     part: Part,
     rng: &mut RngStream,
@@ -221,7 +221,7 @@ pub(super) fn exchange_parts(
 }
 
 /// One step of the walk: one to three exchanges, taken back unless the viewer can believe in the result.
-pub(super) fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngStream) {
+pub(super) fn step(paths: &mut Paths, known: &[Sightings], own: Path, rng: &mut RngStream) {
     let before = *paths;
     let mut touched = [0; 6];
     let touched = &mut touched[..2 + 2 * rng.below(3) as usize];
@@ -236,7 +236,7 @@ pub(super) fn step(paths: &mut Paths, known: &[Known], own: Path, rng: &mut RngS
             paths[second] ^= swapped;
         }
     }
-    if touched.iter().any(|&at| Known::of(paths[at], own) != known[at]) {
+    if touched.iter().any(|&at| Sightings::of(paths[at], own) != known[at]) {
         *paths = before;
     }
 }

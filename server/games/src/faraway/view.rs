@@ -20,7 +20,7 @@ pub(super) const MOST_DEALT: u8 = 15;
 const PHASES: [&str; 5] = ["set_aside", "explore", "take", "place", "over"];
 
 /// A position as one viewer counts the seats.
-struct Shown<'a, const N: usize> {
+struct Sight<'a, const N: usize> {
     game: &'a Faraway,
     state: &'a State,
     around: Around<N>,
@@ -30,7 +30,7 @@ impl Views for Faraway {
     /// Writes the view in the order of the layout.
     fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3, 4, 5, 6], N => {
-            let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
+            let shown = Sight::<N> { game: self, state, around: Around::new(viewer) };
             let others = shown.around.others().len();
             let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
             fields(u8::try_from(others).expect("at most 6 seats"), &mut writer);
@@ -60,7 +60,7 @@ fn sanctuaries(name: &'static str, doc: &'static str) -> FieldSpec<'static> {
 
 /// Every field: what it is, and how it is written.
 #[inline]
-fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(others: u8, sink: &mut S) {
+fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(others: u8, sink: &mut S) {
     let seats = u8::try_from(N).expect("at most 6 seats");
     let seat = Axis::seats(seats);
     let other = Axis::other_seats(others);
@@ -72,7 +72,7 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(others: u8, sink: &mut
 }
 
 #[inline]
-fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
+fn situation<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &mut S) {
     let seat = Axis::seats(seats);
     let round = FieldSpec::count("round", 8, "The round, from 1 to 8.");
     sink.field(round, |shown, out| out.put(shown.state.round));
@@ -100,7 +100,7 @@ fn situation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &m
 }
 
 #[inline]
-fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
+fn open_cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &mut S) {
     let seat = Axis::seats(seats);
     let lines = regions("lines", "Each seat's regions, viewer first, in the order played.");
     sink.field(lines.by(seat).by(Axis::sequence("round", 8)), |shown, out| {
@@ -141,7 +141,7 @@ fn open_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &
 
 /// What the viewer alone knows: written for a seat only.
 #[inline]
-fn own_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
+fn own_cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
     let hand = regions("hand", "The viewer's hand, ascending, without what it has chosen or set aside.");
     sink.field(hand.by(Axis::unordered("card", 5)).own(), |shown, out| {
         let viewer = shown.around.viewer().first();
@@ -178,7 +178,7 @@ fn own_cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
 }
 
 #[inline]
-fn hands<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(other: Axis, sink: &mut S) {
+fn hands<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(other: Axis, sink: &mut S) {
     let known = regions(
         "known_hands",
         "What each other seat took from the display and has not shown again, clockwise, ascending.",
@@ -202,7 +202,7 @@ fn hands<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(other: Axis, sink: &mut
 }
 
 #[inline]
-fn decks<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seat: Axis, sink: &mut S) {
+fn decks<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seat: Axis, sink: &mut S) {
     let most = MOST_DEALT.into();
     let dealt = FieldSpec::count("dealt", most, "How many sanctuaries lie before each seat, viewer first.");
     sink.field(dealt.by(seat), |shown, out| {

@@ -5,10 +5,10 @@
 
 use boardwire_kernel::{ActionRange, ActionSpace};
 
-use super::catalogue::limits::{
+use super::catalogue::{CardId, Catalogue, CityId, DaemonId, SymbolId, TileId, TokenId};
+use super::limits::{
     CARD_TYPES, COLLECTING, DAEMONS, FREE_STEPS, OPTIONS, SEATS, SYMBOLS, TILE_VALUES, TOKENS, byte,
 };
-use super::catalogue::{CardId, Catalogue, CityId, DaemonId, SymbolId, TileId, TokenId};
 use super::state::SetKind;
 
 /// A choice of The Golden Compass.
@@ -218,7 +218,26 @@ impl Action {
             Self::Spies => Some(SetKind::Spies),
             Self::Wild => Some(SetKind::Wild),
             Self::Short(symbol) => Some(SetKind::Short(symbol)),
-            _ => None,
+            Self::Keep(_)
+            | Self::Red
+            | Self::Blue
+            | Self::Alethiometer
+            | Self::Magisterium
+            | Self::Ally
+            | Self::Dust
+            | Self::GiveUp
+            | Self::Opponent(_)
+            | Self::Back(_)
+            | Self::EndTurn
+            | Self::Card(_)
+            | Self::Token(_)
+            | Self::PayCards
+            | Self::GiveTile
+            | Self::Tile(_)
+            | Self::Steps(_)
+            | Self::Choose(_)
+            | Self::Pay
+            | Self::Decline => None,
         }
     }
 }

@@ -3,10 +3,10 @@
 use boardwire_kernel::{Audit, Audits, BySeat, Choices, Conserved, Seat, Turns, ensure};
 
 use super::GoldenCompass;
-use super::catalogue::limits::{CARD_TYPES, CARDS, PERIODS, SEATS};
 use super::catalogue::{AxisId, CardId, CharacterId, EffectId, TokenId};
+use super::limits::{CARD_TYPES, CARDS, PERIODS, SEATS};
 use super::memory::{SEEN, SURE, TABLE, Taken, place_of};
-use super::state::{Aim, Hand, Place, SetKind, State, Step, TilePile};
+use super::state::{Aim, Decision, Hand, Place, SetKind, State, TilePile};
 
 impl Audits for GoldenCompass {
     /// Checks every invariant; a snapshot from outside is refused for the first that is broken.
@@ -33,7 +33,7 @@ impl GoldenCompass {
         let holders = [state.airship, state.gave_up];
         ensure(holders.into_iter().flatten().all(is_seated), || "the airship is with nobody")?;
         ensure(axis <= catalogue.axes.len(), || "there is no such axis")?;
-        ensure(state.axis.is_some() || state.step == Step::Keep, || "a turn began without a spin")?;
+        ensure(state.axis.is_some() || state.decision == Decision::Keep, || "a turn began without a spin")?;
         ensure(effect <= catalogue.ops.len(), || "there is no such effect")?;
         ensure(state.order.into_iter().all(is_seated), || "a stranger drafts")?;
         let period = usize::from(state.period);
@@ -43,9 +43,9 @@ impl GoldenCompass {
         let empty = &state.places.all()[usize::from(self.seats)..];
         ensure(empty.iter().all(|place| *place == Place::default()), || "an empty seat owns something")?;
         let program = &state.program;
-        let depths = match state.step {
-            Step::Cost(_) => 1..=program.lists.len(),
-            Step::Choose { .. } => 1..=program.lists.len() - 1,
+        let depths = match state.decision {
+            Decision::Cost(_) => 1..=program.lists.len(),
+            Decision::Choose { .. } => 1..=program.lists.len() - 1,
             _ => 0..=program.lists.len(),
         };
         ensure(depths.contains(&program.depth.into()), || "too many lists of effects, or too few")?;
@@ -79,7 +79,8 @@ impl GoldenCompass {
         }
         ensure(state.not_discarded == not_discarded, || "copies on the discard pile are miscounted")?;
         for seat in self.all_seats() {
-            let gains = seat == state.active && matches!(state.step, Step::Limit | Step::Drop { .. });
+            let gains =
+                seat == state.active && matches!(state.decision, Decision::Limit | Decision::Drop { .. });
             let catalogue = self.printed();
             let most = if gains { catalogue.hand_places() } else { catalogue.hand_limit };
             ensure(state.places[seat].hand.len() <= most, || "a hand is over its limit")?;
@@ -87,7 +88,7 @@ impl GoldenCompass {
         let drawn = &state.just_drawn;
         let held = drawn.cards().all(|card| state.acting().hand.count(card) >= drawn.count(card));
         ensure(held, || "cards just drawn are not in hand")?;
-        let due = drawn.is_empty() || matches!(state.step, Step::Drop { .. });
+        let due = drawn.is_empty() || matches!(state.decision, Decision::Drop { .. });
         ensure(due, || "cards just drawn linger")
     }
 
@@ -125,7 +126,7 @@ impl GoldenCompass {
             let found: u32 = tiles().map(|pile| u32::from(pile.count(value))).sum();
             ensure(found <= count.into(), || "there are too many truth tiles")?;
         }
-        let opened = matches!(state.step, Step::Truth { .. } | Step::Over);
+        let opened = matches!(state.decision, Decision::Truth { .. } | Decision::Over);
         let gone = (u32::from(state.period) + u32::from(opened)) * u32::from(catalogue.tiles_drawn);
         let bag = u32::from(state.bag.len());
         ensure(bag + gone == u32::from(printed.len()), || "truth tiles are not conserved")?;
@@ -144,7 +145,7 @@ impl GoldenCompass {
     fn audit_characters(&self, state: &State) -> Audit {
         let mut characters = Conserved::<2>::new("character");
         characters.found(state.unseen)?;
-        let keeps = state.step == Step::Keep;
+        let keeps = state.decision == Decision::Keep;
         for place in state.places.of(self.seats) {
             let dealt = place.dealt.into_iter().flatten();
             characters.found(dealt.chain(place.ally).chain(place.under).map(CharacterId::get))?;
@@ -160,23 +161,23 @@ impl GoldenCompass {
         characters.are_all(&self.characters_of(state.period))
     }
 
-    /// The step asks for something that can be chosen.
+    /// The decision is about something that can be chosen.
     fn audit_step(&self, state: &State) -> Audit {
         let (catalogue, acting) = (self.printed(), state.acting());
-        let is_sound = match state.step {
-            Step::Keep => state.places.of(self.seats).iter().any(|place| place.kept.is_none()),
-            Step::Back { victim } => victim.number() < self.seats && victim != state.active,
-            Step::Choose { first, count } => {
+        let is_sound = match state.decision {
+            Decision::Keep => state.places.of(self.seats).iter().any(|place| place.kept.is_none()),
+            Decision::Back { victim } => victim.number() < self.seats && victim != state.active,
+            Decision::Choose { first, count } => {
                 usize::from(first) + usize::from(count) <= catalogue.options.len()
             }
-            Step::Cost(left) | Step::Pay { left } => left > 0 && left <= acting.hand.len(),
-            Step::Drop { left } => left > 0 && left <= state.just_drawn.len(),
-            Step::Limit => acting.hand.len() > catalogue.hand_limit,
-            Step::Steps { max } => {
+            Decision::Cost(left) | Decision::Pay { left } => left > 0 && left <= acting.hand.len(),
+            Decision::Drop { left } => left > 0 && left <= state.just_drawn.len(),
+            Decision::Limit => acting.hand.len() > catalogue.hand_limit,
+            Decision::Steps { max } => {
                 max > 0 && u16::from(state.lyra) + u16::from(max) <= self.objective(state).into()
             }
-            Step::Lay => state.is_last_period() && self.can_lay_token(state),
-            Step::Fill(begun) => {
+            Decision::Lay => state.is_last_period() && self.can_lay_token(state),
+            Decision::Fill(begun) => {
                 let has_effect = match begun.kind {
                     SetKind::Pair(_) | SetKind::Wild => self.has_pair_effect(state),
                     SetKind::Triplet(_) | SetKind::Short(_) => acting.supply > 0,
@@ -192,20 +193,20 @@ impl GoldenCompass {
                 (1..=3).contains(&begun.left)
                     && is_known
                     && has_effect
-                    && self.has_choice(&acting.hand, begun)
+                    && self.card_sets.has_choice(&acting.hand, begun)
             }
-            Step::Airship => state.airship.is_some(),
-            Step::Ransom { left } => {
+            Decision::Airship => state.airship.is_some(),
+            Decision::PayForAirship { left } => {
                 let holder = state.airship.map(|seat| &state.places[seat]);
                 left > 0 && holder.is_some_and(|holder| left <= holder.hand.len())
             }
-            Step::Truth { place, left } => {
+            Decision::Truth { place, left } => {
                 place < self.seats && (1..=catalogue.tiles_each.min(state.open.len())).contains(&left)
             }
-            Step::Over => state.is_last_period(),
-            Step::Colour | Step::Action | Step::Target(_) | Step::Sets => true,
+            Decision::Over => state.is_last_period(),
+            Decision::Colour | Decision::Action | Decision::Target(_) | Decision::Sets => true,
         };
-        ensure(is_sound, || "the step asks for what cannot be")?;
+        ensure(is_sound, || "the decision is about what cannot be")?;
         let chooser = self.pending(state).lowest();
         let is_stuck = chooser.is_some_and(|seat| self.legal(state, seat).is_empty());
         ensure(!is_stuck, || "a seat owes a choice and has none")

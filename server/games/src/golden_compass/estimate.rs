@@ -7,9 +7,9 @@ use boardwire_kernel::Seat;
 
 use super::GoldenCompass;
 use super::action::Action;
-use super::catalogue::limits::TOKENS;
 use super::catalogue::{Catalogue, DaemonId, SymbolId, TokenId, TokenSet, with_ids};
-use super::state::{Hand, SetKind, State, Step, tokens_of};
+use super::limits::TOKENS;
+use super::state::{Decision, Hand, SetKind, State, tokens_of};
 
 /// What being a compass tile ahead of an opponent is worth, up to some tiles.
 const LEAD: i32 = 90;
@@ -32,25 +32,25 @@ impl GoldenCompass {
     /// What the position is worth to `seat`.
     pub(super) fn estimate(&self, state: &State, seat: Seat) -> i32 {
         let time_left = self.time_left(state);
-        let others = self.others(seat).map(|other| self.prospect(state, other, time_left));
-        self.prospect(state, seat, time_left) - others.max().expect("nobody plays alone")
+        let others = self.others(seat).map(|other| self.seat_worth(state, other, time_left));
+        self.seat_worth(state, seat, time_left) - others.max().expect("nobody plays alone")
     }
 
-    /// What a seat has, and what it can hope for.
-    fn prospect(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
+    /// What a seat has, and what it can gain for.
+    fn seat_worth(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         let place = &state.places[seat];
         let points = self.points(state, seat).total() * 100;
-        if state.step == Step::Over {
+        if state.decision == Decision::Over {
             return points;
         }
         let kept = place.kept.zip(place.dealt).map(|(kept, dealt)| dealt[usize::from(kept)]);
         let symbols = kept.or(place.ally).map_or(0, |ally| self.symbols[ally.index()]);
         let airship = if state.airship == Some(seat) { AIRSHIP } else { 0 };
         points
-            + self.token_hopes(place.tokens, time_left)
+            + self.tokens_worth(place.tokens, time_left)
             + self.lead(state, seat)
-            + self.hand_hopes(&place.hand, time_left)
-            + self.turn_hopes(state, seat, time_left)
+            + self.hand_worth(&place.hand, time_left)
+            + self.turn_worth(state, seat, time_left)
             + i32::from(place.dust) * DUST * i32::from(state.drawn_passages == 0)
             + airship
             + 40 * i32::from(symbols)
@@ -66,14 +66,14 @@ impl GoldenCompass {
     }
 
     /// Unplaced tokens have to be laid out before they score.
-    fn token_hopes(&self, tokens: TokenSet, time_left: i32) -> i32 {
+    fn tokens_worth(&self, tokens: TokenSet, time_left: i32) -> i32 {
         let worth: i32 = tokens_of(tokens).map(|token| self.token_worths[token.index()]).sum();
         worth * (15 + 45 * time_left / 100) / 100
     }
 
     /// Compass tiles on the objective buy an early draft.
     fn lead(&self, state: &State, seat: Seat) -> i32 {
-        if matches!(state.step, Step::Truth { .. }) {
+        if matches!(state.decision, Decision::Truth { .. }) {
             return 0;
         }
         let tiles = |seat: Seat| i32::from(state.places[seat].compass);
@@ -88,7 +88,7 @@ impl GoldenCompass {
         }
     }
 
-    fn hand_hopes(&self, hand: &Hand, time_left: i32) -> i32 {
+    fn hand_worth(&self, hand: &Hand, time_left: i32) -> i32 {
         let mut worth = CARD * i32::from(hand.len().min(6));
         let mut last = 0;
         for &card in hand.as_slice() {
@@ -100,28 +100,32 @@ impl GoldenCompass {
     }
 
     /// What the rest of a light-blue turn promises the active seat.
-    fn turn_hopes(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
+    fn turn_worth(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         if seat != state.active || state.is_red {
             return 0;
         }
-        let action = match state.step {
-            Step::Action => {
+        let action = match state.decision {
+            Decision::Action => {
                 let offered = self.blue_actions(state).into_iter().filter(|(_, can)| *can);
-                offered.map(|(action, _)| Self::action_hope(state, action)).max().unwrap_or(0)
+                offered.map(|(action, _)| Self::action_gain(state, action)).max().unwrap_or(0)
             }
-            Step::Sets => 0,
-            Step::Target(_) | Step::Choose { .. } | Step::Cost(_) | Step::Lay | Step::Back { .. } => 120,
-            Step::Fill(begun) => return self.set_hope(state, begun.kind, time_left) + 2 * CARD,
-            Step::Keep
-            | Step::Colour
-            | Step::Pay { .. }
-            | Step::Drop { .. }
-            | Step::Limit
-            | Step::Steps { .. }
-            | Step::Airship
-            | Step::Ransom { .. }
-            | Step::Truth { .. }
-            | Step::Over => return 0,
+            Decision::Sets => 0,
+            Decision::Target(_)
+            | Decision::Choose { .. }
+            | Decision::Cost(_)
+            | Decision::Lay
+            | Decision::Back { .. } => 120,
+            Decision::Fill(begun) => return self.set_gain(state, begun.kind, time_left) + 2 * CARD,
+            Decision::Keep
+            | Decision::Colour
+            | Decision::Pay { .. }
+            | Decision::Drop { .. }
+            | Decision::Limit
+            | Decision::Steps { .. }
+            | Decision::Airship
+            | Decision::PayForAirship { .. }
+            | Decision::Truth { .. }
+            | Decision::Over => return 0,
         };
         let sets = self.sets(state);
         let (mut best, mut sum) = (0, 0);
@@ -134,15 +138,15 @@ impl GoldenCompass {
             (sets.spies.into(), SetKind::Spies),
         ] {
             if count > 0 {
-                let hope = self.set_hope(state, kind, time_left).max(0);
-                best = best.max(hope);
-                sum += hope * i32::try_from(count).expect("few sets");
+                let gain = self.set_gain(state, kind, time_left).max(0);
+                best = best.max(gain);
+                sum += gain * i32::try_from(count).expect("few sets");
             }
         }
         action + sum.min(best * i32::from(state.acting().hand.len() / 2))
     }
 
-    fn action_hope(state: &State, action: Action) -> i32 {
+    fn action_gain(state: &State, action: Action) -> i32 {
         match action {
             Action::Alethiometer => LEAD,
             Action::Magisterium if state.airship == Some(state.active) => -2 * AIRSHIP,
@@ -153,7 +157,7 @@ impl GoldenCompass {
     }
 
     /// What a set gains beyond the cards it costs.
-    fn set_hope(&self, state: &State, kind: SetKind, time_left: i32) -> i32 {
+    fn set_gain(&self, state: &State, kind: SetKind, time_left: i32) -> i32 {
         match kind {
             SetKind::Pair(_) | SetKind::Wild if state.is_last_period() => {
                 let worth = tokens_of(state.acting().tokens).map(|token| self.token_worths[token.index()]);

@@ -4,9 +4,9 @@ use boardwire_kernel::{ActionSet, BitSet, Choices, Seat, SeatSet};
 
 use super::GoldenCompass;
 use super::action::{Action, BACK, CARD, CHOOSE, OPPONENT, PAIR, SHORT, STEPS, TILE, TOKEN, TRIPLET};
-use super::catalogue::limits::COLLECTING;
 use super::catalogue::{Blue, CityId, EffectList, Op};
-use super::state::{Aim, Place, State, Step, tokens_of};
+use super::limits::COLLECTING;
+use super::state::{Aim, Decision, Place, State, tokens_of};
 
 impl Choices for GoldenCompass {
     fn encode(&self, action: Action) -> u8 {
@@ -22,29 +22,29 @@ impl Choices for GoldenCompass {
         if !self.owes(state, seat) {
             return ActionSet::EMPTY;
         }
-        match state.step {
-            Step::Keep => these([Action::Keep(0), Action::Keep(1)]),
-            Step::Colour => these([Action::Red, Action::Blue]),
-            Step::Action => {
+        match state.decision {
+            Decision::Keep => these([Action::Keep(0), Action::Keep(1)]),
+            Decision::Colour => these([Action::Red, Action::Blue]),
+            Decision::Action => {
                 let actions = self.blue_actions(state).into_iter();
                 these(actions.filter_map(|(action, can)| can.then_some(action)).chain([Action::GiveUp]))
             }
-            Step::Target(aim) => {
+            Decision::Target(aim) => {
                 let targets = self.targets(state, aim).iter();
                 OPPONENT.on::<1>(targets.map(|target| state.active.steps_to(target, self.seats)).collect())
             }
-            Step::Back { victim } => BACK.on(Self::backs(state, victim)),
-            Step::Choose { first, count } => CHOOSE.on(self.options(state, first, count, 0)),
-            Step::Cost(_) => these([Action::Pay, Action::Decline]),
-            Step::Pay { .. } | Step::Limit => CARD.on(state.acting().hand.types()),
-            Step::Drop { .. } => CARD.on(state.just_drawn.types()),
-            Step::Steps { max } => STEPS.on(BitSet::<1>::first(usize::from(max) + 1)),
-            Step::Lay => {
+            Decision::Back { victim } => BACK.on(Self::backs(state, victim)),
+            Decision::Choose { first, count } => CHOOSE.on(self.options(state, first, count, 0)),
+            Decision::Cost(_) => these([Action::Pay, Action::Decline]),
+            Decision::Pay { .. } | Decision::Limit => CARD.on(state.acting().hand.types()),
+            Decision::Drop { .. } => CARD.on(state.just_drawn.types()),
+            Decision::Steps { max } => STEPS.on(BitSet::<1>::first(usize::from(max) + 1)),
+            Decision::Lay => {
                 let tokens = tokens_of(state.acting().tokens);
                 let kinds = tokens.map(|token| self.printed().token(token).kind);
                 TOKEN.on(kinds.collect::<BitSet<1>>())
             }
-            Step::Sets => {
+            Decision::Sets => {
                 let sets = self.sets(state);
                 let alone = [(Action::Spies, sets.spies), (Action::Wild, sets.wild), (Action::EndTurn, true)];
                 these(alone.into_iter().filter_map(|(action, can)| can.then_some(action)))
@@ -52,14 +52,14 @@ impl Choices for GoldenCompass {
                     .union(TRIPLET.on(sets.triplets))
                     .union(SHORT.on(sets.short))
             }
-            Step::Fill(begun) => CARD.on(self.completing(&state.acting().hand, begun)),
-            Step::Airship => {
-                let pays = self.can_ransom(state, seat).then_some(Action::PayCards);
+            Decision::Fill(begun) => CARD.on(self.card_sets.completing(&state.acting().hand, begun)),
+            Decision::Airship => {
+                let pays = self.can_pay_for_airship(state, seat).then_some(Action::PayCards);
                 these(pays.into_iter().chain([Action::GiveTile]))
             }
-            Step::Ransom { .. } => CARD.on(state.places[seat].hand.types()),
-            Step::Truth { .. } => TILE.on(state.open.kinds::<1>()),
-            Step::Over => ActionSet::EMPTY,
+            Decision::PayForAirship { .. } => CARD.on(state.places[seat].hand.types()),
+            Decision::Truth { .. } => TILE.on(state.open.kinds::<1>()),
+            Decision::Over => ActionSet::EMPTY,
         }
     }
 
@@ -68,37 +68,44 @@ impl Choices for GoldenCompass {
         if !self.owes(state, seat) {
             return false;
         }
-        match (state.step, action) {
-            (Step::Keep, Action::Keep(_))
-            | (Step::Colour, Action::Red | Action::Blue)
-            | (Step::Action, Action::GiveUp)
-            | (Step::Cost(_), Action::Pay | Action::Decline)
-            | (Step::Sets, Action::EndTurn)
-            | (Step::Airship, Action::GiveTile) => true,
-            (Step::Action, action) => self.blue_actions(state).contains(&(action, true)),
-            (Step::Target(aim), Action::Opponent(left)) => {
-                let opponent = state.active.round(self.seats).nth(left.into());
-                opponent.is_some_and(|opponent| hits(state, opponent, aim))
+        match state.decision {
+            Decision::Keep => matches!(action, Action::Keep(_)),
+            Decision::Colour => matches!(action, Action::Red | Action::Blue),
+            Decision::Action => {
+                action == Action::GiveUp || self.blue_actions(state).contains(&(action, true))
             }
-            (Step::Back { victim }, Action::Back(city)) => state.places[victim].backs[city.index() - 1] > 0,
-            (Step::Choose { first, count }, Action::Choose(option)) => {
-                option < count && self.is_option(state, first + option, 0)
+            Decision::Target(aim) => matches!(action, Action::Opponent(left)
+                if state.active.round(self.seats).nth(left.into()).is_some_and(|seat| hits(state, seat, aim))),
+            Decision::Back { victim } => {
+                matches!(action, Action::Back(city) if state.places[victim].backs[city.index() - 1] > 0)
             }
-            (Step::Pay { .. } | Step::Limit, Action::Card(card)) => state.acting().hand.contains(card),
-            (Step::Drop { .. }, Action::Card(card)) => state.just_drawn.contains(card),
-            (Step::Steps { max }, Action::Steps(steps)) => steps <= max,
-            (Step::Lay, Action::Token(kind)) => {
-                !self.equal_tokens[kind.index()].intersection(state.acting().tokens).is_empty()
+            Decision::Choose { first, count } => {
+                matches!(action, Action::Choose(at) if at < count && self.is_option(state, first + at, 0))
             }
-            (Step::Sets, action) => action.set().is_some_and(|kind| self.sets(state).contains(kind)),
-            (Step::Fill(begun), Action::Card(card)) => {
-                self.completing(&state.acting().hand, begun).contains(card)
+            Decision::Cost(_) => matches!(action, Action::Pay | Action::Decline),
+            Decision::Pay { .. } | Decision::Limit => {
+                matches!(action, Action::Card(card) if state.acting().hand.contains(card))
             }
-            (Step::Airship, Action::PayCards) => self.can_ransom(state, seat),
-            (Step::Ransom { .. }, Action::Card(card)) => state.places[seat].hand.contains(card),
-            (Step::Truth { .. }, Action::Tile(tile)) => state.open.count(tile.get()) > 0,
-            // Every step asks for actions of its own; the others do not answer it.
-            (_, _) => false,
+            Decision::Drop { .. } => matches!(action, Action::Card(card) if state.just_drawn.contains(card)),
+            Decision::Steps { max } => matches!(action, Action::Steps(steps) if steps <= max),
+            Decision::Lay => matches!(action, Action::Token(kind)
+                if !self.equal_tokens[kind.index()].intersection(state.acting().tokens).is_empty()),
+            Decision::Sets => {
+                action == Action::EndTurn || action.set().is_some_and(|kind| self.sets(state).contains(kind))
+            }
+            Decision::Fill(begun) => matches!(action, Action::Card(card)
+                if self.card_sets.completing(&state.acting().hand, begun).contains(card)),
+            Decision::Airship => match action {
+                Action::PayCards => self.can_pay_for_airship(state, seat),
+                other => other == Action::GiveTile,
+            },
+            Decision::PayForAirship { .. } => {
+                matches!(action, Action::Card(card) if state.places[seat].hand.contains(card))
+            }
+            Decision::Truth { .. } => {
+                matches!(action, Action::Tile(tile) if state.open.count(tile.get()) > 0)
+            }
+            Decision::Over => false,
         }
     }
 }
@@ -107,9 +114,10 @@ impl GoldenCompass {
     /// Whether `seat` owes a choice.
     #[inline]
     fn owes(&self, state: &State, seat: Seat) -> bool {
-        match state.step {
-            Step::Keep => seat.number() < self.seats && state.places[seat].kept.is_none(),
-            _ => state.chooser() == Some(seat),
+        if state.decision == Decision::Keep {
+            seat.number() < self.seats && state.places[seat].kept.is_none()
+        } else {
+            state.chooser() == Some(seat)
         }
     }
 
@@ -227,9 +235,9 @@ impl GoldenCompass {
     }
 
     /// Whether the holder of the airship can pay cards for it (R23).
-    fn can_ransom(&self, state: &State, holder: Seat) -> bool {
+    fn can_pay_for_airship(&self, state: &State, holder: Seat) -> bool {
         let place = &state.places[holder];
-        place.hand.len() >= self.ransom(place)
+        place.hand.len() >= self.airship_price(place)
     }
 }
 

@@ -14,8 +14,8 @@
 use boardwire_kernel::{BySeat, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::catalogue::limits::{CARD_TYPES, CARDS, KNOWN, PLACES, SEATS, TOKENS, few};
 use super::catalogue::{CardId, TokenId, TokenSet};
+use super::limits::{CARD_TYPES, CARDS, KNOWN, PLACES, SEATS, TOKENS, to_byte};
 use super::state::{Pile, Sorted, tokens_of};
 
 /// The stamp of a card that is not hidden from this seat.
@@ -68,7 +68,7 @@ impl Taken {
     /// The only seat that can hold it.
     fn certain_holder(self) -> Option<Seat> {
         let holders = self.holders();
-        holders.is_power_of_two().then(|| Seat::new(few(holders.trailing_zeros())))
+        holders.is_power_of_two().then(|| Seat::new(to_byte(holders.trailing_zeros())))
     }
 
     /// Whether `seat` can hold it.
@@ -80,7 +80,7 @@ impl Taken {
     fn may_move(&mut self, from: Seat, to: Seat, hand: u8) {
         let [kept, gained] = [from, to].map(|seat| self.shares[seat.index()]);
         let one_of = u16::from(hand.max(1));
-        let moved = few((u16::from(kept) + one_of / 2) / one_of).max(1);
+        let moved = to_byte((u16::from(kept) + one_of / 2) / one_of).max(1);
         self.shares[from.index()] = kept.saturating_sub(moved).max(1);
         self.shares[to.index()] = gained.saturating_add(moved).min(SURE);
     }
@@ -89,7 +89,7 @@ impl Taken {
     fn mix(&mut self, other: Self, holders: u8) {
         for (seat, (share, other)) in (0..).zip(self.shares.iter_mut().zip(other.shares)) {
             let both = (u16::from(*share) + u16::from(other)).div_ceil(2);
-            *share = few(both).max(holders >> seat & 1);
+            *share = to_byte(both).max(holders >> seat & 1);
         }
     }
 }
@@ -217,7 +217,7 @@ impl Memory {
     /// `just_drawn` is 0, or says that it was one of so many cards it has just drawn.
     pub(super) fn saw_card_leave(&mut self, seat: Seat, card: CardId, block: Block, just_drawn: u8) {
         if just_drawn == 0
-            && let Some(entry) = self.recall(seat, card)
+            && let Some(entry) = self.forget_surest(seat, card)
         {
             if !entry.is_certain(seat) && !self.ages[seat].is_empty() {
                 self.ages[seat].take(0);
@@ -238,7 +238,7 @@ impl Memory {
     }
 
     /// Drops the surest memory of `seat` having `card`; the others of its kind become as unsure as all of them.
-    fn recall(&mut self, seat: Seat, card: CardId) -> Option<Taken> {
+    fn forget_surest(&mut self, seat: Seat, card: CardId) -> Option<Taken> {
         let fits = |entry: &Taken| entry.card == card.get() && entry.may_be_with(seat);
         let all = self.taken().iter().filter(|entry| fits(entry));
         let union = all.clone().fold(0, |union, entry| union | entry.holders());
@@ -280,7 +280,7 @@ impl Memory {
     /// Others saw `thief` take an unknown card from `victim`.
     pub(super) fn saw_card_stolen(&mut self, victim: Seat, thief: Seat) {
         let certain = self.taken().iter().filter(|taken| taken.is_certain(victim)).count();
-        let hand = self.ages[victim].len() + few(certain);
+        let hand = self.ages[victim].len() + to_byte(certain);
         for at in 0..self.taken().len() {
             if self.taken[at].may_be_with(victim) {
                 self.widen(at, |taken| taken.may_move(victim, thief, hand));
@@ -300,11 +300,11 @@ impl Memory {
         let held = self.ages.all().iter().flat_map(Sorted::as_slice);
         let seen: u128 = held.fold(0, |seen, &age| seen | 1 << age);
         // Only the order of stamps and ages counts: number them anew.
-        let rank = |number: u8| few((seen & ((1u128 << number) - 1)).count_ones());
+        let rank = |number: u8| to_byte((seen & ((1u128 << number) - 1)).count_ones());
         for ages in self.ages.of_mut(EVERY_SEAT) {
             *ages = ages.as_slice().iter().map(|&age| rank(age)).collect();
         }
-        self.returns = few(seen.count_ones());
+        self.returns = to_byte(seen.count_ones());
         for (block, &back) in blocks.iter().zip(discard.counts()) {
             let stamps = &mut self.stamps[block.range()];
             let hidden = stamps.iter().position(|&stamp| stamp == SEEN).unwrap_or(stamps.len());

@@ -14,9 +14,11 @@
 
 mod action;
 mod audit;
+mod card_sets;
 mod catalogue;
 mod estimate;
 mod legal;
+mod limits;
 mod memory;
 mod resample;
 mod scoring;
@@ -40,10 +42,10 @@ pub use action::Action;
 pub use catalogue::Catalogue;
 pub use state::State;
 
-use catalogue::limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
+use card_sets::CardSets;
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};
+use limits::{CARD_TYPES, CARDS, CHARACTERS, TOKENS};
 use memory::Block;
-use turn::sets::CardSets;
 
 /// The streams of chance, one a purpose.
 mod streams {

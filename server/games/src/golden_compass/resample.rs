@@ -11,9 +11,9 @@ use boardwire_kernel::{Hidden, RngStream, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::CharacterId;
-use super::catalogue::limits::few;
+use super::limits::to_byte;
 use super::memory::{Memory, SEEN, TABLE, place_of};
-use super::state::{CharacterSet, State, Step, tokens_of};
+use super::state::{CharacterSet, Decision, State, tokens_of};
 
 impl Hidden for GoldenCompass {
     /// Samples everything that `viewer` cannot know.
@@ -34,7 +34,7 @@ impl GoldenCompass {
     /// allies are chosen any may have been dealt and kept.
     fn resample_characters(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
         let mut pile = state.unseen;
-        if state.step == Step::Keep {
+        if state.decision == Decision::Keep {
             for id in self.others(viewer).filter_map(|seat| state.places[seat].dealt).flatten() {
                 pile.insert(id);
             }
@@ -42,7 +42,7 @@ impl GoldenCompass {
                 let place = &mut state.places[seat];
                 let mut draw = || CharacterId::new(rng.draw(&mut pile));
                 place.dealt = Some([draw(), draw()]);
-                place.kept = place.kept.map(|_| few(rng.below(2)));
+                place.kept = place.kept.map(|_| to_byte(rng.below(2)));
             }
             state.unseen = pile;
             return;

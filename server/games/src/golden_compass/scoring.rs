@@ -4,8 +4,8 @@ use boardwire_kernel::{Outcome, ScoreLine, Scoring, Seat};
 
 use super::GoldenCompass;
 use super::catalogue::Catalogue;
-use super::catalogue::limits::SEATS;
-use super::state::{State, Step, tokens_of};
+use super::limits::SEATS;
+use super::state::{Decision, State, tokens_of};
 
 /// Where the points of a seat come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) fn most(catalogue: &Catalogue) -> i32 {
 impl Scoring for GoldenCompass {
     /// The result, once the game is over.
     fn outcome(&self, state: &State) -> Option<Outcome> {
-        if state.step != Step::Over {
+        if state.decision != Decision::Over {
             return None;
         }
         let mut scores = [0; SEATS];

@@ -3,12 +3,10 @@
 use boardwire_kernel::{BitSet, BySeat, Multiset, Seat};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::catalogue::limits::{
-    CARD_TYPES, CARDS, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES,
-};
 use super::catalogue::{
     AxisId, CardId, CharacterId, DaemonId, EffectId, EffectList, SymbolId, TokenId, TokenSet,
 };
+use super::limits::{CARD_TYPES, CARDS, COLLECTING, HAND, NESTING, PERIODS, PLACING, SEATS, TILE_VALUES};
 use super::memory::Memory;
 
 /// Types of Lyra card.
@@ -173,11 +171,21 @@ impl Begun {
     pub(super) fn with(self, is_joker: bool) -> Self {
         Self { left: self.left - 1, shows_face: self.shows_face || !is_joker, ..self }
     }
+
+    /// Whether the set must still get a card that is no joker: only the first daemon or symbol need not.
+    pub(super) fn needs_face(self) -> bool {
+        let needs = match self.kind {
+            SetKind::Pair(daemon) => daemon > DaemonId::new(1),
+            SetKind::Triplet(symbol) | SetKind::Short(symbol) => symbol > SymbolId::new(1),
+            SetKind::Spies | SetKind::Wild => false,
+        };
+        needs && !self.shows_face
+    }
 }
 
 /// What is to be decided now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) enum Step {
+pub(super) enum Decision {
     /// Every seat keeps one of two characters.
     Keep,
     /// Red or light blue.
@@ -209,7 +217,7 @@ pub(super) enum Step {
     /// The holder of the airship pays or gives up a tile.
     Airship,
     /// Which card the holder pays; so many are due.
-    Ransom { left: u8 },
+    PayForAirship { left: u8 },
     /// A truth tile; so many are due to the seat in this place of the draft.
     Truth { place: u8, left: u8 },
     /// The game has ended.
@@ -284,7 +292,7 @@ pub(super) struct Place {
 /// remembers of hidden things, and is shown, stands in `memory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub struct State {
-    pub(super) step: Step,
+    pub(super) decision: Decision,
     pub(super) period: u8,
     /// First seat of the period, and the seat whose turn it is.
     pub(super) first: Seat,
@@ -357,23 +365,23 @@ impl State {
     /// The one seat that owes a choice; none while all keep allies, or at the end.
     #[inline]
     pub(super) fn chooser(&self) -> Option<Seat> {
-        match self.step {
-            Step::Keep | Step::Over => None,
-            Step::Airship | Step::Ransom { .. } => self.airship,
-            Step::Truth { place, .. } => Some(self.order[usize::from(place)]),
-            Step::Colour
-            | Step::Action
-            | Step::Target(_)
-            | Step::Back { .. }
-            | Step::Choose { .. }
-            | Step::Cost(_)
-            | Step::Pay { .. }
-            | Step::Drop { .. }
-            | Step::Limit
-            | Step::Steps { .. }
-            | Step::Lay
-            | Step::Sets
-            | Step::Fill(_) => Some(self.active),
+        match self.decision {
+            Decision::Keep | Decision::Over => None,
+            Decision::Airship | Decision::PayForAirship { .. } => self.airship,
+            Decision::Truth { place, .. } => Some(self.order[usize::from(place)]),
+            Decision::Colour
+            | Decision::Action
+            | Decision::Target(_)
+            | Decision::Back { .. }
+            | Decision::Choose { .. }
+            | Decision::Cost(_)
+            | Decision::Pay { .. }
+            | Decision::Drop { .. }
+            | Decision::Limit
+            | Decision::Steps { .. }
+            | Decision::Lay
+            | Decision::Sets
+            | Decision::Fill(_) => Some(self.active),
         }
     }
 }

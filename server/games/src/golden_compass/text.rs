@@ -7,7 +7,7 @@ use boardwire_kernel::{Seat, Texts, Viewer};
 use super::GoldenCompass;
 use super::catalogue::{Blue, CardId, CharacterId, TokenId, TokenSet};
 use super::memory::{Memory, SEEN, TABLE, place_of};
-use super::state::{State, Step, TilePile, tokens_of};
+use super::state::{Decision, State, TilePile, tokens_of};
 use super::view::decision_words;
 
 /// Words in a row, or that there are none.
@@ -22,7 +22,7 @@ impl Texts for GoldenCompass {
     fn text(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
         self.text_course(state, viewer, out)?;
         self.text_decision(state, viewer, out)?;
-        if let (Step::Keep, Some(seat)) = (state.step, viewer.seat()) {
+        if let (Decision::Keep, Some(seat)) = (state.decision, viewer.seat()) {
             self.text_dealt(state, seat, out)?;
         }
         for seat in viewer.first().round(self.seats) {
@@ -41,7 +41,8 @@ impl GoldenCompass {
         let city = self.current_city(state).map(|city| catalogue.city(city).name.as_str());
         let (lyra, city, objective) = (state.lyra, city.unwrap_or("the objective"), self.objective(state));
         writeln!(out, "Lyra: space {lyra} of {}, city: {city}, objective at {objective}", catalogue.steps())?;
-        let Some(axis) = state.axis.filter(|_| !matches!(state.step, Step::Keep | Step::Over)) else {
+        let Some(axis) = state.axis.filter(|_| !matches!(state.decision, Decision::Keep | Decision::Over))
+        else {
             return Ok(());
         };
         let axis = catalogue.axis(axis);
@@ -57,7 +58,7 @@ impl GoldenCompass {
     }
 
     fn text_decision(&self, state: &State, viewer: Viewer, out: &mut dyn Write) -> Result {
-        let words = decision_words(state.step);
+        let words = decision_words(state.decision);
         match state.chooser() {
             Some(seat) => write!(out, "{seat} decides: {words}")?,
             None => write!(out, "to decide: {words}")?,
@@ -65,15 +66,14 @@ impl GoldenCompass {
         if let Some(effect) = state.effect {
             write!(out, " (effect {})", self.printed().effect(effect).kind())?;
         }
-        match state.step {
-            Step::Fill(begun) => {
-                let kind = self.info.actions.label(begun.kind.action().index());
-                let kind = kind.expect("every action has a label");
-                write!(out, ", begun: {kind}, cards left {}", begun.left)?;
-            }
-            Step::Back { victim } => write!(out, ", robbing {victim}")?,
-            _ if self.due(state) > 0 => write!(out, ", number {}", self.due(state))?,
-            _ => {}
+        if let Decision::Fill(begun) = state.decision {
+            let kind = self.info.actions.label(begun.kind.action().index());
+            let kind = kind.expect("every action has a label");
+            write!(out, ", begun: {kind}, cards left {}", begun.left)?;
+        } else if let Decision::Back { victim } = state.decision {
+            write!(out, ", robbing {victim}")?;
+        } else if self.due(state) > 0 {
+            write!(out, ", number {}", self.due(state))?;
         }
         if state.wild > 0 || state.short > 0 {
             write!(out, ", rights: {} wild pairs, {} short triplets", state.wild, state.short)?;
@@ -108,7 +108,7 @@ impl GoldenCompass {
         let place = &state.places[seat];
         let is_viewer = viewer.is(seat);
         writeln!(out, "{seat}{}:", if is_viewer { " (you)" } else { "" })?;
-        if state.step == Step::Keep {
+        if state.decision == Decision::Keep {
             writeln!(out, "  ally: {}", if place.kept.is_some() { "chosen" } else { "not chosen" })?;
         } else {
             let (ally, value) = (self.character(place.ally), self.magisterium(place));
@@ -168,7 +168,7 @@ impl GoldenCompass {
         let discard = discard.map(|(card, count)| format!("{count} {}", card.name));
         writeln!(out, "discard pile: {}", listed(discard, "empty"))?;
         writeln!(out, "bag: {}; passage tiles drawn {}", self.tile_names(&state.bag), state.drawn_passages)?;
-        if matches!(state.step, Step::Truth { .. }) {
+        if matches!(state.decision, Decision::Truth { .. }) {
             let order = &state.order[..usize::from(self.seats)];
             let order = listed(order.iter().map(|seat| seat.number().to_string()), "none");
             writeln!(out, "open tiles: {}; draft order: seats {order}", self.tile_names(&state.open))?;

@@ -1,6 +1,6 @@
 //! The course of the game: the deal, what every choice leads to, and the turns.
 //!
-//! A choice is carried out and leads to the next step, or to none: then the game goes on by itself, with the hand
+//! A choice is carried out and leads to the next decision, or to none: then the game goes on by itself, with the hand
 //! limit, the effects still to come, the end of a red turn or the sets of a light-blue one.
 
 pub(super) mod effects;
@@ -11,10 +11,10 @@ pub(super) mod sets;
 use boardwire_kernel::{BySeat, Chance, Legal, Seat, SeatSet, Turns};
 
 use super::action::Action;
-use super::catalogue::limits::{CARDS, COLLECTING, PLACING, SEATS};
 use super::catalogue::{CardId, TokenSet};
+use super::limits::{CARDS, COLLECTING, PLACING, SEATS};
 use super::memory::Memory;
-use super::state::{Aim, CharacterSet, Hand, Pile, Program, State, Step, TilePile};
+use super::state::{Aim, CharacterSet, Decision, Hand, Pile, Program, State, TilePile};
 use super::{GoldenCompass, streams};
 use effects::{lay_compass, take_dust};
 
@@ -35,7 +35,7 @@ impl Turns for GoldenCompass {
 
     /// The seats that owe a choice.
     fn pending(&self, state: &State) -> SeatSet {
-        if state.step == Step::Keep {
+        if state.decision == Decision::Keep {
             self.all_seats().filter(|&seat| state.places[seat].kept.is_none()).collect()
         } else {
             state.chooser().map_or(SeatSet::EMPTY, SeatSet::only)
@@ -45,24 +45,24 @@ impl Turns for GoldenCompass {
     /// Plays a legal choice, and all that follows without one.
     fn advance(&self, state: &mut State, choice: Legal<Action>, chance: &mut Chance) {
         let seat = choice.seat();
-        match (state.step, choice.action()) {
-            (Step::Keep, Action::Keep(which)) => self.keep(state, seat, which, chance),
-            (Step::Airship, Action::PayCards) => {
-                let left = self.ransom(&state.places[seat]);
+        match (state.decision, choice.action()) {
+            (Decision::Keep, Action::Keep(which)) => self.keep(state, seat, which, chance),
+            (Decision::Airship, Action::PayCards) => {
+                let left = self.airship_price(&state.places[seat]);
                 self.settle_airship(state, left, chance);
             }
-            (Step::Airship, Action::GiveTile) => {
+            (Decision::Airship, Action::GiveTile) => {
                 state.gave_up = Some(seat);
                 self.settle_airship(state, 0, chance);
             }
-            (Step::Ransom { left }, Action::Card(card)) => {
+            (Decision::PayForAirship { left }, Action::Card(card)) => {
                 self.discard(state, seat, card, 0);
                 self.settle_airship(state, left - 1, chance);
             }
-            (Step::Truth { place, left }, Action::Tile(tile)) => {
+            (Decision::Truth { place, left }, Action::Tile(tile)) => {
                 self.take_tile(state, place, left, tile, chance);
             }
-            (Step::Sets, Action::EndTurn) => self.end_turn(state, chance),
+            (Decision::Sets, Action::EndTurn) => self.end_turn(state, chance),
             (_, action) => {
                 let next = self.play(state, action, chance);
                 self.go_on(state, next, chance);
@@ -81,7 +81,7 @@ impl GoldenCompass {
         }
         let bag = std::iter::once(0).chain(catalogue.tiles.iter().map(|tile| tile.count));
         State {
-            step: Step::Keep,
+            decision: Decision::Keep,
             period: 0,
             first,
             active: first,
@@ -116,73 +116,92 @@ impl GoldenCompass {
         }
     }
 
-    /// Carries out a choice within a turn: the step that it leads to, if any.
-    fn play(&self, state: &mut State, action: Action, chance: &mut Chance) -> Option<Step> {
-        match (state.step, action) {
-            (Step::Colour, Action::Red) => {
+    /// Carries out a choice within a turn: the decision that it leads to, if any.
+    fn play(&self, state: &mut State, action: Action, chance: &mut Chance) -> Option<Decision> {
+        match (state.decision, action) {
+            (Decision::Colour, Action::Red) => {
                 state.is_red = true;
                 let axis = state.axis.expect("a turn begins with a spin");
                 let count = self.printed().axis(axis).draw;
                 self.draw(state, state.active, count, chance, |_| ());
             }
-            (Step::Colour, Action::Blue) => return Some(Step::Action),
-            (Step::Action, Action::Alethiometer) => lay_compass(state, self.printed().action_compass),
-            (Step::Action, Action::Magisterium) => return Some(Step::Target(Aim::Airship)),
-            (Step::Action, Action::Dust) => return take_dust(state),
-            (Step::Action, Action::Ally) => state.program.push(self.power(state.acting())),
-            (Step::Action, Action::GiveUp) => {}
-            (Step::Target(aim), Action::Opponent(left)) => {
+            (Decision::Colour, Action::Blue) => return Some(Decision::Action),
+            (Decision::Action, Action::Alethiometer) => lay_compass(state, self.printed().action_compass),
+            (Decision::Action, Action::Magisterium) => return Some(Decision::Target(Aim::Airship)),
+            (Decision::Action, Action::Dust) => return take_dust(state),
+            (Decision::Action, Action::Ally) => state.program.push(self.power(state.acting())),
+            (Decision::Action, Action::GiveUp) => {}
+            (Decision::Target(aim), Action::Opponent(left)) => {
                 return self.hit(state, aim, state.active.clockwise(left, self.seats), chance);
             }
-            (Step::Back { victim }, Action::Back(city)) => self.steal_token(state, victim, city, chance),
-            (Step::Choose { first, .. }, Action::Choose(option)) => {
+            (Decision::Back { victim }, Action::Back(city)) => self.steal_token(state, victim, city, chance),
+            (Decision::Choose { first, .. }, Action::Choose(option)) => {
                 state.program.push(self.printed().options[usize::from(first + option)]);
             }
-            (Step::Cost(left), Action::Pay) => return Some(Step::Pay { left }),
-            (Step::Cost(_), Action::Decline) => state.program.pop(),
-            (Step::Pay { left }, Action::Card(card)) => {
+            (Decision::Cost(left), Action::Pay) => return Some(Decision::Pay { left }),
+            (Decision::Cost(_), Action::Decline) => state.program.pop(),
+            (Decision::Pay { left }, Action::Card(card)) => {
                 self.discard(state, state.active, card, 0);
-                return (left > 1).then(|| Step::Pay { left: left - 1 });
+                return (left > 1).then(|| Decision::Pay { left: left - 1 });
             }
-            (Step::Drop { left }, Action::Card(card)) => return self.drop_card(state, left, card),
-            (Step::Limit, Action::Card(card)) => self.discard(state, state.active, card, 0),
-            (Step::Steps { .. }, Action::Steps(steps)) => self.advance_lyra(state, steps),
-            (Step::Lay, Action::Token(kind)) => self.lay_token(state, kind),
-            (Step::Fill(begun), Action::Card(card)) => {
+            (Decision::Drop { left }, Action::Card(card)) => return self.drop_card(state, left, card),
+            (Decision::Limit, Action::Card(card)) => self.discard(state, state.active, card, 0),
+            (Decision::Steps { .. }, Action::Steps(steps)) => self.advance_lyra(state, steps),
+            (Decision::Lay, Action::Token(kind)) => self.lay_token(state, kind),
+            (Decision::Fill(begun), Action::Card(card)) => {
                 let begun = self.put(state, begun, card);
                 return self.fill(state, begun, chance);
             }
-            (Step::Sets, action) => {
+            (Decision::Sets, action) => {
                 let kind = action.set().expect("a set, since the end of the turn is carried out before");
                 return self.begin_set(state, kind, chance);
             }
-            (step, action) => unreachable!("{action:?} is no legal answer to {step:?}"),
+            (
+                Decision::Keep
+                | Decision::Colour
+                | Decision::Action
+                | Decision::Target(_)
+                | Decision::Back { .. }
+                | Decision::Choose { .. }
+                | Decision::Cost(_)
+                | Decision::Pay { .. }
+                | Decision::Drop { .. }
+                | Decision::Limit
+                | Decision::Steps { .. }
+                | Decision::Lay
+                | Decision::Fill(_)
+                | Decision::Airship
+                | Decision::PayForAirship { .. }
+                | Decision::Truth { .. }
+                | Decision::Over,
+                action,
+            ) => unreachable!("{action:?} is no legal answer to {:?}", state.decision),
         }
         None
     }
 
     /// One of the cards just drawn is discarded; so many are due.
-    fn drop_card(&self, state: &mut State, left: u8, card: CardId) -> Option<Step> {
+    fn drop_card(&self, state: &mut State, left: u8, card: CardId) -> Option<Decision> {
         let just_drawn = state.just_drawn.len();
         state.just_drawn.remove(card);
         self.discard(state, state.active, card, just_drawn);
         if left > 1 {
-            return Some(Step::Drop { left: left - 1 });
+            return Some(Decision::Drop { left: left - 1 });
         }
         state.just_drawn = Hand::default();
         None
     }
 
     /// Goes on to `next`, or to whatever comes when nothing is asked for.
-    fn go_on(&self, state: &mut State, next: Option<Step>, chance: &mut Chance) {
+    fn go_on(&self, state: &mut State, next: Option<Decision>, chance: &mut Chance) {
         let mut next = next;
         loop {
-            if let Some(step) = next {
-                state.step = step;
+            if let Some(decision) = next {
+                state.decision = decision;
                 return;
             }
             if state.acting().hand.len() > self.printed().hand_limit {
-                state.step = Step::Limit; // R9: after every single gain.
+                state.decision = Decision::Limit; // R9: after every single gain.
                 return;
             }
             if let Some(effect) = state.program.next() {
@@ -194,7 +213,7 @@ impl GoldenCompass {
                 return self.end_turn(state, chance);
             } else {
                 state.effect = None;
-                next = Some(Step::Sets);
+                next = Some(Decision::Sets);
             }
         }
     }
@@ -213,7 +232,7 @@ impl GoldenCompass {
         state.has_moved = false;
         state.is_red = false;
         (state.wild, state.short) = (0, 0);
-        state.step = Step::Colour;
+        state.decision = Decision::Colour;
     }
 
     /// Lyra goes so many steps, at most to the objective (R20).

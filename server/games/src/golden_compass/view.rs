@@ -11,13 +11,13 @@ use boardwire_kernel::{
 };
 
 use super::GoldenCompass;
-use super::catalogue::limits::{
-    AXES, CARD_TYPES, CARDS, CHARACTERS, COLLECTING, COMPASS, DAEMONS, DUST, HAND, PASSAGES, PLACING, SEATS,
-    TILE_VALUES, TOKENS, byte, few,
-};
 use super::catalogue::{AxisId, Catalogue, CharacterId, EffectId, count_of};
+use super::limits::{
+    AXES, CARD_TYPES, CARDS, CHARACTERS, COLLECTING, COMPASS, DAEMONS, DUST, HAND, PASSAGES, PLACING, SEATS,
+    TILE_VALUES, TOKENS, byte, to_byte,
+};
 use super::memory::{Memory, TABLE, place_of};
-use super::state::{Aim, Place, State, Step, tokens_of};
+use super::state::{Aim, Decision, Place, State, tokens_of};
 use words::{DECISIONS, KEPT, SETS, decision, set_begun};
 pub(super) use words::{Sizes, decision_words};
 
@@ -29,13 +29,13 @@ const _: () = assert!((SEATS - 1) * HAND <= 48);
 const USUAL_RETURNS: u16 = 8;
 
 /// A position and who looks at it.
-struct Shown<'a, const N: usize> {
+struct Sight<'a, const N: usize> {
     game: &'a GoldenCompass,
     state: &'a State,
     around: Around<N>,
 }
 
-impl<const N: usize> Shown<'_, N> {
+impl<const N: usize> Sight<'_, N> {
     /// The seat that looks, in fields that only seats are shown.
     fn viewer(&self) -> Seat {
         self.around.viewer().first()
@@ -141,7 +141,7 @@ impl Views for GoldenCompass {
     /// Writes the view in the order of the layout.
     fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3, 4], N => {
-            let shown = Shown::<N> { game: self, state, around: Around::new(viewer) };
+            let shown = Sight::<N> { game: self, state, around: Around::new(viewer) };
             let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
             fields(&self.sizes, &mut writer);
             writer.finish();
@@ -152,29 +152,29 @@ impl Views for GoldenCompass {
 impl GoldenCompass {
     /// Cards or tiles still due, or the most steps.
     pub(super) fn due(&self, state: &State) -> u8 {
-        match state.step {
-            Step::Cost(left)
-            | Step::Pay { left }
-            | Step::Drop { left }
-            | Step::Ransom { left }
-            | Step::Truth { left, .. }
-            | Step::Target(Aim::Cards(left) | Aim::Compass(left)) => left,
-            Step::Fill(begun) => begun.left,
-            Step::Steps { max } => max,
-            Step::Limit => state.acting().hand.len() - self.printed().hand_limit,
-            Step::Airship => {
+        match state.decision {
+            Decision::Cost(left)
+            | Decision::Pay { left }
+            | Decision::Drop { left }
+            | Decision::PayForAirship { left }
+            | Decision::Truth { left, .. }
+            | Decision::Target(Aim::Cards(left) | Aim::Compass(left)) => left,
+            Decision::Fill(begun) => begun.left,
+            Decision::Steps { max } => max,
+            Decision::Limit => state.acting().hand.len() - self.printed().hand_limit,
+            Decision::Airship => {
                 let holder = state.airship.expect("the airship is asked of its holder");
-                self.ransom(&state.places[holder])
+                self.airship_price(&state.places[holder])
             }
-            Step::Keep
-            | Step::Colour
-            | Step::Action
-            | Step::Target(Aim::Airship | Aim::Dust | Aim::Token)
-            | Step::Back { .. }
-            | Step::Choose { .. }
-            | Step::Lay
-            | Step::Sets
-            | Step::Over => 0,
+            Decision::Keep
+            | Decision::Colour
+            | Decision::Action
+            | Decision::Target(Aim::Airship | Aim::Dust | Aim::Token)
+            | Decision::Back { .. }
+            | Decision::Choose { .. }
+            | Decision::Lay
+            | Decision::Sets
+            | Decision::Over => 0,
         }
     }
 
@@ -182,7 +182,7 @@ impl GoldenCompass {
     pub(super) fn lying(&self, state: &State) -> [u8; COLLECTING] {
         std::array::from_fn(|at| {
             let is_gone = state.lyra > self.printed().cities[at].spaces.1;
-            if is_gone { 0 } else { few(state.piles[at].len()) }
+            if is_gone { 0 } else { to_byte(state.piles[at].len()) }
         })
     }
 }
@@ -194,7 +194,7 @@ const fn by_tile() -> Axis {
 
 /// Every field: what it is, and how it is written.
 #[inline]
-fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     course(sizes, sink);
     cards(sizes, sink);
     characters(sizes, sink);
@@ -205,10 +205,10 @@ fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 }
 
 #[inline]
-fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn course<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let seat = |name, doc| FieldSpec::seat(name, sizes.seats, doc);
     let decision_spec = FieldSpec::category("decision", &DECISIONS, "What is to be decided.");
-    sink.field(decision_spec, |shown, out| out.put(decision(shown.state.step)));
+    sink.field(decision_spec, |shown, out| out.put(decision(shown.state.decision)));
     let chooser = seat("chooser", "Who decides; none while all keep allies, and at the end.");
     sink.field(chooser, |shown, out| out.put(shown.around.relative_or_none(shown.state.chooser())));
     let period = FieldSpec::count("period", 3, "The period, from 1.");
@@ -232,7 +232,7 @@ fn course<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 }
 
 #[inline]
-fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let cards = |name, doc| FieldSpec::id(name, "cards", byte(CARD_TYPES), doc).copies(sizes.most_copies);
     let places = Axis::unordered("hand place", byte(HAND));
     let own_hand = cards("hand", "The viewer's Lyra cards, ascending.").by(places).own();
@@ -279,7 +279,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 }
 
 #[inline]
-fn characters<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn characters<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let characters = |name, doc| FieldSpec::id(name, "characters", byte(CHARACTERS), doc);
     // Places, since the first is kept or the second.
     let dealt = characters("dealt", "The viewer's two characters, until allies are shown.");
@@ -309,7 +309,7 @@ fn characters<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sin
 }
 
 #[inline]
-fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn tiles<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let tiles = |name, most: u8, doc| FieldSpec::count(name, most.into(), doc);
     let supply = tiles("supply", COMPASS, "Compass tiles not in use, by seat.").by(sizes.seat());
     sink.field(supply, |shown, out| out.put_all(&shown.by_seat(|place| place.supply)));
@@ -329,7 +329,7 @@ fn tiles<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
 }
 
 #[inline]
-fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn tokens<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let slots = u16::from(sizes.most_slots);
     let collecting = Axis::rows("city", "cities", byte(COLLECTING));
     let backs = FieldSpec::count("backs", slots, "Unplaced tokens by seat and city of their back.");
@@ -343,7 +343,7 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
     let placing = Axis::new("city", byte(PLACING));
     let circles = FieldSpec::count("circles", slots, "Tokens laid out in each city of the last period.");
     sink.field(circles.by(placing), |shown, out| {
-        out.put_all(&shown.state.circles.map(|circle| few(circle.len())));
+        out.put_all(&shown.state.circles.map(|circle| to_byte(circle.len())));
     });
     let tokens = FieldSpec::names(
         "tokens",
@@ -356,7 +356,7 @@ fn tokens<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &
 }
 
 #[inline]
-fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn draft<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let most = u16::from(sizes.most_tiles);
     let bag = FieldSpec::count("bag", most, "Truth tiles in the bag, by value.").by(by_tile());
     sink.field(bag, |shown, out| out.put_all(&shown.state.bag.counts()[1..=TILE_VALUES]));
@@ -368,23 +368,23 @@ fn draft<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &m
     sink.field(gave_up, |shown, out| out.put(shown.around.relative_or_none(shown.state.gave_up)));
     let order = FieldSpec::seat("order", sizes.seats, "Seats in the order of the draft.");
     sink.field(order.by(Axis::sequence("place", sizes.seats)), |shown, out| {
-        if let Step::Truth { .. } = shown.state.step {
+        if let Decision::Truth { .. } = shown.state.decision {
             out.put_ids(shown.state.order.iter().take(N).map(|&seat| shown.around.relative(seat)));
         }
     });
 }
 
 #[inline]
-fn choice<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sizes: &Sizes, sink: &mut S) {
+fn choice<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sizes: &Sizes, sink: &mut S) {
     let set = FieldSpec::category("set", &SETS, "The set being put together.");
-    sink.field(set, |shown, out| out.put(set_begun(shown.state.step).0));
+    sink.field(set, |shown, out| out.put(set_begun(shown.state.decision).0));
     let set_of = FieldSpec::count("set_of", byte(DAEMONS).into(), "Its daemon or symbol, from 1.");
-    sink.field(set_of, |shown, out| out.put(set_begun(shown.state.step).1));
+    sink.field(set_of, |shown, out| out.put(set_begun(shown.state.decision).1));
     let due = FieldSpec::count("due", 255, "Cards or tiles still due, or the most steps.").usually(8);
     sink.field(due, |shown, out| out.put(shown.game.due(shown.state)));
     let victim = FieldSpec::seat("victim", sizes.seats, "Who is being robbed of a token.");
     sink.field(victim, |shown, out| {
-        if let Step::Back { victim } = shown.state.step {
+        if let Decision::Back { victim } = shown.state.decision {
             out.put(shown.around.relative(victim));
         }
     });

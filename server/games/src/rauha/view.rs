@@ -15,7 +15,7 @@ const PHASES: [&str; 5] = ["draft", "place or discard", "activate", "spore", "ov
 const USES: [&str; 4] = ["not in it", "used", "not possible now", "possible"];
 
 /// A position as one viewer is shown it.
-struct Shown<'a, const N: usize> {
+struct Sight<'a, const N: usize> {
     game: &'a Rauha,
     state: &'a State,
     around: Around<N>,
@@ -70,7 +70,7 @@ impl Views for Rauha {
 impl Rauha {
     fn write_view<const N: usize>(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         let in_play = self.in_play(state);
-        let shown = Shown {
+        let shown = Sight {
             game: self,
             state,
             around: Around::<N>::new(viewer),
@@ -106,7 +106,7 @@ impl Rauha {
 }
 
 /// Every field of a view.
-fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: &mut S) {
+fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: &mut S) {
     position(sink);
     cards(sink);
     boards(maxima, sink);
@@ -126,7 +126,7 @@ const fn count<const N: usize>() -> u8 {
 }
 
 #[inline]
-fn position<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
+fn position<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
     let seats = const { count::<N>() };
     sink.field(FieldSpec::id("stop", "track", STOPS, "The stop of all Avatars."), |shown, out| {
         out.put(shown.state.stop);
@@ -163,7 +163,7 @@ fn position<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
 }
 
 #[inline]
-fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
+fn cards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
     let doc = "The card the viewer has chosen and not yet placed or discarded.";
     sink.field(FieldSpec::id("kept", "biomes", BIOMES, doc).own(), |shown, out| {
         out.put(BiomeId::row(shown.state.kept[shown.around.viewer().first()]));
@@ -195,7 +195,7 @@ fn cards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
 }
 
 #[inline]
-fn boards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: &mut S) {
+fn boards<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(maxima: Maxima, sink: &mut S) {
     let seats = const { count::<N>() };
     let (by_seat, by_cell) = (Axis::seats(seats), Axis::new("cell", CELLS));
     let cells = FieldSpec::id("cells", "biomes", BIOMES, "The visible biomes of every seat.");
@@ -234,17 +234,17 @@ fn boards<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(maxima: Maxima, sink: 
 }
 
 #[inline]
-fn activation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
+fn activation<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(sink: &mut S) {
     let doc = "How the acting seat's cells stand in its activation.";
     let cells = FieldSpec::category("cell_use", &USES, doc).by(Axis::new("cell", CELLS));
     sink.field(cells, |shown, out| {
-        let Shown { state, in_play, possible, .. } = shown;
+        let Sight { state, in_play, possible, .. } = shown;
         put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.cells), 0);
     });
     let doc = "How the acting seat's Entities stand in its activation.";
     let entities = FieldSpec::category("entity_use", &USES, doc).by(by_entity());
     sink.field(entities, |shown, out| {
-        let Shown { state, in_play, possible, .. } = shown;
+        let Sight { state, in_play, possible, .. } = shown;
         put_uses(out.rest(), [state.used, *in_play, *possible].map(|some| some.entities), 1);
     });
     let doc = "What the viewer knows of each card, by id from 1.";
@@ -254,7 +254,7 @@ fn activation<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(sink: &mut S) {
     });
 }
 
-impl<const N: usize> Shown<'_, N> {
+impl<const N: usize> Sight<'_, N> {
     /// The boards, the viewer's first.
     fn boards(&self) -> impl Iterator<Item = &super::state::Board> {
         self.around.seats().iter().map(|&seat| &self.state.boards[seat])

@@ -15,9 +15,9 @@ use boardwire_kernel::{Digest, Episode, Estimate, Game, Seat, testkit};
 /// Random games of every table.
 const GAMES: u64 = 5;
 
-struct Shown;
+struct Digests;
 
-impl Visitor for Shown {
+impl Visitor for Digests {
     type Output = (PathBuf, String);
 
     fn visit<G: Estimate>(self) -> Self::Output {
@@ -98,7 +98,7 @@ fn every_field_shows_something() {
 fn random_games_show_what_they_showed() {
     let only = std::env::var("GAME").ok();
     for id in IDS.iter().filter(|id| only.as_deref().is_none_or(|only| only == **id)) {
-        let (path, shown) = visit(id, Shown).expect("the registry knows its own ids");
+        let (path, shown) = visit(id, Digests).expect("the registry knows its own ids");
         if std::env::var_os("BOARDWIRE_BLESS").is_some() {
             std::fs::write(&path, &shown).expect("the golden can be written");
         }

@@ -218,7 +218,7 @@ impl Retrace {
         table: &Table,
         record: &Record,
         viewer: Viewer,
-        shown: Shown,
+        shown: ShownDecisions,
     ) -> Result<Option<Frame>, Impossible> {
         let index = self.next;
         let sequence = record.first.checked_add(index as u64);
@@ -244,7 +244,7 @@ impl Retrace {
         let mut view = vec![0; info.layout_for(viewer).bytes()];
         self.play.view(viewer, &mut view);
         let own = |seat: Seat| viewer == Viewer::from(seat);
-        let told = played.filter(|played| shown == Shown::All || own(played.seat));
+        let told = played.filter(|played| shown == ShownDecisions::All || own(played.seat));
         Ok(Some(Frame {
             sequence,
             episode: record.episode,
@@ -306,7 +306,7 @@ pub struct Depiction {
 
 /// Which decisions a viewer is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ShownDecisions {
     /// Its own.
     Own,
     /// Everybody's.
@@ -385,7 +385,7 @@ impl Arbiter {
             let revealed = standing.revealed(&record).filter(|_| !is_held_back);
             (record, over && !is_cut, revealed, standing.fair_deal())
         };
-        let shown = if over { Shown::All } else { Shown::Own };
+        let shown = if over { ShownDecisions::All } else { ShownDecisions::Own };
         let mut retrace = Retrace::new(&self.table, &record);
         let mut frames = Vec::with_capacity(record.moves.len() + 2);
         while let Some(frame) =

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::event::{Cause, Forfeit, Forfeited};
 use super::fair::{self, Part};
-use super::record::{Move, Record, Retrace, Shown};
+use super::record::{Move, Record, Retrace, ShownDecisions};
 use super::standing::Impossible;
 use super::{Opened, SeedSource};
 use crate::convert;
@@ -130,7 +130,7 @@ pub fn verify(shown: &v1::Replay, tables: &Tables) -> Result<Verified, Mismatch>
                 .check_cause(played, is_bot)
                 .map_err(|what| unreadable(&format!("frame {index}: {what}")))?;
         }
-        let frame = retrace.advance(&table, &record, viewer, Shown::All);
+        let frame = retrace.advance(&table, &record, viewer, ShownDecisions::All);
         let frame = frame.map_err(|Impossible(what)| Mismatch::Impossible(what))?;
         let Some(frame) = frame else {
             return Err(Mismatch::Length { given: shown.frames.len(), own: index });

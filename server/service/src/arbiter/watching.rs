@@ -9,7 +9,7 @@ use boardwire_batch::tables::Table;
 use boardwire_kernel::Viewer;
 
 use super::log::{Mark, written};
-use super::record::{Depiction, Record, Retrace, Shown};
+use super::record::{Depiction, Record, Retrace, ShownDecisions};
 use super::standing::Impossible;
 use super::{Arbiter, CloseReason, Frame, Role};
 use crate::error::ServiceError;
@@ -144,7 +144,7 @@ impl Watcher {
         let (table, after) = (&self.arbiter.table, self.after);
         let (record, retrace) = self.shown.as_mut().ok_or_else(|| lost(table, "nothing is shown"))?;
         loop {
-            let frame = retrace.advance(table, record, Viewer::Public, Shown::Own);
+            let frame = retrace.advance(table, record, Viewer::Public, ShownDecisions::Own);
             match frame.map_err(|Impossible(what)| lost(table, what))? {
                 Some(frame) if frame.sequence <= after => {}
                 Some(frame) => return Ok(frame),

@@ -39,11 +39,11 @@ pub(crate) struct Quotas {
 
 /// An account. One is the same as another of its name.
 #[derive(Clone, Copy)]
-pub struct Account(&'static Known);
+pub struct Account(&'static AccountFacts);
 
 /// What is known of an account. Accounts are few, and what they hold is counted as long as the process lasts: so they last
 /// as long.
-struct Known {
+struct AccountFacts {
     name: String,
     terms: RwLock<Terms>,
 }
@@ -57,7 +57,7 @@ struct Terms {
 
 impl Account {
     fn new(name: &str) -> Self {
-        Self(Box::leak(Box::new(Known { name: name.to_owned(), terms: RwLock::default() })))
+        Self(Box::leak(Box::new(AccountFacts { name: name.to_owned(), terms: RwLock::default() })))
     }
 
     /// Its name.

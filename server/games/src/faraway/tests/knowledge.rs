@@ -8,7 +8,7 @@ use boardwire_kernel::{
 };
 
 use super::{VARIANTS, climbing_game, explore, field, play, region, scripted, seat, table};
-use crate::faraway::resample::Known;
+use crate::faraway::resample::Sightings;
 use crate::faraway::{Faraway, Phase, RegionId, SanctuaryId, State};
 
 /// Checks that two positions look alike to all but `owner`, who sees them differ.
@@ -287,11 +287,11 @@ fn a_history_is_found_from_what_a_seat_knows() {
                 for viewer in (0..seats).map(seat).filter(|_| state.front_block > 0) {
                     let deals = game.deals(state).filter(|deal| deal.seat == viewer);
                     let own = deals.fold(0, |own, deal| own | deal.bit);
-                    let known = game.paths(state).map(|path| Known::of(path, own));
+                    let known = game.paths(state).map(|path| Sightings::of(path, own));
                     for guesses in [0, 1] {
                         let paths = game.some_paths(state, own, &known, guesses, &mut rng);
                         assert_eq!(
-                            paths.map(|path| Known::of(path, own)),
+                            paths.map(|path| Sightings::of(path, own)),
                             known,
                             "{seats} seats, seed {seed}"
                         );

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use boardwire_kernel::RngStream;
 
 use crate::faraway::memory::{PLACED, Path};
-use crate::faraway::resample::{Known, Part, exchange_parts, segments, step};
+use crate::faraway::resample::{Part, Sightings, exchange_parts, segments, step};
 
-const NOTHING: Known = Known { own: 0, late: 0, placed: 0 };
+const NOTHING: Sightings = Sightings { own: 0, late: 0, placed: 0 };
 
 #[test]
 fn two_cards_exchange_a_stretch_between_deals_both_were_in() {
@@ -54,16 +54,16 @@ fn cards_of_a_deal_exchange_what_is_known_alike_of_the_time_before_it_and_after_
         1 << 7 | deal | 1 << 14,
         1 << 2 | 1 << 15,
     ]);
-    let own = |own| Known { own, ..NOTHING };
-    let placed = |deal| Known { placed: deal + PLACED, ..NOTHING };
+    let own = |own| Sightings { own, ..NOTHING };
+    let placed = |deal| Sightings { placed: deal + PLACED, ..NOTHING };
     // What is known of the three, and in how many ways what came before the deal and after it can be exchanged then.
     let cases = [
         ([NOTHING, NOTHING, NOTHING], 6, 6),
         ([own(deal), own(deal), own(deal)], 6, 6),
         ([NOTHING, NOTHING, own(1 << 7)], 2, 6),
-        ([own(deal), own(deal), Known { own: deal, late: deal, placed: 0 }], 2, 6),
+        ([own(deal), own(deal), Sightings { own: deal, late: deal, placed: 0 }], 2, 6),
         ([NOTHING, NOTHING, own(1 << 14)], 6, 2),
-        ([own(1 << 14), own(1 << 14), Known { own: 1 << 14, late: 1 << 14, placed: 0 }], 6, 2),
+        ([own(1 << 14), own(1 << 14), Sightings { own: 1 << 14, late: 1 << 14, placed: 0 }], 6, 2),
         ([placed(1 << 12), NOTHING, NOTHING], 6, 2),
         ([placed(deal), NOTHING, NOTHING], 6, 2),
         ([placed(1 << 12), placed(1 << 13), NOTHING], 6, 1),

@@ -6,10 +6,10 @@ use boardwire_kernel::catalogue::{Checked, exactly, read, refuse, require, uniqu
 use boardwire_kernel::{Components, Provenance};
 use serde_json::Value;
 
-use super::effects::Program;
-use super::limits::{
+use super::super::limits::{
     AXES, CARDS, CITIES, CITY_SPACES, HAND, PERIODS, SEATS, TILE_VALUES, TILES, WEIGHTS, byte,
 };
+use super::effects::Program;
 use super::rows::{Rows, Segment};
 use super::{Axis, CardType, Catalogue, City, Tiles, TokenSet, faces};
 
@@ -56,7 +56,7 @@ impl Components for Catalogue {
             action_compass: values.alethiometer_action_compass.get(),
             tiles_drawn: values.truth_tiles_drawn,
             tiles_each: values.truth_tiles_per_player.get(),
-            ransom: values.airship_extra_cards,
+            airship_extra_cards: values.airship_extra_cards,
             compass: rows.components.compass_tiles_per_player.get(),
             dust: rows.dust_tiles.count.get(),
             passages: rows.passage_tiles.count.get(),

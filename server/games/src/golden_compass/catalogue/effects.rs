@@ -3,20 +3,20 @@
 use boardwire_kernel::catalogue::{Checked, refuse, require, within};
 use borsh::{BorshDeserialize, BorshSerialize};
 
-use super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
+use super::super::limits::{COMPASS, EFFECTS, FREE_STEPS, GAIN, NESTING, OPTIONS};
 use super::rows::Effect;
 
 /// A list of effects: a range of [`super::Catalogue::ops`], which shrinks from the front as they are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, BorshSerialize, BorshDeserialize)]
-pub(in super::super) struct EffectList {
-    pub(in super::super) start: u8,
-    pub(in super::super) end: u8,
+pub(in crate::golden_compass) struct EffectList {
+    pub(in crate::golden_compass) start: u8,
+    pub(in crate::golden_compass) end: u8,
 }
 
 impl EffectList {
     /// Its effects among all.
     #[inline]
-    pub(in super::super) fn of<T>(self, ops: &[T]) -> &[T] {
+    pub(in crate::golden_compass) fn of<T>(self, ops: &[T]) -> &[T] {
         &ops[usize::from(self.start)..usize::from(self.end)]
     }
 
@@ -30,7 +30,7 @@ impl EffectList {
 ///
 /// Effects that are so many separate single choices stand that many times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Op {
+pub(in crate::golden_compass) enum Op {
     Draw(u8),
     DrawKeep {
         draw: u8,
@@ -56,7 +56,7 @@ pub(in super::super) enum Op {
 }
 
 /// The kinds of effect, in the order of their numbers in tables.
-pub(in super::super) const KINDS: [&str; 15] = [
+pub(in crate::golden_compass) const KINDS: [&str; 15] = [
     "draw",
     "draw_keep",
     "steal_card",
@@ -76,7 +76,7 @@ pub(in super::super) const KINDS: [&str; 15] = [
 
 impl Op {
     /// The place of its kind in [`KINDS`], and the number it counts.
-    pub(in super::super) fn numbers(self) -> (u8, u8) {
+    pub(in crate::golden_compass) fn numbers(self) -> (u8, u8) {
         match self {
             Self::Draw(count) => (0, count),
             Self::DrawKeep { draw, .. } => (1, draw),
@@ -97,7 +97,7 @@ impl Op {
     }
 
     /// Its kind as the catalogue spells it.
-    pub(in super::super) fn kind(self) -> &'static str {
+    pub(in crate::golden_compass) fn kind(self) -> &'static str {
         KINDS[usize::from(self.numbers().0)]
     }
 }

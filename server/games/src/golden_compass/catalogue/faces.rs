@@ -2,8 +2,10 @@
 
 use boardwire_kernel::catalogue::{Checked, exactly, one_of, refuse, require, unique, within};
 
+use super::super::limits::{
+    CARD_TYPES, CHARACTERS, COLLECTING, DAEMONS, PERIODS, SYMBOLS, TOKENS, VALUE, to_byte,
+};
 use super::effects::{Allowed, Program};
-use super::limits::{CARD_TYPES, CHARACTERS, COLLECTING, DAEMONS, PERIODS, SYMBOLS, TOKENS, VALUE, few};
 use super::rows::{self, Rows};
 use super::{CardType, Character, City, CityId, DaemonId, SymbolId, Token, TokenId};
 
@@ -20,7 +22,7 @@ fn ids(place: &str, list: &[rows::Named], max: usize) -> Checked<Vec<String>> {
 fn find(known: &[String], id: &str, place: String) -> Checked<u8> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let at = one_of(place, id, &known)?;
-    Ok(few(at + 1))
+    Ok(to_byte(at + 1))
 }
 
 /// The types of Lyra card, with the ids of daemons and symbols.

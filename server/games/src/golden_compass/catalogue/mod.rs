@@ -2,14 +2,13 @@
 //!
 //! `rows` holds the rows as they stand in the file; `check`, `faces` and `effects` turn them into the
 //! [`Catalogue`] or say which row and field cannot be; `tables` shows it to clients. Numbers come from the
-//! file; the action space and most fields have the sizes of the box, the [`limits`]. Values that the
+//! file; the action space and most fields have the sizes of the box, which `limits` lists. Values that the
 //! rulebook does not print are designed; each section says so and
 //! [`Catalogue::sections`] keeps its word.
 
 mod check;
 mod effects;
 mod faces;
-pub(super) mod limits;
 mod rows;
 pub(super) mod tables;
 
@@ -18,7 +17,7 @@ use boardwire_kernel::{BitSet, Provenance};
 pub(super) use effects::{EffectList, KINDS, Op};
 pub(super) use rows::Blue;
 
-use limits::{CITIES, COLLECTING, PERIODS, SEATS};
+use super::limits::{CITIES, COLLECTING, PERIODS, SEATS, to_byte};
 
 boardwire_kernel::ids! {
     /// A type of Lyra card.
@@ -126,7 +125,7 @@ pub struct Catalogue {
     pub(super) tiles_drawn: u8,
     pub(super) tiles_each: u8,
     /// Cards the holder of the airship pays beyond its Magisterium value.
-    pub(super) ransom: u8,
+    pub(super) airship_extra_cards: u8,
     pub(super) compass: u8,
     pub(super) dust: u8,
     pub(super) passages: u8,
@@ -152,7 +151,7 @@ pub struct Catalogue {
 
 /// The number of rows.
 pub(super) fn count_of<T>(rows: &[T]) -> u8 {
-    limits::few(rows.len())
+    to_byte(rows.len())
 }
 
 /// The rows with their ids, which count from 1.
@@ -228,7 +227,18 @@ impl Catalogue {
     fn gain(&self) -> u8 {
         let effects = self.ops.iter().map(|op| match *op {
             Op::Draw(count) | Op::DrawKeep { draw: count, .. } | Op::StealCard(count) => count,
-            _ => 0,
+            Op::Spend(_)
+            | Op::ChooseOne { .. }
+            | Op::PlaceCompass(_)
+            | Op::RemoveCompass(_)
+            | Op::TakeDust
+            | Op::MoveAirship
+            | Op::TakeExperience
+            | Op::PlaceExperience
+            | Op::StealExperience
+            | Op::Advance(_)
+            | Op::WildPair(_)
+            | Op::ShortTriplet(_) => 0,
         });
         effects.chain(self.axes.iter().map(|axis| axis.draw)).max().expect("the wheel has an axis")
     }
@@ -249,7 +259,7 @@ impl Catalogue {
         let turns = u32::from(self.steps()) * u32::from(guard);
         let magisterium = self.characters.iter().map(|card| card.magisterium).max();
         let magisterium = magisterium.expect("there are characters");
-        let scoring = 1 + 2 * u32::from(magisterium) + u32::from(self.ransom);
+        let scoring = 1 + 2 * u32::from(magisterium) + u32::from(self.airship_extra_cards);
         let framed = u32::from(seats) * (1 + u32::from(self.tiles_each)) + scoring;
         turns * blue.max(red) + 3 * framed
     }
@@ -263,7 +273,16 @@ impl Catalogue {
                 let options = &self.options[usize::from(first)..usize::from(first + count)];
                 1 + options.iter().map(|&option| self.plies_of(option)).max().expect("there are options")
             }
-            _ => 2,
+            Op::PlaceCompass(_)
+            | Op::RemoveCompass(_)
+            | Op::TakeDust
+            | Op::MoveAirship
+            | Op::TakeExperience
+            | Op::PlaceExperience
+            | Op::StealExperience
+            | Op::Advance(_)
+            | Op::WildPair(_)
+            | Op::ShortTriplet(_) => 2,
         });
         plies.sum()
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use boardwire_kernel::catalogue::Small;
 use serde::Deserialize;
 
-use super::limits::{ADVANCE, CITY_TOKENS, COMPASS, DUST, MAGISTERIUM, PASSAGES, TILES_EACH, VALUE};
+use super::super::limits::{ADVANCE, CITY_TOKENS, COMPASS, DUST, MAGISTERIUM, PASSAGES, TILES_EACH, VALUE};
 
 #[derive(Deserialize)]
 pub(super) struct Rows {
@@ -110,7 +110,7 @@ pub(super) struct Red {
 /// A light-blue symbol of the wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum Blue {
+pub(in crate::golden_compass) enum Blue {
     Alethiometer,
     Magisterium,
     Ally,

@@ -2,10 +2,10 @@
 
 use boardwire_kernel::Table;
 
-use super::limits::{AXES, CARD_TYPES, CHARACTERS, COLLECTING, TILE_VALUES, TOKENS};
+use super::super::limits::{AXES, CARD_TYPES, CHARACTERS, COLLECTING, TILE_VALUES, TOKENS};
 use super::{Blue, Catalogue, DaemonId, KINDS, Op, SymbolId, with_ids};
 
-fn small(number: usize) -> i16 {
+fn to_i16(number: usize) -> i16 {
     i16::try_from(number).expect("sizes and weights are small")
 }
 
@@ -15,7 +15,7 @@ fn or_none(words: &[String]) -> Vec<&str> {
 }
 
 /// Every table, in the order in which clients list them.
-pub(in super::super) fn tables(catalogue: &Catalogue, seats: u8) -> Vec<Table> {
+pub(in crate::golden_compass) fn tables(catalogue: &Catalogue, seats: u8) -> Vec<Table> {
     vec![
         of_the_box(cards(catalogue, seats), CARD_TYPES),
         of_the_box(tokens(catalogue), TOKENS),
@@ -103,13 +103,13 @@ fn axes(catalogue: &Catalogue) -> Table {
     let shown = symbols.into_iter().fold(drawn, |table, (name, blue)| {
         table.flag(name, move |axis| axis.blue == blue || axis.blue == Blue::FreeChoice)
     });
-    shown.count("weight", |axis| small(axis.weight as usize)).finish()
+    shown.count("weight", |axis| to_i16(axis.weight as usize)).finish()
 }
 
 fn cities(catalogue: &Catalogue) -> Table {
     let cities: Vec<_> = with_ids(&catalogue.cities, usize::from).collect();
     Table::of("cities", &cities)
-        .category("period", or_none(&catalogue.periods), |(id, _)| small(id.div_ceil(2)))
+        .category("period", or_none(&catalogue.periods), |(id, _)| to_i16(id.div_ceil(2)))
         .count("first_space", |(_, city)| city.spaces.0)
         .count("last_space", |(_, city)| city.spaces.1)
         .count("places", |(_, city)| city.slots)

@@ -11,9 +11,9 @@
 use boardwire_kernel::{BySeat, RngStream, Seat, SeatSet};
 
 use super::super::GoldenCompass;
-use super::super::catalogue::limits::{CARD_TYPES, CARDS, HAND, KNOWN, PLACES, SEATS, few};
+use super::super::limits::{CARD_TYPES, CARDS, HAND, KNOWN, PLACES, SEATS, to_byte};
 use super::super::memory::{Memory, SEEN, Taken};
-use super::super::state::{Begun, Hand, Pile, Sorted, State, Step};
+use super::super::state::{Begun, Decision, Hand, Pile, Sorted, State};
 
 /// Hands, or holders of the cards taken, sampled before others are looked for.
 const MOST_TRIES: u32 = 64;
@@ -22,7 +22,7 @@ const MOST_WAYS: u32 = 1 << 14;
 
 /// What a seat knows of the cards that it cannot see.
 #[derive(Clone)]
-struct Hidden {
+struct HiddenCards {
     viewer: Seat,
     active: Seat,
     seats: u8,
@@ -48,9 +48,9 @@ struct Dealt {
 impl GoldenCompass {
     /// Samples the hands of others and the draw pile.
     pub(super) fn resample_cards(&self, state: &mut State, viewer: Seat, rng: &mut RngStream) {
-        let hidden = Hidden::new(self, state, viewer);
-        let dealt = match state.step {
-            Step::Fill(begun) if state.active != viewer => self.deal_with_choice(&hidden, begun, rng),
+        let hidden = HiddenCards::new(self, state, viewer);
+        let dealt = match state.decision {
+            Decision::Fill(begun) if state.active != viewer => self.deal_with_choice(&hidden, begun, rng),
             _ => hidden.deal(rng),
         };
         for seat in self.others(viewer) {
@@ -63,8 +63,8 @@ impl GoldenCompass {
     }
 
     /// Hands of which that of the active seat leaves it a choice of cards for its set.
-    fn deal_with_choice(&self, hidden: &Hidden, begun: Begun, rng: &mut RngStream) -> Dealt {
-        let has_choice = |dealt: &Dealt| self.has_choice(&dealt.hands[hidden.active], begun);
+    fn deal_with_choice(&self, hidden: &HiddenCards, begun: Begun, rng: &mut RngStream) -> Dealt {
+        let has_choice = |dealt: &Dealt| self.card_sets.has_choice(&dealt.hands[hidden.active], begun);
         let sampled = (0..MOST_TRIES).map(|_| hidden.deal(rng)).find(has_choice);
         let built = sampled.or_else(|| Some(self.build(hidden, begun, rng)).filter(has_choice));
         // The ages of a snapshot from outside may leave no such hand.
@@ -73,7 +73,7 @@ impl GoldenCompass {
 
     /// Gives the active seat as many cards that fit a set as it can hold, of every type one before a second of any, and
     /// deals the others.
-    fn build(&self, hidden: &Hidden, begun: Begun, rng: &mut RngStream) -> Dealt {
+    fn build(&self, hidden: &HiddenCards, begun: Begun, rng: &mut RngStream) -> Dealt {
         let mut built = (hidden.clone(), Hand::default());
         let fitting = self.card_sets.fitting(begun.kind);
         let active = hidden.active;
@@ -105,7 +105,7 @@ impl GoldenCompass {
     }
 }
 
-impl Hidden {
+impl HiddenCards {
     fn new(game: &GoldenCompass, state: &State, viewer: Seat) -> Self {
         let memory = &state.memory[viewer];
         let mut room = BySeat::default();
@@ -299,7 +299,7 @@ impl Hidden {
 fn any_by_share(shares: &[u32; SEATS], rng: &mut RngStream) -> Option<Seat> {
     let all = shares.iter().sum();
     let mut drawn = if all == 0 { return None } else { rng.below(all) };
-    Seat::all(few(SEATS)).find(|seat| {
+    Seat::all(to_byte(SEATS)).find(|seat| {
         let share = shares[seat.index()];
         let is_drawn = drawn < share;
         drawn = drawn.wrapping_sub(share);
@@ -395,12 +395,15 @@ mod tests {
             for seed in 0..60 {
                 testkit::random_game(&game, seed, |episode| {
                     let state = episode.state();
-                    let Step::Fill(begun) = state.step else { return };
+                    let Decision::Fill(begun) = state.decision else { return };
                     for viewer in game.others(state.active) {
-                        let hidden = Hidden::new(&game, state, viewer);
+                        let hidden = HiddenCards::new(&game, state, viewer);
                         for hidden in [hidden.without_ages(), hidden] {
                             let dealt = game.build(&hidden, begun, &mut rng);
-                            assert!(game.has_choice(&dealt.hands[state.active], begun), "{state:?}");
+                            assert!(
+                                game.card_sets.has_choice(&dealt.hands[state.active], begun),
+                                "{state:?}"
+                            );
                             for seat in game.others(viewer) {
                                 assert_eq!(dealt.hands[seat].len(), state.places[seat].hand.len());
                             }

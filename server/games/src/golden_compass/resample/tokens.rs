@@ -4,8 +4,8 @@
 use boardwire_kernel::{RngStream, Seat};
 
 use super::super::GoldenCompass;
-use super::super::catalogue::limits::{CITY_TOKENS, COLLECTING, SEATS, few};
 use super::super::catalogue::{TokenId, TokenSet};
+use super::super::limits::{CITY_TOKENS, COLLECTING, SEATS, to_byte};
 use super::super::state::{State, tokens_of};
 
 /// The place of tokens at their city, after those of the seats.
@@ -58,7 +58,7 @@ impl GoldenCompass {
                 if chosen == AT_CITY {
                     pile.insert(token);
                 } else {
-                    places[Seat::new(few(chosen))].tokens.insert(token);
+                    places[Seat::new(to_byte(chosen))].tokens.insert(token);
                 }
             }
         }
@@ -81,10 +81,10 @@ impl GoldenCompass {
         });
         let mut room = [0; SEATS + 1];
         for seat in self.others(viewer) {
-            room[seat.index()] = few(state.places[seat].tokens.intersection(all).len());
+            room[seat.index()] = to_byte(state.places[seat].tokens.intersection(all).len());
         }
-        room[AT_CITY] = few(state.piles[city].len());
-        HiddenTokens { tokens, len: few(len), room }
+        room[AT_CITY] = to_byte(state.piles[city].len());
+        HiddenTokens { tokens, len: to_byte(len), room }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::action::Action;
 use super::super::catalogue::{CardId, CityId, DaemonId};
-use super::super::state::{Aim, Step};
+use super::super::state::{Aim, Decision};
 use super::super::streams;
 use super::support::{Table, default_catalogue, seat};
 
@@ -119,7 +119,7 @@ fn effects_come_in_order_and_impossible_ones_are_skipped() {
     table.hand(1, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!(table.state.step, Step::Target(Aim::Cards(1)), "the airship effect is skipped");
+    assert_eq!(table.state.decision, Decision::Target(Aim::Cards(1)), "the airship effect is skipped");
     table.play(&[Action::Opponent(1)]);
     assert_eq!(table.names(0), ["hawk.baby"]);
     table.light_blue();
@@ -142,7 +142,7 @@ fn iorek_byrnison_without_a_token_to_steal_is_not_offered_with_one_the_cost_is_a
     assert_eq!(table.legal().len(), 3, "any card of the hand");
     table.play_cards(&["spy"]);
     table.play(&[Action::Opponent(1), Action::Back(CityId::new(2))]);
-    assert_eq!((table.state.acting().tokens.len(), table.state.step), (1, Step::Sets));
+    assert_eq!((table.state.acting().tokens.len(), table.state.decision), (1, Decision::Sets));
     table.hand(0, &[]);
     table.tokens(1, &["london.4"]);
     table.light_blue();
@@ -157,7 +157,7 @@ fn a_declined_cost_ends_its_own_list_and_no_other() {
     table.hand(0, &["hawk.baby"]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Choose(1), Action::Decline]);
-    assert_eq!(table.state.step, Step::Steps { max: 1 }, "the effect after the choice still happens");
+    assert_eq!(table.state.decision, Decision::Steps { max: 1 }, "the effect after the choice still happens");
     assert_eq!((table.state.acting().compass, table.state.acting().hand.len()), (0, 1));
 }
 
@@ -191,9 +191,9 @@ fn the_hand_limit_applies_after_every_effect() {
     table.ally(0, "Lee Scoresby");
     table.light_blue();
     table.play(&[Action::Ally]);
-    assert_eq!((table.state.step, table.state.acting().hand.len()), (Step::Limit, 10));
+    assert_eq!((table.state.decision, table.state.acting().hand.len()), (Decision::Limit, 10));
     table.play_cards(&["spy", "ermine.baby", "wildcat.baby"]);
-    assert_eq!(table.state.step, Step::Steps { max: 2 });
+    assert_eq!(table.state.decision, Decision::Steps { max: 2 });
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn draw_and_keep_discards_from_the_cards_just_drawn() {
     let offered: Vec<Action> = drawn.iter().map(|name| Action::Card(table.card(name))).collect();
     assert_eq!(table.legal(), offered, "not the card held before");
     table.play_cards(&["ermine.baby"]);
-    assert_eq!((table.state.step, table.state.acting().hand.len()), (Step::Sets, 3));
+    assert_eq!((table.state.decision, table.state.acting().hand.len()), (Decision::Sets, 3));
 }
 
 #[test]
@@ -291,7 +291,11 @@ fn a_cost_too_high_or_for_nothing_is_not_asked_and_ends_its_list() {
         table.light_blue();
         table.play(&[Action::Ally]);
         let acting = table.state.acting();
-        assert_eq!((table.state.step, acting.hand.len(), acting.compass), (Step::Sets, 2, 0), "{bought}");
+        assert_eq!(
+            (table.state.decision, acting.hand.len(), acting.compass),
+            (Decision::Sets, 2, 0),
+            "{bought}"
+        );
     }
 }
 
@@ -307,11 +311,11 @@ fn a_cost_of_two_cards_is_paid_with_two_one_by_one() {
     table.light_blue();
     table.play(&[Action::Ally, Action::Pay]);
     for left in [2, 1] {
-        assert_eq!(table.state.step, Step::Pay { left });
+        assert_eq!(table.state.decision, Decision::Pay { left });
         table.play(&[Action::Card(CardId::new(table.state.acting().hand.as_slice()[0]))]);
     }
     let acting = table.state.acting();
-    assert_eq!((table.state.step, acting.hand.len(), acting.compass), (Step::Sets, 1, 1));
+    assert_eq!((table.state.decision, acting.hand.len(), acting.compass), (Decision::Sets, 1, 1));
 }
 
 #[test]
@@ -327,7 +331,9 @@ fn an_option_is_chosen_among_those_of_its_choice_that_are_possible() {
     table.ally(0, "Roger Parslow");
     table.light_blue();
     table.play(&[Action::Ally]);
-    let Step::Choose { count: 2, .. } = table.state.step else { panic!("{:?}", table.state.step) };
+    let Decision::Choose { count: 2, .. } = table.state.decision else {
+        panic!("{:?}", table.state.decision)
+    };
     let legal = [0, 1].map(|option| {
         let action = Action::Choose(option);
         let is_legal = table.game.is_legal(&table.state, Seat::FIRST, action);

@@ -3,7 +3,7 @@
 use boardwire_kernel::{Audits, Seat, testkit};
 
 use super::super::catalogue::{AxisId, TokenSet};
-use super::super::state::Step;
+use super::super::state::Decision;
 use super::super::{GoldenCompass, streams};
 use super::support::{Table, seat};
 
@@ -88,7 +88,7 @@ fn the_board_is_set_up_and_four_cards_dealt() {
     // GC-3.1, GC-3.2, GC-5.1
     let table = Table::dealt(3, 5);
     let s = &table.state;
-    assert_eq!((s.lyra, s.airship, s.dust, s.step), (0, None, 8, Step::Keep));
+    assert_eq!((s.lyra, s.airship, s.dust, s.decision), (0, None, 8, Decision::Keep));
     assert_eq!(s.bag.len(), 36);
     assert!(s.piles.iter().all(|pile| pile.len() == 6));
     for place in s.places.of(3) {

@@ -9,7 +9,7 @@ use super::super::GoldenCompass;
 use super::super::action::Action;
 use super::super::catalogue::{CharacterId, CityId, DaemonId, TokenId, TokenSet};
 use super::super::memory::TABLE;
-use super::super::state::{State, Step, tokens_of};
+use super::super::state::{Decision, State, tokens_of};
 use super::super::streams;
 use super::support::{Table, seat, tiles};
 
@@ -167,7 +167,7 @@ fn resample_varies_hands_tokens_characters_and_fresh_cards() {
     keeping.ally(0, "The Librarian");
     keeping.light_blue();
     keeping.play(&[Action::Ally]);
-    assert!(matches!(keeping.state.step, Step::Drop { .. }));
+    assert!(matches!(keeping.state.decision, Decision::Drop { .. }));
     let fresh: BTreeSet<String> =
         samples(&keeping, 1, 50).iter().map(|s| format!("{:?}", s.just_drawn)).collect();
     assert!(fresh.len() > 20, "cards just drawn");

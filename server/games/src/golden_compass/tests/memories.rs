@@ -4,7 +4,7 @@ use boardwire_kernel::{BySeat, Seat, testkit};
 
 use super::super::GoldenCompass;
 use super::super::catalogue::CardId;
-use super::super::catalogue::limits::{KNOWN, SEATS};
+use super::super::limits::{KNOWN, SEATS};
 use super::super::memory::{Memory, SEEN, SURE, Taken};
 use super::super::state::{Hand, State};
 use super::support::{Table, seat};

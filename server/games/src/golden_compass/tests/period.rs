@@ -4,7 +4,7 @@ use boardwire_kernel::{Scoring, Seat, Setup, testkit};
 
 use super::super::GoldenCompass;
 use super::super::action::Action;
-use super::super::state::Step;
+use super::super::state::Decision;
 use super::super::streams;
 use super::support::{Table, default_catalogue, seat, tiles};
 
@@ -18,7 +18,7 @@ fn end_of_period(table: &mut Table) {
 /// Drafts the first open tile until the draft is over.
 fn draft(table: &mut Table) {
     let period = table.state.period;
-    while matches!(table.state.step, Step::Truth { .. }) && table.state.period == period {
+    while matches!(table.state.decision, Decision::Truth { .. }) && table.state.period == period {
         let first = table.legal()[0];
         table.play(&[first]);
     }
@@ -47,7 +47,7 @@ fn magisterium_value_3_and_3_cards_only_giving_up_a_tile_is_legal_with_4_both_ar
         (richer.state.airship, richer.state.places[seat(1)].hand.len(), richer.state.gave_up),
         (None, 0, None)
     );
-    assert!(matches!(richer.state.step, Step::Truth { left: 2, .. }));
+    assert!(matches!(richer.state.decision, Decision::Truth { left: 2, .. }));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn after_each_period_14_compass_tiles_again_hands_unchanged_and_every_other_card
     end_of_period(&mut table);
     draft(&mut table);
     let s = &table.state;
-    assert_eq!((s.period, s.step, s.lyra), (1, Step::Keep, 9));
+    assert_eq!((s.period, s.decision, s.lyra), (1, Decision::Keep, 9));
     assert!(s.places.of(2).iter().all(|place| (place.supply, place.compass) == (14, 0)));
     assert_eq!(table.names(1), ["hawk.baby", "joker"]);
     let hands = s.places[seat(0)].hand.len() + s.places[seat(1)].hand.len();
@@ -141,7 +141,7 @@ fn passage_tiles_are_mixed_in_for_the_last_draw_and_set_aside() {
     assert_eq!((table.state.drawn_passages, table.state.passages), (2, 1));
     assert_eq!(table.state.open.len(), 8, "passage tiles do not count towards the eight");
     draft(&mut table);
-    assert_eq!(table.state.step, Step::Over);
+    assert_eq!(table.state.decision, Decision::Over);
     assert!(table.game.outcome(&table.state).is_some());
 }
 
@@ -207,7 +207,7 @@ fn markers_do_not_count_for_the_draft() {
 fn a_tie_is_a_shared_victory() {
     // GC-R31
     let mut table = Table::in_period(3, 2);
-    table.state.step = Step::Over;
+    table.state.decision = Decision::Over;
     table.state.places[seat(0)].truth = tiles(&[(4, 1)]);
     table.state.places[seat(2)].truth = tiles(&[(4, 1)]);
     let outcome = table.game.outcome(&table.state).expect("the end");

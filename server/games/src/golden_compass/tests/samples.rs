@@ -7,10 +7,10 @@ use boardwire_kernel::{
 };
 
 use super::super::action::Action;
-use super::super::catalogue::limits::SEATS;
 use super::super::catalogue::{CityId, DaemonId, TokenSet};
+use super::super::limits::SEATS;
 use super::super::memory::{Memory, SEEN, TABLE, place_of};
-use super::super::state::{Hand, Pile, SetKind, Step};
+use super::super::state::{Decision, Hand, Pile, SetKind};
 use super::super::{GoldenCompass, State, streams};
 use super::frequencies::TABLES;
 use super::memories::{allows, other_hands};
@@ -195,8 +195,10 @@ fn allowed_hands(game: &GoldenCompass, state: &State, viewer: Seat) -> BTreeSet<
         hand.as_slice().iter().for_each(|&card| pile.insert(card));
         seats.push((seat, hand.len()));
     }
-    let can_go_on = |hands: &BySeat<Hand, SEATS>| match state.step {
-        Step::Fill(begun) if state.active != viewer => game.has_choice(&hands[state.active], begun),
+    let can_go_on = |hands: &BySeat<Hand, SEATS>| match state.decision {
+        Decision::Fill(begun) if state.active != viewer => {
+            game.card_sets.has_choice(&hands[state.active], begun)
+        }
         _ => true,
     };
     let all = fillings(&seats, &pile, 1, BySeat::default()).into_iter();
@@ -218,7 +220,9 @@ fn every_hand_that_a_memory_allows_is_sampled_and_no_other() {
             let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
             testkit::random_game(&game, seed, |episode| {
                 let state = episode.state();
-                if state.step == Step::Keep || episode.ply() % 9 > 0 && !matches!(state.step, Step::Fill(_)) {
+                if state.decision == Decision::Keep
+                    || episode.ply() % 9 > 0 && !matches!(state.decision, Decision::Fill(_))
+                {
                     return;
                 }
                 for viewer in game.all_seats() {
@@ -238,7 +242,8 @@ fn every_hand_that_a_memory_allows_is_sampled_and_no_other() {
                     }
                     assert_eq!(sampled, due, "{viewer}: {state:?}");
                     looked_at += u32::from(due.len() > 1);
-                    choosing += u32::from(matches!(state.step, Step::Fill(_)) && viewer != state.active);
+                    choosing +=
+                        u32::from(matches!(state.decision, Decision::Fill(_)) && viewer != state.active);
                 }
             });
         }
@@ -256,7 +261,7 @@ fn every_place_of_a_token_that_a_memory_allows_is_sampled_and_no_other() {
         let mut rng = RngStream::new(seed, RESAMPLE_STREAM);
         testkit::random_game(&game, seed, |episode| {
             let state = episode.state();
-            if state.step == Step::Keep || episode.ply() % 9 > 0 {
+            if state.decision == Decision::Keep || episode.ply() % 9 > 0 {
                 return;
             }
             for viewer in game.all_seats() {
@@ -316,12 +321,12 @@ fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
     table.at_sets();
     table.play(&[Action::Pair(DaemonId::new(1))]);
     table.play_cards(&["ermine.baby"]);
-    let Step::Fill(begun) = table.state.step else { panic!("{:?}", table.state.step) };
+    let Decision::Fill(begun) = table.state.decision else { panic!("{:?}", table.state.decision) };
     assert_eq!(begun.kind, SetKind::Pair(DaemonId::new(1)));
     let mut rng = RngStream::new(14, RESAMPLE_STREAM);
     for _ in 0..2_000 {
         let sample = sampled(&table, &mut rng);
-        assert!(table.game.has_choice(&sample.places[seat(1)].hand, begun));
+        assert!(table.game.card_sets.has_choice(&sample.places[seat(1)].hand, begun));
         assert_eq!(table.game.audit(&sample), Ok(()));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId, SymbolId, TokenId, TokenSet};
-use super::super::state::{Aim, Step};
+use super::super::state::{Aim, Decision};
 use super::super::streams;
 use super::support::{Table, seat};
 
@@ -108,7 +108,10 @@ fn two_spies_steal_a_random_token_of_the_owner_and_back_named() {
     assert!(!table.offers(Action::Spies), "no opponent has a token");
     table.tokens(1, &["london.3", "london.alethiometer", "bolvangar.7"]);
     table.play(&[Action::Spies]);
-    assert_eq!((table.state.step, table.legal()), (Step::Target(Aim::Token), vec![Action::Opponent(1)]));
+    assert_eq!(
+        (table.state.decision, table.legal()),
+        (Decision::Target(Aim::Token), vec![Action::Opponent(1)])
+    );
     table.play(&[Action::Opponent(1)]);
     assert_eq!(
         table.legal(),

@@ -5,8 +5,8 @@ use boardwire_kernel::{Audits, Hidden, RESAMPLE_STREAM, RngStream, Seat, Setup};
 use borsh::BorshDeserialize as _;
 
 use super::super::catalogue::AxisId;
-use super::super::catalogue::limits::HAND;
-use super::super::state::{Sorted, Step};
+use super::super::limits::HAND;
+use super::super::state::{Decision, Sorted};
 use super::super::{GoldenCompass, State};
 use super::support::{Table, seat};
 
@@ -43,22 +43,22 @@ fn a_snapshot_with_broken_bytes_is_refused_or_harmless() {
 fn choices_of_no_list_and_turns_beyond_the_last_are_refused() {
     // GC-8.2: what is asked belongs to a list of effects, and there is room for the lists of its options.
     let table = Table::dealt(3, 1);
-    let refused = |step: Step, depth: u8, turn: u32| {
+    let refused = |decision: Decision, depth: u8, turn: u32| {
         let mut state = table.state;
-        (state.step, state.program.depth, state.turn) = (step, depth, turn);
+        (state.decision, state.program.depth, state.turn) = (decision, depth, turn);
         state.axis = Some(AxisId::new(1));
         table.game.audit(&state).expect_err("no game comes there")
     };
     let most = table.game.info().max_plies;
-    let choose = Step::Choose { first: 0, count: 1 };
+    let choose = Decision::Choose { first: 0, count: 1 };
     let deepest = u8::try_from(table.state.program.lists.len()).expect("few");
-    for (step, depth) in [(Step::Cost(1), 0), (choose, 0), (choose, deepest)] {
-        assert!(refused(step, depth, 1).contains("lists of effects"), "{step:?} at {depth}");
+    for (decision, depth) in [(Decision::Cost(1), 0), (choose, 0), (choose, deepest)] {
+        assert!(refused(decision, depth, 1).contains("lists of effects"), "{decision:?} at {depth}");
     }
-    assert!(!refused(Step::Cost(1), 1, 1).contains("lists of effects"));
+    assert!(!refused(Decision::Cost(1), 1, 1).contains("lists of effects"));
     assert!(!refused(choose, deepest - 1, 1).contains("lists of effects"));
-    assert_eq!(refused(Step::Cost(1), 1, most + 1), format!("there is no turn {}", most + 1));
-    assert!(!refused(Step::Cost(1), 1, most).contains("turn"));
+    assert_eq!(refused(Decision::Cost(1), 1, most + 1), format!("there is no turn {}", most + 1));
+    assert!(!refused(Decision::Cost(1), 1, most).contains("turn"));
 }
 
 #[test]

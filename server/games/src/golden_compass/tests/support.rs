@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::action::Action;
 use super::super::catalogue::{AxisId, CardId, CharacterId, with_ids};
 use super::super::memory::Memory;
-use super::super::state::{Hand, State, Step, TilePile, tokens_of};
+use super::super::state::{Decision, Hand, State, TilePile, tokens_of};
 use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
 
@@ -190,7 +190,7 @@ impl Table {
         let mut rows = with_ids(&self.game.printed().axes, AxisId::new);
         let (axis, _) = rows.find(|(_, axis)| (axis.draw, axis.advance) == (draw, advance)).expect("an axis");
         self.state.axis = Some(axis);
-        self.state.step = Step::Colour;
+        self.state.decision = Decision::Colour;
     }
 
     /// The needle shows a free choice, light blue is chosen.
@@ -199,18 +199,18 @@ impl Table {
         let mut rows = with_ids(&self.game.printed().axes, AxisId::new);
         let (axis, _) = rows.find(|(_, axis)| axis.blue == Blue::FreeChoice).expect("an axis");
         self.state.axis = Some(axis);
-        self.state.step = Step::Action;
+        self.state.decision = Decision::Action;
     }
 
     /// At the choice of sets.
     pub(super) fn at_sets(&mut self) {
-        self.state.step = Step::Sets;
+        self.state.decision = Decision::Sets;
     }
 
     pub(super) fn play_for(&mut self, seat: u8, action: Action) {
         let index = self.game.encode(action).into();
         let played = apply(&*self.game, &mut self.state, Seat::new(seat), index, &mut self.chance);
-        played.unwrap_or_else(|refused| panic!("{action:?}: {refused}\n{:?}", self.state.step));
+        played.unwrap_or_else(|refused| panic!("{action:?}: {refused}\n{:?}", self.state.decision));
     }
 
     /// The seat that decides plays.

@@ -4,7 +4,7 @@ use boardwire_kernel::testkit;
 
 use super::super::action::Action;
 use super::super::catalogue::{CardId, DaemonId, SymbolId};
-use super::super::state::{Pile, Step};
+use super::super::state::{Decision, Pile};
 use super::super::streams;
 use super::support::{Table, seat};
 
@@ -18,7 +18,7 @@ fn both_colours_are_always_offered_and_the_turn_passes_clockwise() {
     table.needle(2, 1);
     assert_eq!(table.legal(), [Action::Red, Action::Blue]);
     table.play(&[Action::Red]);
-    assert_eq!((table.state.active, table.state.step), (seat(1), Step::Colour));
+    assert_eq!((table.state.active, table.state.decision), (seat(1), Decision::Colour));
     table.play(&[Action::Blue, Action::GiveUp, Action::EndTurn]);
     assert_eq!(table.state.active, seat(2));
 }
@@ -30,10 +30,13 @@ fn hand_of_6_red_symbol_draws_3_two_cards_are_discarded_before_lyra_moves() {
     table.hand(0, &HAND);
     table.needle(3, 1);
     table.play(&[Action::Red]);
-    assert_eq!((table.state.step, table.state.lyra, table.state.acting().hand.len()), (Step::Limit, 0, 9));
+    assert_eq!(
+        (table.state.decision, table.state.lyra, table.state.acting().hand.len()),
+        (Decision::Limit, 0, 9)
+    );
     assert_eq!(table.legal().len(), table.state.acting().hand.types().iter().count(), "any card of the hand");
     table.play_cards(&["spy"]);
-    assert_eq!((table.state.step, table.state.lyra), (Step::Limit, 0));
+    assert_eq!((table.state.decision, table.state.lyra), (Decision::Limit, 0));
     table.play_cards(&["hawk.baby"]);
     assert_eq!(
         (table.state.lyra, table.state.active, table.state.places[seat(0)].hand.len()),
@@ -49,7 +52,7 @@ fn red_moves_lyra_by_its_number_and_leaves_no_room_for_cards() {
     table.hand(0, &["hawk.baby", "hawk.madonna"]);
     table.needle(2, 2);
     table.play(&[Action::Red]);
-    assert_eq!((table.state.lyra, table.state.active, table.state.step), (2, seat(1), Step::Colour));
+    assert_eq!((table.state.lyra, table.state.active, table.state.decision), (2, seat(1), Decision::Colour));
     let mut table = Table::new(2);
     table.needle(3, 0);
     table.play(&[Action::Red]);
@@ -66,7 +69,7 @@ fn lyra_one_space_before_the_green_objective_red_symbol_with_2_stops_and_ends_th
     table.play(&[Action::Red]);
     assert_eq!(table.state.lyra, 9);
     assert_eq!(table.game.lying(&table.state)[1], 0, "London's tokens leave");
-    assert!(matches!(table.state.step, Step::Truth { .. }), "the turn and the period end");
+    assert!(matches!(table.state.decision, Decision::Truth { .. }), "the turn and the period end");
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn the_twentieth_turn_in_a_row_without_a_step_moves_lyra_onto_the_objective() {
     table.needle(3, 0);
     table.play(&[Action::Blue, Action::GiveUp, Action::EndTurn]);
     assert_eq!((table.state.lyra, table.state.idle_turns), (9, 0));
-    while matches!(table.state.step, Step::Truth { .. }) && table.state.period == 0 {
+    while matches!(table.state.decision, Decision::Truth { .. }) && table.state.period == 0 {
         let first = table.legal()[0];
         table.play(&[first]);
     }
@@ -175,14 +178,14 @@ fn reaching_the_objective_in_mid_turn_lets_the_turn_be_completed() {
     table.scripted(streams::CARDS, &[0, 3, 0]);
     table.light_blue();
     table.play(&[Action::Ally, Action::Steps(1)]);
-    assert_eq!((table.state.step, table.state.lyra), (Step::Sets, 18));
+    assert_eq!((table.state.decision, table.state.lyra), (Decision::Sets, 18));
     assert!(!table.offers(Action::Pair(DaemonId::new(6))), "daemon pairs do not work");
     assert!(
         table.offers(Action::Spies) && table.offers(Action::Triplet(SymbolId::new(1))),
         "spies and triplets do"
     );
     table.play(&[Action::Triplet(SymbolId::new(1))]);
-    while matches!(table.state.step, Step::Fill(_)) {
+    while matches!(table.state.decision, Decision::Fill(_)) {
         let first = table.legal()[0];
         table.play(&[first]);
     }

@@ -7,16 +7,16 @@ use boardwire_kernel::{Chance, Seat};
 
 use super::super::GoldenCompass;
 use super::super::catalogue::Op;
-use super::super::state::{Aim, Hand, State, Step};
+use super::super::state::{Aim, Decision, Hand, State};
 
 impl GoldenCompass {
-    /// Carries out the next effect, as far as a choice: the step that asks for it.
-    pub(super) fn carry_out(&self, state: &mut State, op: Op, chance: &mut Chance) -> Option<Step> {
+    /// Carries out the next effect, as far as a choice: the decision, if one is due.
+    pub(super) fn carry_out(&self, state: &mut State, op: Op, chance: &mut Chance) -> Option<Decision> {
         if let Op::Spend(count) = op {
             // A cost is asked only if it can be paid for something; else its list ends.
             let can_pay = state.acting().hand.len() >= count;
             if can_pay && self.is_list_possible(state, state.program.rest(), count) {
-                return Some(Step::Cost(count));
+                return Some(Decision::Cost(count));
             }
             state.program.pop();
             return None;
@@ -27,27 +27,27 @@ impl GoldenCompass {
         match op {
             Op::Draw(count) => self.draw(state, state.active, count, chance, |_| ()),
             Op::DrawKeep { draw, keep } => return self.draw_keep(state, draw, keep, chance),
-            Op::StealCard(count) => return Some(Step::Target(Aim::Cards(count))),
+            Op::StealCard(count) => return Some(Decision::Target(Aim::Cards(count))),
             Op::PlaceCompass(count) => lay_compass(state, count),
-            Op::RemoveCompass(count) => return Some(Step::Target(Aim::Compass(count))),
+            Op::RemoveCompass(count) => return Some(Decision::Target(Aim::Compass(count))),
             Op::TakeDust => return take_dust(state),
-            Op::MoveAirship => return Some(Step::Target(Aim::Airship)),
+            Op::MoveAirship => return Some(Decision::Target(Aim::Airship)),
             Op::TakeExperience => self.take_token(state, chance),
-            Op::PlaceExperience => return Some(Step::Lay),
-            Op::StealExperience => return Some(Step::Target(Aim::Token)),
+            Op::PlaceExperience => return Some(Decision::Lay),
+            Op::StealExperience => return Some(Decision::Target(Aim::Token)),
             Op::Advance(steps) => {
                 let max = steps.min(self.objective(state) - state.lyra);
-                return Some(Step::Steps { max });
+                return Some(Decision::Steps { max });
             }
             Op::WildPair(count) => state.wild = state.wild.saturating_add(count),
             Op::ShortTriplet(count) => state.short = state.short.saturating_add(count),
-            Op::ChooseOne { first, count } => return Some(Step::Choose { first, count }),
+            Op::ChooseOne { first, count } => return Some(Decision::Choose { first, count }),
             Op::Spend(_) => unreachable!("costs are asked for above"),
         }
         None
     }
 
-    fn draw_keep(&self, state: &mut State, draw: u8, keep: u8, chance: &mut Chance) -> Option<Step> {
+    fn draw_keep(&self, state: &mut State, draw: u8, keep: u8, chance: &mut Chance) -> Option<Decision> {
         let mut drawn = Hand::default();
         self.draw(state, state.active, draw, chance, |card| drawn.insert(card));
         let left = drawn.len().saturating_sub(keep);
@@ -55,11 +55,17 @@ impl GoldenCompass {
             return None;
         }
         state.just_drawn = drawn;
-        Some(Step::Drop { left })
+        Some(Decision::Drop { left })
     }
 
-    /// What was aimed hits `target`: the step that asks for more, if any.
-    pub(super) fn hit(&self, state: &mut State, aim: Aim, target: Seat, chance: &mut Chance) -> Option<Step> {
+    /// What was aimed hits `target`: the decision that is due then, if any.
+    pub(super) fn hit(
+        &self,
+        state: &mut State,
+        aim: Aim,
+        target: Seat,
+        chance: &mut Chance,
+    ) -> Option<Decision> {
         match aim {
             Aim::Airship => state.airship = Some(target),
             Aim::Dust => {
@@ -71,7 +77,7 @@ impl GoldenCompass {
                     self.steal_card(state, target, chance);
                 }
             }
-            Aim::Token => return Some(Step::Back { victim: target }),
+            Aim::Token => return Some(Decision::Back { victim: target }),
             Aim::Compass(count) => {
                 let place = &mut state.places[target];
                 let back = count.min(place.compass);
@@ -92,9 +98,9 @@ pub(super) fn lay_compass(state: &mut State, count: u8) {
 }
 
 /// Takes dust from the supply, or asks from whom.
-pub(super) fn take_dust(state: &mut State) -> Option<Step> {
+pub(super) fn take_dust(state: &mut State) -> Option<Decision> {
     if state.dust == 0 {
-        return Some(Step::Target(Aim::Dust));
+        return Some(Decision::Target(Aim::Dust));
     }
     state.dust -= 1;
     state.acting_mut().dust += 1;

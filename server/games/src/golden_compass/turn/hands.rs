@@ -2,8 +2,8 @@
 
 use boardwire_kernel::{Chance, Seat};
 
-use super::super::catalogue::limits::CARDS;
 use super::super::catalogue::{CardId, CityId, TokenId};
+use super::super::limits::CARDS;
 use super::super::state::State;
 use super::super::witness::Event;
 use super::super::{GoldenCompass, streams};
@@ -12,7 +12,7 @@ impl GoldenCompass {
     /// `seat` draws `count` cards, the discard pile coming back when the draw pile is empty.
     ///
     /// Tells `drawn` their types, in order.
-    pub(in super::super) fn draw(
+    pub(in crate::golden_compass) fn draw(
         &self,
         state: &mut State,
         seat: Seat,
@@ -35,14 +35,14 @@ impl GoldenCompass {
     }
 
     /// The discard pile becomes part of the draw pile again.
-    pub(in super::super) fn return_discard(&self, state: &mut State) {
+    pub(in crate::golden_compass) fn return_discard(&self, state: &mut State) {
         self.happened(state, state.active, Event::Return);
         state.deck.absorb(&mut state.discard);
         state.not_discarded = [u8::MAX; CARDS];
     }
 
     /// `seat` puts a card on the discard pile: one `among` so many just drawn, or any of its hand if that is 0.
-    pub(in super::super) fn discard(&self, state: &mut State, seat: Seat, card: CardId, among: u8) {
+    pub(in crate::golden_compass) fn discard(&self, state: &mut State, seat: Seat, card: CardId, among: u8) {
         state.places[seat].hand.remove(card);
         let discarded = self.blocks[card.index()].end() - 1 - usize::from(state.discard.count(card.get()));
         state.not_discarded[discarded] = 0;
@@ -51,7 +51,7 @@ impl GoldenCompass {
     }
 
     /// The active seat takes a random card of `victim`: only the two know which.
-    pub(in super::super) fn steal_card(&self, state: &mut State, victim: Seat, chance: &mut Chance) {
+    pub(in crate::golden_compass) fn steal_card(&self, state: &mut State, victim: Seat, chance: &mut Chance) {
         let thief = state.active;
         let hand = &mut state.places[victim].hand;
         let rank = chance.below(streams::STOLEN_CARDS, hand.len().into());
@@ -61,7 +61,7 @@ impl GoldenCompass {
     }
 
     /// The active seat takes an unseen token from the current city.
-    pub(in super::super) fn take_token(&self, state: &mut State, chance: &mut Chance) {
+    pub(in crate::golden_compass) fn take_token(&self, state: &mut State, chance: &mut Chance) {
         let city = self.current_city(state).expect("tokens lie at the current city");
         let pile = &mut state.piles[city.index() - 1];
         let token = TokenId::new(chance.draw(streams::TOKENS, pile));
@@ -73,7 +73,7 @@ impl GoldenCompass {
     }
 
     /// The active seat takes a random token with the back of `city` from `victim`.
-    pub(in super::super) fn steal_token(
+    pub(in crate::golden_compass) fn steal_token(
         &self,
         state: &mut State,
         victim: Seat,
@@ -91,7 +91,7 @@ impl GoldenCompass {
     }
 
     /// The active seat lays out a token like `kind` in the current city, for all to see.
-    pub(in super::super) fn lay_token(&self, state: &mut State, kind: TokenId) {
+    pub(in crate::golden_compass) fn lay_token(&self, state: &mut State, kind: TokenId) {
         let seat = state.active;
         let city = self.current_city(state).expect("the current city has an empty circle");
         let place = state.acting_mut();

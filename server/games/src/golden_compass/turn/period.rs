@@ -2,20 +2,20 @@
 
 use boardwire_kernel::{Chance, Seat};
 
-use super::super::catalogue::limits::SEATS;
 use super::super::catalogue::{CharacterId, TileId, with_ids};
-use super::super::state::{CharacterSet, Place, Program, State, Step, TilePile};
+use super::super::limits::SEATS;
+use super::super::state::{CharacterSet, Decision, Place, Program, State, TilePile};
 use super::super::{GoldenCompass, streams};
 
 impl GoldenCompass {
     /// The characters of a period.
-    pub(in super::super) fn characters_of(&self, period: u8) -> CharacterSet {
+    pub(in crate::golden_compass) fn characters_of(&self, period: u8) -> CharacterSet {
         let characters = with_ids(&self.printed().characters, CharacterId::new);
         characters.filter(|(_, card)| card.period == period).map(|(id, _)| id).collect()
     }
 
     /// Deals two characters to every seat, from the first seat on.
-    pub(in super::super) fn begin_period(&self, state: &mut State, chance: &mut Chance) {
+    pub(in crate::golden_compass) fn begin_period(&self, state: &mut State, chance: &mut Chance) {
         let mut pile = self.characters_of(state.period);
         for steps in 0..self.seats {
             let seat = state.first.clockwise(steps, self.seats);
@@ -24,7 +24,7 @@ impl GoldenCompass {
         }
         state.unseen = pile;
         state.active = state.first;
-        state.step = Step::Keep;
+        state.decision = Decision::Keep;
     }
 
     /// A seat keeps one of its two characters; when all have, allies are shown and the turns begin.
@@ -45,21 +45,21 @@ impl GoldenCompass {
 
     /// The symbols on the ally of a seat and on the card under it.
     #[inline]
-    pub(in super::super) fn magisterium(&self, place: &Place) -> u8 {
+    pub(in crate::golden_compass) fn magisterium(&self, place: &Place) -> u8 {
         let symbols = |card| self.symbols[usize::from(CharacterId::row(card))];
         symbols(place.ally) + symbols(place.under)
     }
 
     /// The cards the holder of the airship would pay.
-    pub(in super::super) fn ransom(&self, place: &Place) -> u8 {
-        self.magisterium(place) + self.printed().ransom
+    pub(in crate::golden_compass) fn airship_price(&self, place: &Place) -> u8 {
+        self.magisterium(place) + self.printed().airship_extra_cards
     }
 
     pub(super) fn begin_scoring(&self, state: &mut State, chance: &mut Chance) {
         state.program = Program::default();
         (state.wild, state.short) = (0, 0);
         if state.airship.is_some() {
-            state.step = Step::Airship;
+            state.decision = Decision::Airship;
         } else {
             self.open_tiles(state, chance);
         }
@@ -68,7 +68,7 @@ impl GoldenCompass {
     /// The holder of the airship still owes so many cards, or is done.
     pub(super) fn settle_airship(&self, state: &mut State, left: u8, chance: &mut Chance) {
         if left > 0 {
-            state.step = Step::Ransom { left };
+            state.decision = Decision::PayForAirship { left };
         } else {
             state.airship = None;
             self.open_tiles(state, chance);
@@ -94,7 +94,7 @@ impl GoldenCompass {
     }
 
     /// Most compass tiles, then most cards, then clockwise from the left neighbour of the first seat (R25).
-    pub(in super::super) fn draft_order(&self, state: &State) -> [Seat; SEATS] {
+    pub(in crate::golden_compass) fn draft_order(&self, state: &State) -> [Seat; SEATS] {
         let mut order = [Seat::FIRST; SEATS];
         let seats = &mut order[..usize::from(self.seats)];
         for (steps, seat) in (1..).zip(&mut *seats) {
@@ -114,7 +114,7 @@ impl GoldenCompass {
             let gave_up = state.gave_up == Some(state.order[usize::from(place)]);
             let left = self.printed().tiles_each - u8::from(gave_up);
             if left > 0 {
-                state.step = Step::Truth { place, left };
+                state.decision = Decision::Truth { place, left };
                 return;
             }
         }
@@ -134,7 +134,7 @@ impl GoldenCompass {
         state.open.remove(tile.get());
         state.places[seat].truth.insert(tile.get());
         if left > 1 {
-            state.step = Step::Truth { place, left: left - 1 };
+            state.decision = Decision::Truth { place, left: left - 1 };
         } else {
             self.draft_from(state, place + 1, chance);
         }
@@ -149,7 +149,7 @@ impl GoldenCompass {
             place.supply += std::mem::take(&mut place.compass);
         }
         if state.is_last_period() {
-            state.step = Step::Over;
+            state.decision = Decision::Over;
             return;
         }
         for place in state.places.of_mut(self.seats) {

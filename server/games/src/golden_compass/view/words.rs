@@ -2,9 +2,9 @@
 
 use boardwire_kernel::{Axis, Viewer};
 
-use super::super::catalogue::limits::{HAND, byte};
 use super::super::catalogue::{Catalogue, count_of};
-use super::super::state::{Aim, SetKind, Step};
+use super::super::limits::{HAND, byte};
+use super::super::state::{Aim, Decision, SetKind};
 
 /// What is to be decided, by code.
 pub(super) const DECISIONS: [&str; 22] = [
@@ -35,41 +35,41 @@ pub(super) const DECISIONS: [&str; 22] = [
 pub(super) const SETS: [&str; 6] = ["none", "pair", "triplet", "spies", "wild pair", "short triplet"];
 pub(super) const KEPT: [&str; 3] = ["not yet", "the first, or another seat's choice", "the second"];
 
-pub(super) fn decision(step: Step) -> u8 {
-    match step {
-        Step::Keep => 0,
-        Step::Colour => 1,
-        Step::Action => 2,
-        Step::Target(Aim::Airship) => 3,
-        Step::Target(Aim::Dust) => 4,
-        Step::Target(Aim::Cards(_)) => 5,
-        Step::Target(Aim::Token) => 6,
-        Step::Target(Aim::Compass(_)) => 7,
-        Step::Back { .. } => 8,
-        Step::Choose { .. } => 9,
-        Step::Cost(_) => 10,
-        Step::Pay { .. } => 11,
-        Step::Drop { .. } => 12,
-        Step::Limit => 13,
-        Step::Steps { .. } => 14,
-        Step::Lay => 15,
-        Step::Sets => 16,
-        Step::Fill(_) => 17,
-        Step::Airship => 18,
-        Step::Ransom { .. } => 19,
-        Step::Truth { .. } => 20,
-        Step::Over => 21,
+pub(super) fn decision(decision: Decision) -> u8 {
+    match decision {
+        Decision::Keep => 0,
+        Decision::Colour => 1,
+        Decision::Action => 2,
+        Decision::Target(Aim::Airship) => 3,
+        Decision::Target(Aim::Dust) => 4,
+        Decision::Target(Aim::Cards(_)) => 5,
+        Decision::Target(Aim::Token) => 6,
+        Decision::Target(Aim::Compass(_)) => 7,
+        Decision::Back { .. } => 8,
+        Decision::Choose { .. } => 9,
+        Decision::Cost(_) => 10,
+        Decision::Pay { .. } => 11,
+        Decision::Drop { .. } => 12,
+        Decision::Limit => 13,
+        Decision::Steps { .. } => 14,
+        Decision::Lay => 15,
+        Decision::Sets => 16,
+        Decision::Fill(_) => 17,
+        Decision::Airship => 18,
+        Decision::PayForAirship { .. } => 19,
+        Decision::Truth { .. } => 20,
+        Decision::Over => 21,
     }
 }
 
 /// The words for a decision.
-pub(in super::super) fn decision_words(step: Step) -> &'static str {
-    DECISIONS[usize::from(decision(step))]
+pub(in crate::golden_compass) fn decision_words(due: Decision) -> &'static str {
+    DECISIONS[usize::from(decision(due))]
 }
 
 /// The set begun by code, and its daemon or symbol.
-pub(super) fn set_begun(step: Step) -> (u8, u8) {
-    let Step::Fill(begun) = step else { return (0, 0) };
+pub(super) fn set_begun(decision: Decision) -> (u8, u8) {
+    let Decision::Fill(begun) = decision else { return (0, 0) };
     match begun.kind {
         SetKind::Pair(daemon) => (1, daemon.get()),
         SetKind::Triplet(symbol) => (2, symbol.get()),
@@ -91,7 +91,7 @@ fn sets_of(places: &[String], none: &str) -> Vec<String> {
 
 /// The sizes of fields and the greatest values in them, which follow from the catalogue and the seats.
 #[derive(Debug)]
-pub(in super::super) struct Sizes {
+pub(in crate::golden_compass) struct Sizes {
     pub(super) seats: u8,
     /// Places for what was taken from a hand.
     pub(super) taken: u8,
@@ -109,7 +109,7 @@ pub(in super::super) struct Sizes {
 }
 
 impl Sizes {
-    pub(in super::super) fn new(catalogue: &Catalogue, viewer: Viewer, seats: u8) -> Self {
+    pub(in crate::golden_compass) fn new(catalogue: &Catalogue, viewer: Viewer, seats: u8) -> Self {
         let others: Vec<_> = (1..seats).map(|left| format!("seat +{left}")).collect();
         let first = if viewer == Viewer::Public { "with seat +0" } else { "the viewer's" };
         let mut places = vec!["at its city or gone".to_owned(), first.to_owned()];

@@ -14,7 +14,7 @@ pub use pieces::Per;
 pub(super) use pieces::{Ability, Biome, Effect, Entity, LINES, Side, Stop, Symbols};
 pub(super) use tables::tables;
 
-use super::estimate::Prospects;
+use super::estimate::EstimateTables;
 use super::state::{BiomeId, ByBiome, CARDS, CELLS, CellSet, EntityId};
 
 /// The biome cards of one Age.
@@ -55,7 +55,7 @@ pub struct Catalogue {
     pub(super) discard: u8,
     provenance: String,
     /// For estimates.
-    pub(super) prospects: Prospects,
+    pub(super) estimate_tables: EstimateTables,
 }
 
 impl Components for Catalogue {
@@ -69,7 +69,7 @@ impl Components for Catalogue {
             *ability = entity.effect.into();
         }
         let catalogue = Self {
-            prospects: Prospects::new(&biomes, &abilities, &track),
+            estimate_tables: EstimateTables::new(&biomes, &abilities, &track),
             words: biomes.up_to(BIOMES).iter().map(Biome::to_string).collect(),
             biomes,
             codes,

@@ -14,7 +14,7 @@ const CRYSTAL: [i32; 13] = [0, 12, 22, 30, 36, 40, 42, 44, 46, 48, 50, 50, 50];
 
 /// What estimates need to know of the catalogue.
 #[derive(Debug, Clone)]
-pub(in crate::rauha) struct Prospects {
+pub(in crate::rauha) struct EstimateTables {
     /// What is to come, by the number of stops that are over.
     pub(super) futures: Arc<[Future]>,
     /// The Entities that biomes call.
@@ -48,7 +48,7 @@ pub(super) const fn quarters(times: i32) -> i32 {
     if times > 0 { 3 * times + 1 } else { 0 }
 }
 
-impl Prospects {
+impl EstimateTables {
     pub(in crate::rauha) fn new(
         biomes: &ByBiome<Biome>,
         abilities: &[Ability; 1 + ENTITIES as usize],
@@ -147,18 +147,18 @@ impl Yield {
 
     /// The yield of an effect where a crystal is worth so much.
     fn new(effect: Effect, crystal: i32) -> Self {
-        let small = |units| i16::try_from(units).expect("the numbers of an effect are at most 20");
-        let fixed = |units| Self { affordable: small(units), unaffordable: small(units), ..Self::NONE };
+        let to_i16 = |units| i16::try_from(units).expect("the numbers of an effect are at most 20");
+        let fixed = |units| Self { affordable: to_i16(units), unaffordable: to_i16(units), ..Self::NONE };
         match effect {
             Effect::None | Effect::Water(_) => Self::NONE,
             Effect::Gain(crystals) => fixed(i32::from(crystals) * crystal),
             Effect::Score(points) => fixed(i32::from(points) * POINT),
             Effect::PointsPer(per, points) => {
-                Self { counted: per as u8, each: small(i32::from(points) * POINT), ..Self::NONE }
+                Self { counted: per as u8, each: to_i16(i32::from(points) * POINT), ..Self::NONE }
             }
             Effect::BuyPoints { cost, points } => {
                 let gain = i32::from(points) * POINT - i32::from(cost) * crystal;
-                Self { cost, affordable: small(gain), unaffordable: small(gain / 2), ..Self::NONE }
+                Self { cost, affordable: to_i16(gain), unaffordable: to_i16(gain / 2), ..Self::NONE }
             }
             Effect::BuySpore { cost } => fixed((2 * POINT - i32::from(cost) * crystal).max(0)),
         }

@@ -14,11 +14,11 @@ use super::state::{BiomeId, Board, CELLS, CellSet, EntitySet, Phase, SEATS, Stat
 use calls::{ByEntity, Lines};
 use future::{Counted, Future, quarters};
 
-pub(super) use future::Prospects;
+pub(super) use future::EstimateTables;
 
 /// What a seat has still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Prospect {
+struct ToCome {
     /// The stops that are over for it.
     over: u8,
     /// The cells it has activated at this stop.
@@ -37,7 +37,7 @@ struct Prospect {
 pub struct Outlook {
     seat: Seat,
     kept: Option<BiomeId>,
-    boards: BySeat<Option<(Prospect, Board)>, SEATS>,
+    boards: BySeat<Option<(ToCome, Board)>, SEATS>,
 }
 
 impl Estimate for Rauha {
@@ -46,7 +46,7 @@ impl Estimate for Rauha {
     fn outlook(&self, state: &State, seat: Seat) -> Option<Outlook> {
         let mut boards = BySeat::default();
         for other in Seat::all(self.seats) {
-            boards[other] = Some((self.prospect(state, other), state.boards[other]));
+            boards[other] = Some((self.to_come(state, other), state.boards[other]));
         }
         Some(Outlook { seat, kept: state.kept[seat], boards })
     }
@@ -55,11 +55,11 @@ impl Estimate for Rauha {
     fn estimate(&self, outlook: &Outlook) -> i32 {
         let (mut own, mut best_other) = (0, i32::MIN);
         for seat in Seat::all(self.seats) {
-            let (prospect, board) = outlook.boards[seat].as_ref().expect("every seat has a board");
+            let (to_come, board) = outlook.boards[seat].as_ref().expect("every seat has a board");
             let kept = outlook.kept.filter(|_| seat == outlook.seat);
             let worth = match kept {
-                Some(card) => self.worth_with_card(*prospect, board, card),
-                None => self.worth_of_board(*prospect, board),
+                Some(card) => self.worth_with_card(*to_come, board, card),
+                None => self.worth_of_board(*to_come, board),
             };
             if seat == outlook.seat {
                 own = worth;
@@ -73,34 +73,34 @@ impl Estimate for Rauha {
 
 impl Rauha {
     #[inline]
-    fn prospect(&self, state: &State, seat: Seat) -> Prospect {
+    fn to_come(&self, state: &State, seat: Seat) -> ToCome {
         let place = state.first.steps_to(seat, self.seats);
         let has_finished = place < state.done || state.phase == Phase::Over;
         let is_activating = matches!(state.phase, Phase::Activate | Phase::Spore);
         let none = EntitySet::EMPTY;
         let over = state.stop - u8::from(!has_finished);
-        let idle = Prospect { over, used: CellSet::EMPTY, spent: none, welcomed: none, owes_spore: false };
+        let idle = ToCome { over, used: CellSet::EMPTY, spent: none, welcomed: none, owes_spore: false };
         if has_finished || place != state.done || !is_activating {
             return idle;
         }
-        let active = Prospect { used: state.used.cells, owes_spore: state.phase == Phase::Spore, ..idle };
+        let active = ToCome { used: state.used.cells, owes_spore: state.phase == Phase::Spore, ..idle };
         if state.is_scoring() {
-            Prospect { spent: state.used.entities, ..active }
+            ToCome { spent: state.used.entities, ..active }
         } else {
-            Prospect { welcomed: state.welcomed.difference(state.used.entities), ..active }
+            ToCome { welcomed: state.welcomed.difference(state.used.entities), ..active }
         }
     }
 
     #[inline]
-    fn future(&self, prospect: Prospect) -> &Future {
-        &self.catalogue.value.prospects.futures[usize::from(prospect.over)]
+    fn future(&self, to_come: ToCome) -> &Future {
+        &self.catalogue.value.estimate_tables.futures[usize::from(to_come.over)]
     }
 
-    fn worth_of_board(&self, prospect: Prospect, board: &Board) -> i32 {
-        if prospect.owes_spore {
-            return self.worth_with_spore_put(prospect, board);
+    fn worth_of_board(&self, to_come: ToCome, board: &Board) -> i32 {
+        if to_come.owes_spore {
+            return self.worth_with_spore_put(to_come, board);
         }
-        let future = self.future(prospect);
+        let future = self.future(to_come);
         let held = ByEntity::flags(board.entities);
         let counted = self.counted(self.symbols(board), board.spores, held);
         let promise = self.lines(board).promise(held);
@@ -111,7 +111,7 @@ impl Rauha {
             let times = future.times[usize::from(board.spores.contains(cell))][usize::from(cell)];
             worth += times * future.biomes[board.at(cell)].on(board.crystals, &counted) / 4;
         }
-        for cell in prospect.used {
+        for cell in to_come.used {
             let (at, has_spore) = (usize::from(cell), board.spores.contains(cell));
             let yields = future.biomes[board.at(cell)].on(board.crystals, &counted);
             let scorings = if has_spore { future.scorings } else { 0 };
@@ -121,28 +121,28 @@ impl Rauha {
         for entity in board.entities {
             let yields = future.entities[usize::from(entity)].on(board.crystals, &counted);
             let now =
-                i32::from(prospect.welcomed.contains(entity)) - i32::from(prospect.spent.contains(entity));
+                i32::from(to_come.welcomed.contains(entity)) - i32::from(to_come.spent.contains(entity));
             worth += (3 * future.scorings + 4 * now) * yields / 4;
         }
         worth
     }
 
     /// The worth with the Spore that was bought on the best cell.
-    fn worth_with_spore_put(&self, prospect: Prospect, board: &Board) -> i32 {
+    fn worth_with_spore_put(&self, to_come: ToCome, board: &Board) -> i32 {
         let worths = board.cells_without_spore().into_iter().map(|cell| {
             let mut spores = board.spores;
             spores.insert(cell);
-            self.worth_of_board(Prospect { owes_spore: false, ..prospect }, &Board { spores, ..*board })
+            self.worth_of_board(ToCome { owes_spore: false, ..to_come }, &Board { spores, ..*board })
         });
         worths.max().expect("a Spore is bought only for a cell without one")
     }
 
     /// The worth with the best use of a card that is kept; the seat activates nothing meanwhile.
-    fn worth_with_card(&self, prospect: Prospect, board: &Board, card: BiomeId) -> i32 {
+    fn worth_with_card(&self, to_come: ToCome, board: &Board, card: BiomeId) -> i32 {
         let crystals = board.crystals + u16::from(self.catalogue.value.discard);
-        let discarded = self.worth_of_board(prospect, &Board { crystals, ..*board });
-        let spread = self.worth_with_spore(self.future(prospect), board);
-        let placed = self.worth_with_card_placed(self.future(prospect), board, card);
+        let discarded = self.worth_of_board(to_come, &Board { crystals, ..*board });
+        let spread = self.worth_with_spore(self.future(to_come), board);
+        let placed = self.worth_with_card_placed(self.future(to_come), board, card);
         discarded.max(spread.unwrap_or(discarded)).max(placed.unwrap_or(discarded))
     }
 
@@ -190,7 +190,7 @@ impl Rauha {
                 counting.insert(cell);
             }
         }
-        let shown = &self.catalogue.value.prospects.calls;
+        let shown = &self.catalogue.value.estimate_tables.calls;
         let worths = cells.iter().map(|cell| {
             let (at, covered) = (usize::from(cell), board.at(cell));
             let (called, promise) = lines.replace(cell, shown[covered], shown[card], held);
@@ -224,7 +224,7 @@ impl Rauha {
     fn lines(&self, board: &Board) -> Lines {
         let mut called_by = [ByEntity::NONE; CELLS as usize];
         for (calls, &id) in called_by.iter_mut().zip(&board.cells) {
-            *calls = self.catalogue.value.prospects.calls[id];
+            *calls = self.catalogue.value.estimate_tables.calls[id];
         }
         let (mut calls, mut pairs) = ([ByEntity::NONE; 6], ByEntity::NONE);
         for (calls, line) in calls.iter_mut().zip(LINES) {

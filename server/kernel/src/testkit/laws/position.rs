@@ -187,12 +187,12 @@ pub(super) fn audit_holds_after_a_sample<G: Game>(episode: &Episode<G>, rng: &mu
 
 /// What may be asked of a position that forgets: what each seat may choose and what that is worth to it, and how it ended.
 #[derive(Debug, PartialEq)]
-pub(super) struct Prospects {
+pub(super) struct Answers {
     seats: Vec<(ActionSet, Option<i32>)>,
     outcome: Option<Outcome>,
 }
 
-impl Prospects {
+impl Answers {
     pub(super) fn of<G: Estimate>(game: &G, state: &G::State) -> Self {
         let of = |seat| (game.legal(state, seat), game.value(state, seat));
         Self { seats: Seat::all(game.info().seats).map(of).collect(), outcome: game.outcome(state) }
@@ -210,7 +210,7 @@ pub(super) fn samples_that_forget_are_alike<G: Estimate>(episode: &Episode<G>, r
             let action = rng.draw(&mut game.legal(&sample, seat));
             let mut chance = Chance::seeded(rng.seed(), G::TYPE.streams.len());
             apply(game, &mut sample, seat, action.into(), &mut chance).expect("a legal action");
-            (action, Prospects::of(game, &sample), rng.words(), chance.words())
+            (action, Answers::of(game, &sample), rng.words(), chance.words())
         });
         ensure(full == forgetful, || format!("a sample for {seat} leads to {forgetful:?}, not {full:?}"))?;
     }

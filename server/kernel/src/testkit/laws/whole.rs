@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::position::{Prospects, seats};
+use super::position::{Answers, seats};
 use crate::testkit::playout::Played;
 use crate::{Audit, Digest, Episode, Estimate, Game, Seat, ensure};
 
@@ -93,7 +93,7 @@ fn goes_on_alike<G: Estimate>(mut full: Episode<G>, choices: &[(Seat, u8)]) -> A
     let mut choices = choices.iter();
     loop {
         let [one, other] = [&full, &forgetful]
-            .map(|episode| (Prospects::of(&**episode.game(), episode.state()), episode.chance().words()));
+            .map(|episode| (Answers::of(&**episode.game(), episode.state()), episode.chance().words()));
         let ply = full.ply();
         ensure(one == other, || format!("forgetful since ply {since}, ply {ply} is {other:?}, not {one:?}"))?;
         let Some(&choice) = choices.next() else { return Ok(()) };

@@ -12,13 +12,13 @@ const PHASES: &[&str] = &["play", "place", "over"];
 const PLACEMENTS: &[&str] = &["none", "open", "kept", "buried"];
 
 /// A position as one viewer sees it, at a table of `N`.
-pub(super) struct Shown<'a, const N: usize> {
+pub(super) struct Sight<'a, const N: usize> {
     toy: &'a Toy,
     state: &'a State,
     around: Around<N>,
 }
 
-impl<const N: usize> Shown<'_, N> {
+impl<const N: usize> Sight<'_, N> {
     /// The seat that looks.
     fn own(&self) -> Seat {
         self.around.viewer().seat().expect("the public has no fields of its own")
@@ -26,7 +26,7 @@ impl<const N: usize> Shown<'_, N> {
 }
 
 /// Every field, in the order of its bytes.
-fn fields<'a, const N: usize, S: FieldSink<Shown<'a, N>>>(seats: u8, sink: &mut S) {
+fn fields<'a, const N: usize, S: FieldSink<Sight<'a, N>>>(seats: u8, sink: &mut S) {
     let by_seat = Axis::seats(seats);
     let by_round = Axis::sequence("round", ROUNDS);
     let round = FieldSpec::count("round", ROUNDS.into(), "The round, from 1.");
@@ -104,7 +104,7 @@ pub(super) fn layouts(seats: u8) -> (ViewLayout, ViewLayout) {
 impl Views for Toy {
     fn view(&self, state: &State, viewer: Viewer, out: &mut [u8]) {
         with_seats!(self.seats, [2, 3], N => {
-            let shown = Shown::<N> { toy: self, state, around: Around::new(viewer) };
+            let shown = Sight::<N> { toy: self, state, around: Around::new(viewer) };
             let mut writer = ViewWriter::new(&shown, viewer == Viewer::Public, out);
             fields(self.seats, &mut writer);
             writer.finish();

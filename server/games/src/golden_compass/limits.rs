@@ -2,80 +2,80 @@
 //! numbers. A catalogue may have other values and fewer components.
 
 /// Seats at a table.
-pub(in super::super) const SEATS: usize = 4;
+pub(super) const SEATS: usize = 4;
 /// Periods: the rules know three.
-pub(in super::super) const PERIODS: usize = 3;
+pub(super) const PERIODS: usize = 3;
 /// Cities: two a period.
-pub(in super::super) const CITIES: usize = 6;
+pub(super) const CITIES: usize = 6;
 /// Cities whose tokens are collected: two in each of the first two periods.
-pub(in super::super) const COLLECTING: usize = 4;
+pub(super) const COLLECTING: usize = 4;
 /// Cities where tokens are laid out: two in the last period.
-pub(in super::super) const PLACING: usize = 2;
+pub(super) const PLACING: usize = 2;
 /// Spaces of one city.
-pub(in super::super) const CITY_SPACES: u8 = 20;
+pub(super) const CITY_SPACES: u8 = 20;
 /// Kinds of daemon.
-pub(in super::super) const DAEMONS: usize = 8;
+pub(super) const DAEMONS: usize = 8;
 /// Alethiometer symbols.
-pub(in super::super) const SYMBOLS: usize = 4;
+pub(super) const SYMBOLS: usize = 4;
 /// Types of Lyra card: rows of `lyra_deck.cards`.
-pub(in super::super) const CARD_TYPES: usize = 34;
+pub(super) const CARD_TYPES: usize = 34;
 /// Lyra cards of all decks in play together.
-pub(in super::super) const CARDS: usize = 76;
+pub(super) const CARDS: usize = 76;
 /// Cards a hand can hold for a moment: the hand limit and the largest gain at once.
-pub(in super::super) const HAND: usize = 11;
+pub(super) const HAND: usize = 11;
 /// Cards one effect or red symbol may give.
-pub(in super::super) const GAIN: u8 = 4;
+pub(super) const GAIN: u8 = 4;
 /// Experience tokens in all.
-pub(in super::super) const TOKENS: usize = 24;
+pub(super) const TOKENS: usize = 24;
 /// Experience tokens of one city.
-pub(in super::super) const CITY_TOKENS: u8 = 6;
+pub(super) const CITY_TOKENS: u8 = 6;
 /// Different values of truth tiles.
-pub(in super::super) const TILE_VALUES: usize = 8;
+pub(super) const TILE_VALUES: usize = 8;
 /// Truth tiles in all.
-pub(in super::super) const TILES: u32 = 36;
+pub(super) const TILES: u32 = 36;
 /// The value of a truth tile or experience token.
-pub(in super::super) const VALUE: u8 = 30;
+pub(super) const VALUE: u8 = 30;
 /// Truth tiles one seat drafts in a scoring.
-pub(in super::super) const TILES_EACH: u8 = 2;
+pub(super) const TILES_EACH: u8 = 2;
 /// Dust tiles.
-pub(in super::super) const DUST: u8 = 8;
+pub(super) const DUST: u8 = 8;
 /// Passage tiles.
-pub(in super::super) const PASSAGES: u8 = 3;
+pub(super) const PASSAGES: u8 = 3;
 /// Compass tiles of a seat, and tiles laid at once.
-pub(in super::super) const COMPASS: u8 = 14;
+pub(super) const COMPASS: u8 = 14;
 /// Axes of the wheel.
-pub(in super::super) const AXES: usize = 15;
+pub(super) const AXES: usize = 15;
 /// The sum of the weights of all axes.
-pub(in super::super) const WEIGHTS: u32 = 256;
+pub(super) const WEIGHTS: u32 = 256;
 /// Spaces one red symbol advances.
-pub(in super::super) const ADVANCE: u8 = 9;
+pub(super) const ADVANCE: u8 = 9;
 /// Characters of all periods together.
-pub(in super::super) const CHARACTERS: usize = 30;
+pub(super) const CHARACTERS: usize = 30;
 /// Magisterium symbols on one character.
-pub(in super::super) const MAGISTERIUM: u8 = 12;
+pub(super) const MAGISTERIUM: u8 = 12;
 /// Effects of all characters together, those inside options included.
-pub(in super::super) const EFFECTS: usize = 250;
+pub(super) const EFFECTS: usize = 250;
 /// Options of one `choose_one`.
-pub(in super::super) const OPTIONS: usize = 2;
+pub(super) const OPTIONS: usize = 2;
 /// Lists within lists: a character's own list is the first.
-pub(in super::super) const NESTING: usize = 4;
+pub(super) const NESTING: usize = 4;
 /// Steps of one free advance.
-pub(in super::super) const FREE_STEPS: u8 = 3;
+pub(super) const FREE_STEPS: u8 = 3;
 /// Cards that opponents took from his hand which a viewer remembers, at most.
-pub(in super::super) const KNOWN: usize = 16;
+pub(super) const KNOWN: usize = 16;
 /// Hand places of all opponents.
-pub(in super::super) const PLACES: usize = (SEATS - 1) * HAND;
+pub(super) const PLACES: usize = (SEATS - 1) * HAND;
 
 /// One of these sizes as a byte.
 #[expect(clippy::cast_possible_truncation, reason = "the size is small")]
-pub(in super::super) const fn byte(size: usize) -> u8 {
+pub(super) const fn byte(size: usize) -> u8 {
     assert!(size < 256);
     size as u8
 }
 
 /// A number of what these limits keep below 256, as a byte.
 #[inline]
-pub(in super::super) fn few(number: impl TryInto<u8>) -> u8 {
+pub(super) fn to_byte(number: impl TryInto<u8>) -> u8 {
     number.try_into().ok().expect("every limit is below 256")
 }
 
