@@ -34,16 +34,8 @@ pub enum Action {
     Opponent(u8),
     /// Steal a token with the back of this city.
     Back(CityId),
-    /// Play a pair of this daemon.
-    Pair(DaemonId),
-    /// Play a triplet of this symbol.
-    Triplet(SymbolId),
-    /// Play two flying spies.
-    Spies,
-    /// Play any two cards as a pair.
-    Wild,
-    /// Play two cards of this symbol as a triplet.
-    Short(SymbolId),
+    /// Play a card set.
+    Play(SetKind),
     /// End the turn.
     EndTurn,
     /// A Lyra card of this type: for a set, a cost, or the discard pile.
@@ -100,10 +92,10 @@ pub(super) fn in_order() -> Vec<Action> {
     all.extend([Action::Alethiometer, Action::Magisterium, Action::Ally, Action::Dust, Action::GiveUp]);
     all.extend(OPPONENT.each().map(Action::Opponent));
     all.extend(BACK.each().map(|city| Action::Back(CityId::new(city))));
-    all.extend(PAIR.each().map(|daemon| Action::Pair(DaemonId::new(daemon))));
-    all.extend(TRIPLET.each().map(|symbol| Action::Triplet(SymbolId::new(symbol))));
-    all.extend([Action::Spies, Action::Wild]);
-    all.extend(SHORT.each().map(|symbol| Action::Short(SymbolId::new(symbol))));
+    all.extend(PAIR.each().map(|daemon| Action::Play(SetKind::Pair(DaemonId::new(daemon)))));
+    all.extend(TRIPLET.each().map(|symbol| Action::Play(SetKind::Triplet(SymbolId::new(symbol)))));
+    all.extend([SetKind::Spies, SetKind::Wild].map(Action::Play));
+    all.extend(SHORT.each().map(|symbol| Action::Play(SetKind::Short(SymbolId::new(symbol)))));
     all.push(Action::EndTurn);
     all.extend(CARD.each().map(|card| Action::Card(CardId::new(card))));
     all.extend(TOKEN.each().map(|token| Action::Token(TokenId::new(token))));
@@ -129,11 +121,11 @@ impl Action {
             Self::GiveUp => GIVE_UP.index(0),
             Self::Opponent(left) => OPPONENT.index(left),
             Self::Back(city) => BACK.index(city.get()),
-            Self::Pair(daemon) => PAIR.index(daemon.get()),
-            Self::Triplet(symbol) => TRIPLET.index(symbol.get()),
-            Self::Spies => SPIES.index(0),
-            Self::Wild => WILD.index(0),
-            Self::Short(symbol) => SHORT.index(symbol.get()),
+            Self::Play(SetKind::Pair(daemon)) => PAIR.index(daemon.get()),
+            Self::Play(SetKind::Triplet(symbol)) => TRIPLET.index(symbol.get()),
+            Self::Play(SetKind::Spies) => SPIES.index(0),
+            Self::Play(SetKind::Wild) => WILD.index(0),
+            Self::Play(SetKind::Short(symbol)) => SHORT.index(symbol.get()),
             Self::EndTurn => END_TURN.index(0),
             Self::Card(card) => CARD.index(card.get()),
             Self::Token(token) => TOKEN.index(token.get()),
@@ -193,51 +185,5 @@ fn token_label(catalogue: &Catalogue, id: u8) -> String {
         Some(token) if token.kind.get() == id => format!("lay out {}", token.name),
         Some(token) => format!("lay out {} (copy {})", token.name, id - 1),
         None => format!("lay out nothing ({id})"),
-    }
-}
-
-impl SetKind {
-    /// The action that starts a set of this kind.
-    pub(super) fn action(self) -> Action {
-        match self {
-            Self::Pair(daemon) => Action::Pair(daemon),
-            Self::Triplet(symbol) => Action::Triplet(symbol),
-            Self::Spies => Action::Spies,
-            Self::Wild => Action::Wild,
-            Self::Short(symbol) => Action::Short(symbol),
-        }
-    }
-}
-
-impl Action {
-    /// The kind of set it starts.
-    pub(super) fn set(self) -> Option<SetKind> {
-        match self {
-            Self::Pair(daemon) => Some(SetKind::Pair(daemon)),
-            Self::Triplet(symbol) => Some(SetKind::Triplet(symbol)),
-            Self::Spies => Some(SetKind::Spies),
-            Self::Wild => Some(SetKind::Wild),
-            Self::Short(symbol) => Some(SetKind::Short(symbol)),
-            Self::Keep(_)
-            | Self::Red
-            | Self::Blue
-            | Self::Alethiometer
-            | Self::Magisterium
-            | Self::Ally
-            | Self::Dust
-            | Self::GiveUp
-            | Self::Opponent(_)
-            | Self::Back(_)
-            | Self::EndTurn
-            | Self::Card(_)
-            | Self::Token(_)
-            | Self::PayCards
-            | Self::GiveTile
-            | Self::Tile(_)
-            | Self::Steps(_)
-            | Self::Choose(_)
-            | Self::Pay
-            | Self::Decline => None,
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::GoldenCompass;
 use super::action::{Action, BACK, CARD, CHOOSE, OPPONENT, PAIR, SHORT, STEPS, TILE, TOKEN, TRIPLET};
 use super::catalogue::{Blue, CityId, EffectList, Op};
 use super::limits::COLLECTING;
-use super::state::{Aim, Decision, Place, State, tokens_of};
+use super::state::{Aim, Decision, Place, SetKind, State, tokens_of};
 
 impl Choices for GoldenCompass {
     fn encode(&self, action: Action) -> u8 {
@@ -46,7 +46,8 @@ impl Choices for GoldenCompass {
             }
             Decision::Sets => {
                 let sets = self.sets(state);
-                let alone = [(Action::Spies, sets.spies), (Action::Wild, sets.wild), (Action::EndTurn, true)];
+                let (spies, wild) = (Action::Play(SetKind::Spies), Action::Play(SetKind::Wild));
+                let alone = [(spies, sets.spies), (wild, sets.wild), (Action::EndTurn, true)];
                 these(alone.into_iter().filter_map(|(action, can)| can.then_some(action)))
                     .union(PAIR.on(sets.pairs))
                     .union(TRIPLET.on(sets.triplets))
@@ -90,9 +91,10 @@ impl Choices for GoldenCompass {
             Decision::Steps { max } => matches!(action, Action::Steps(steps) if steps <= max),
             Decision::Lay => matches!(action, Action::Token(kind)
                 if !self.equal_tokens[kind.index()].intersection(state.acting().tokens).is_empty()),
-            Decision::Sets => {
-                action == Action::EndTurn || action.set().is_some_and(|kind| self.sets(state).contains(kind))
-            }
+            Decision::Sets => match action {
+                Action::Play(kind) => self.sets(state).contains(kind),
+                other => other == Action::EndTurn,
+            },
             Decision::Fill(begun) => matches!(action, Action::Card(card)
                 if self.card_sets.completing(&state.acting().hand, begun).contains(card)),
             Decision::Airship => match action {

@@ -40,7 +40,7 @@ use boardwire_kernel::{
 
 pub use action::Action;
 pub use catalogue::Catalogue;
-pub use state::State;
+pub use state::{SetKind, State};
 
 use card_sets::CardSets;
 use catalogue::{AxisId, CharacterId, TokenSet, tables, with_ids};

@@ -140,11 +140,16 @@ pub(super) enum Aim {
 
 /// The kinds of card set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
-pub(super) enum SetKind {
+pub enum SetKind {
+    /// A pair of this daemon.
     Pair(DaemonId),
+    /// A triplet of this symbol.
     Triplet(SymbolId),
+    /// Two flying spies.
     Spies,
+    /// Any two cards as a pair.
     Wild,
+    /// Two cards of this symbol as a triplet.
     Short(SymbolId),
 }
 

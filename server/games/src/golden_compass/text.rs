@@ -4,11 +4,11 @@ use std::fmt::{Result, Write};
 
 use boardwire_kernel::{Seat, Texts, Viewer};
 
-use super::GoldenCompass;
 use super::catalogue::{Blue, CardId, CharacterId, TokenId, TokenSet};
 use super::memory::{Memory, SEEN, TABLE, place_of};
 use super::state::{Decision, State, TilePile, tokens_of};
 use super::view::decision_words;
+use super::{Action, GoldenCompass};
 
 /// Words in a row, or that there are none.
 fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>, none: &str) -> String {
@@ -67,7 +67,7 @@ impl GoldenCompass {
             write!(out, " (effect {})", self.printed().effect(effect).kind())?;
         }
         if let Decision::Fill(begun) = state.decision {
-            let kind = self.info.actions.label(begun.kind.action().index());
+            let kind = self.info.actions.label(Action::Play(begun.kind).index());
             let kind = kind.expect("every action has a label");
             write!(out, ", begun: {kind}, cards left {}", begun.left)?;
         } else if let Decision::Back { victim } = state.decision {

@@ -152,10 +152,7 @@ impl GoldenCompass {
                 let begun = self.put(state, begun, card);
                 return self.fill(state, begun, chance);
             }
-            (Decision::Sets, action) => {
-                let kind = action.set().expect("a set, since the end of the turn is carried out before");
-                return self.begin_set(state, kind, chance);
-            }
+            (Decision::Sets, Action::Play(kind)) => return self.begin_set(state, kind, chance),
             (
                 Decision::Keep
                 | Decision::Colour
@@ -169,6 +166,7 @@ impl GoldenCompass {
                 | Decision::Limit
                 | Decision::Steps { .. }
                 | Decision::Lay
+                | Decision::Sets
                 | Decision::Fill(_)
                 | Decision::Airship
                 | Decision::PayForAirship { .. }

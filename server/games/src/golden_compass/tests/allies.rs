@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::action::Action;
 use super::super::catalogue::{CardId, CityId, DaemonId};
-use super::super::state::{Aim, Decision};
+use super::super::state::{Aim, Decision, SetKind};
 use super::super::streams;
 use super::support::{Table, default_catalogue, seat};
 
@@ -43,10 +43,10 @@ fn the_action_comes_first_and_both_parts_may_be_given_up() {
     let mut table = Table::new(2);
     table.hand(0, &["hawk.baby", "hawk.madonna"]);
     table.light_blue();
-    assert!(!table.offers(Action::Pair(DaemonId::new(6))) && table.offers(Action::GiveUp));
+    assert!(!table.offers(Action::Play(SetKind::Pair(DaemonId::new(6)))) && table.offers(Action::GiveUp));
     table.play(&[Action::GiveUp]);
     assert!(
-        table.offers(Action::Pair(DaemonId::new(6)))
+        table.offers(Action::Play(SetKind::Pair(DaemonId::new(6))))
             && table.offers(Action::EndTurn)
             && !table.offers(Action::Dust)
     );

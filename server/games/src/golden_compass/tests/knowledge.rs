@@ -9,7 +9,7 @@ use super::super::GoldenCompass;
 use super::super::action::Action;
 use super::super::catalogue::{CharacterId, CityId, DaemonId, TokenId, TokenSet};
 use super::super::memory::TABLE;
-use super::super::state::{Decision, State, tokens_of};
+use super::super::state::{Decision, SetKind, State, tokens_of};
 use super::super::streams;
 use super::support::{Table, seat, tiles};
 
@@ -63,11 +63,11 @@ fn a_card_drawn_a_token_taken_and_a_token_stolen_show_to_those_who_saw_them() {
     };
     let take = |table: &mut Table| {
         table.at_sets();
-        table.play(&[Action::Pair(DaemonId::new(6))]);
+        table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     };
     let steal = |table: &mut Table| {
         table.at_sets();
-        table.play(&[Action::Spies, Action::Opponent(1), Action::Back(CityId::new(4))]);
+        table.play(&[Action::Play(SetKind::Spies), Action::Opponent(1), Action::Back(CityId::new(4))]);
     };
     let cases: [Case; 3] = [
         (streams::CARDS, [0, 20], &draw, &[0]),

@@ -319,7 +319,7 @@ fn a_hand_that_leaves_a_choice_is_built_where_sampling_finds_none() {
     table.hand(1, &["ermine.baby", "ermine.madonna", "ermine.hourglass"]);
     table.state.active = seat(1);
     table.at_sets();
-    table.play(&[Action::Pair(DaemonId::new(1))]);
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
     table.play_cards(&["ermine.baby"]);
     let Decision::Fill(begun) = table.state.decision else { panic!("{:?}", table.state.decision) };
     assert_eq!(begun.kind, SetKind::Pair(DaemonId::new(1)));
@@ -338,7 +338,7 @@ fn a_snapshot_whose_ages_no_game_leads_to_is_sampled_as_well() {
     table.hand(1, &["ermine.baby", "ermine.madonna", "joker"]);
     table.state.active = seat(1);
     table.at_sets();
-    table.play(&[Action::Pair(DaemonId::new(1))]);
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
     table.play_cards(&["ermine.baby"]);
     let memory: &mut Memory = &mut table.state.memory[seat(0)];
     memory.returns = 2;

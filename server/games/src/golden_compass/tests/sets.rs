@@ -2,13 +2,13 @@
 
 use super::super::action::Action;
 use super::super::catalogue::{CityId, DaemonId, SymbolId, TokenId, TokenSet};
-use super::super::state::{Aim, Decision};
+use super::super::state::{Aim, Decision, SetKind};
 use super::super::streams;
 use super::support::{Table, seat};
 
 fn pairs(table: &Table) -> Vec<u8> {
     let pair = |action: &Action| {
-        if let Action::Pair(id) = action { Some(id.get()) } else { None }
+        if let Action::Play(SetKind::Pair(id)) = action { Some(id.get()) } else { None }
     };
     table.legal().iter().filter_map(pair).collect()
 }
@@ -35,7 +35,7 @@ fn a_pair_takes_an_unseen_token_of_the_current_city() {
     table.hand(0, &["hawk.baby", "hawk.madonna"]);
     table.scripted(streams::TOKENS, &[5]);
     table.at_sets();
-    table.play(&[Action::Pair(DaemonId::new(6))]);
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     assert_eq!(table.state.acting().tokens, TokenSet::single(5), "a random one of those lying there");
     assert_eq!((table.state.discard.len(), table.state.acting().hand.len()), (2, 0));
 }
@@ -48,9 +48,9 @@ fn two_jokers_and_one_hawk_pairs_of_ermine_and_hawk_are_offered_no_others() {
     table.at_sets();
     assert_eq!(pairs(&table), [1, 6]);
     let mut hawk = table.copied();
-    table.play(&[Action::Pair(DaemonId::new(1))]);
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(1)))]);
     assert_eq!(table.names(0), ["hawk.baby"], "both jokers");
-    hawk.play(&[Action::Pair(DaemonId::new(6))]);
+    hawk.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     assert_eq!(hawk.names(0), ["joker"], "hawk with a joker: no choice is asked");
 }
 
@@ -60,7 +60,7 @@ fn cards_are_asked_for_only_while_more_than_one_choice_completes_the_set() {
     let mut table = Table::new(2);
     table.hand(0, &["hawk.baby", "hawk.madonna", "joker"]);
     table.at_sets();
-    table.play(&[Action::Pair(DaemonId::new(6))]);
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     let cards = ["hawk.baby", "hawk.madonna", "joker"].map(|name| table.card(name));
     let mut offered: Vec<Action> = cards.into_iter().map(Action::Card).collect();
     offered.sort_by_key(|action| action.index());
@@ -72,7 +72,7 @@ fn cards_are_asked_for_only_while_more_than_one_choice_completes_the_set() {
     let mut table = Table::new(2);
     table.hand(0, &["ermine.baby", "hawk.baby", "joker", "joker"]);
     table.at_sets();
-    table.play(&[Action::Triplet(SymbolId::new(3))]);
+    table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
     table.play_cards(&["joker"]);
     table.play_cards(&["joker"]);
     assert_eq!(
@@ -89,14 +89,14 @@ fn a_triplet_lays_two_compass_tiles_and_one_when_only_one_is_left() {
     table.hand(0, &["hawk.baby", "moth.baby", "mouse.baby"]);
     table.at_sets();
     let mut last = table.copied();
-    table.play(&[Action::Triplet(SymbolId::new(3))]);
+    table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
     assert_eq!(table.state.acting().compass, 2);
     (last.state.places[seat(0)].compass, last.state.places[seat(0)].supply) = (13, 1);
     let mut none = last.copied();
-    last.play(&[Action::Triplet(SymbolId::new(3))]);
+    last.play(&[Action::Play(SetKind::Triplet(SymbolId::new(3)))]);
     assert_eq!(last.state.acting().compass, 14);
     (none.state.places[seat(0)].compass, none.state.places[seat(0)].supply) = (14, 0);
-    assert!(!none.offers(Action::Triplet(SymbolId::new(3))));
+    assert!(!none.offers(Action::Play(SetKind::Triplet(SymbolId::new(3)))));
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn two_spies_steal_a_random_token_of_the_owner_and_back_named() {
     let mut table = Table::new(3);
     table.hand(0, &["spy", "spy", "joker"]);
     table.at_sets();
-    assert!(!table.offers(Action::Spies), "no opponent has a token");
+    assert!(!table.offers(Action::Play(SetKind::Spies)), "no opponent has a token");
     table.tokens(1, &["london.3", "london.alethiometer", "bolvangar.7"]);
-    table.play(&[Action::Spies]);
+    table.play(&[Action::Play(SetKind::Spies)]);
     assert_eq!(
         (table.state.decision, table.legal()),
         (Decision::Target(Aim::Token), vec![Action::Opponent(1)])
@@ -130,10 +130,10 @@ fn spies_steal_in_the_last_period_too_but_no_token_laid_out() {
     table.hand(0, &["spy", "spy"]);
     table.lay(1, 0, &["london.3"]);
     table.at_sets();
-    assert!(!table.offers(Action::Spies));
+    assert!(!table.offers(Action::Play(SetKind::Spies)));
     table.tokens(1, &["london.4"]);
-    assert!(table.offers(Action::Spies));
-    table.play(&[Action::Spies, Action::Opponent(1)]);
+    assert!(table.offers(Action::Play(SetKind::Spies)));
+    table.play(&[Action::Play(SetKind::Spies), Action::Opponent(1)]);
     assert_eq!(table.legal(), [Action::Back(CityId::new(2))]);
 }
 
@@ -145,15 +145,17 @@ fn jokers_alone_are_a_set_of_the_first_daemon_or_symbol_and_of_no_other() {
     table.at_sets();
     assert_eq!(pairs(&table), [1], "with a card of its own as well");
     table.hand(0, &["joker", "joker", "joker"]);
-    let triplets = |table: &Table| [1, 2, 3, 4].map(|id| table.offers(Action::Triplet(SymbolId::new(id))));
+    let triplets = |table: &Table| {
+        [1, 2, 3, 4].map(|id| table.offers(Action::Play(SetKind::Triplet(SymbolId::new(id)))))
+    };
     assert_eq!(triplets(&table), [true, false, false, false]);
-    table.play(&[Action::Triplet(SymbolId::new(1))]);
+    table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(1)))]);
     assert_eq!((table.names(0).len(), table.state.acting().compass), (0, 2));
     let mut table = Table::new(4);
     table.hand(0, &["joker", "joker", "joker", "moth.thunderbolt"]);
     table.at_sets();
     assert_eq!(triplets(&table), [true, true, false, false]);
-    table.play(&[Action::Triplet(SymbolId::new(2))]);
+    table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(2)))]);
     assert_eq!(
         table.names(0),
         ["joker"],
@@ -168,7 +170,7 @@ fn a_joker_is_no_flying_spy() {
     table.tokens(1, &["london.3"]);
     table.hand(0, &["spy", "joker", "joker"]);
     table.at_sets();
-    assert!(!table.offers(Action::Spies));
+    assert!(!table.offers(Action::Play(SetKind::Spies)));
 }
 
 #[test]
@@ -181,11 +183,11 @@ fn any_number_of_sets_in_any_mix() {
     table.hand(0, &hand);
     table.at_sets();
     table.play(&[
-        Action::Spies,
+        Action::Play(SetKind::Spies),
         Action::Opponent(1),
         Action::Back(CityId::new(4)),
-        Action::Pair(DaemonId::new(6)),
-        Action::Triplet(SymbolId::new(4)),
+        Action::Play(SetKind::Pair(DaemonId::new(6))),
+        Action::Play(SetKind::Triplet(SymbolId::new(4))),
     ]);
     assert_eq!((table.state.acting().tokens.len(), table.state.acting().compass), (2, 2));
     assert_eq!(table.legal(), [Action::EndTurn]);
@@ -209,7 +211,7 @@ fn in_the_last_period_a_pair_lays_a_token_out_and_marks_it() {
     table.hand(0, &["hawk.baby", "hawk.madonna"]);
     table.tokens(0, &["london.4", "london.4", "bolvangar.7"]);
     table.at_sets();
-    table.play(&[Action::Pair(DaemonId::new(6))]);
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     assert_eq!(
         table.legal(),
         [Action::Token(TokenId::new(8)), Action::Token(TokenId::new(23))],
@@ -246,10 +248,16 @@ fn period_3_svalbard_full_daemon_pairs_are_not_playable_triplets_and_spies_are()
     table.tokens(1, &["london.3"]);
     table.hand(0, &["hawk.baby", "hawk.madonna", "mouse.baby", "moth.baby", "spy", "spy"]);
     table.at_sets();
-    assert_eq!(table.legal(), [Action::Triplet(SymbolId::new(3)), Action::Spies, Action::EndTurn]);
+    assert_eq!(
+        table.legal(),
+        [Action::Play(SetKind::Triplet(SymbolId::new(3))), Action::Play(SetKind::Spies), Action::EndTurn]
+    );
     table.state.lyra = 25;
-    assert!(table.offers(Action::Pair(DaemonId::new(6))), "Northern Lights has circles of its own");
-    table.play(&[Action::Pair(DaemonId::new(6)), Action::Token(TokenId::new(8))]);
+    assert!(
+        table.offers(Action::Play(SetKind::Pair(DaemonId::new(6)))),
+        "Northern Lights has circles of its own"
+    );
+    table.play(&[Action::Play(SetKind::Pair(DaemonId::new(6))), Action::Token(TokenId::new(8))]);
     assert_eq!((table.state.circles[0].len(), table.state.circles[1].len()), (6, 1));
 }
 
@@ -264,12 +272,12 @@ fn a_wild_pair_takes_any_two_cards_but_spies_and_uses_the_right_up() {
     table.light_blue();
     table.play(&[Action::Ally]);
     assert_eq!(table.state.wild, 1);
-    table.play(&[Action::Wild]);
+    table.play(&[Action::Play(SetKind::Wild)]);
     let spy = Action::Card(table.card("spy"));
     assert!(!table.offers(spy) && table.legal().len() == 3);
     table.play_cards(&["hawk.baby", "moth.madonna"]);
     table.play(&[Action::Token(TokenId::new(8))]);
-    assert!(table.state.wild == 0 && !table.offers(Action::Wild));
+    assert!(table.state.wild == 0 && !table.offers(Action::Play(SetKind::Wild)));
     table.state.wild = 1;
     table.play(&[Action::EndTurn]);
     assert_eq!(table.state.wild, 0, "rights last until the end of the turn");
@@ -285,12 +293,12 @@ fn a_short_triplet_needs_two_cards_of_one_symbol() {
     table.light_blue();
     table.play(&[Action::Ally]);
     assert!(
-        table.offers(Action::Short(SymbolId::new(3)))
-            && table.offers(Action::Short(SymbolId::new(1)))
-            && !table.offers(Action::Short(SymbolId::new(2)))
+        table.offers(Action::Play(SetKind::Short(SymbolId::new(3))))
+            && table.offers(Action::Play(SetKind::Short(SymbolId::new(1))))
+            && !table.offers(Action::Play(SetKind::Short(SymbolId::new(2))))
     );
-    table.play(&[Action::Short(SymbolId::new(3))]);
+    table.play(&[Action::Play(SetKind::Short(SymbolId::new(3)))]);
     table.play_cards(&["hawk.baby", "moth.baby"]);
     assert_eq!((table.state.acting().compass, table.state.short), (2, 0));
-    assert!(!table.offers(Action::Short(SymbolId::new(1))));
+    assert!(!table.offers(Action::Play(SetKind::Short(SymbolId::new(1)))));
 }

@@ -4,7 +4,7 @@ use boardwire_kernel::testkit;
 
 use super::super::action::Action;
 use super::super::catalogue::{CardId, DaemonId, SymbolId};
-use super::super::state::{Decision, Pile};
+use super::super::state::{Decision, Pile, SetKind};
 use super::super::streams;
 use super::support::{Table, seat};
 
@@ -81,7 +81,7 @@ fn lyra_on_the_last_jordan_college_space_advances_1_jordan_colleges_tokens_leave
     table.needle(2, 1);
     table.play(&[Action::Red]);
     assert_eq!(table.game.lying(&table.state)[..2], [0, 6]);
-    table.play(&[Action::Blue, Action::GiveUp, Action::Pair(DaemonId::new(6))]);
+    table.play(&[Action::Blue, Action::GiveUp, Action::Play(SetKind::Pair(DaemonId::new(6)))]);
     let london = table.game.printed().cities[1].tokens;
     let taken = table.state.places[seat(1)].tokens;
     assert_eq!(taken.intersection(london), taken, "a pair now takes from London");
@@ -179,12 +179,13 @@ fn reaching_the_objective_in_mid_turn_lets_the_turn_be_completed() {
     table.light_blue();
     table.play(&[Action::Ally, Action::Steps(1)]);
     assert_eq!((table.state.decision, table.state.lyra), (Decision::Sets, 18));
-    assert!(!table.offers(Action::Pair(DaemonId::new(6))), "daemon pairs do not work");
+    assert!(!table.offers(Action::Play(SetKind::Pair(DaemonId::new(6)))), "daemon pairs do not work");
     assert!(
-        table.offers(Action::Spies) && table.offers(Action::Triplet(SymbolId::new(1))),
+        table.offers(Action::Play(SetKind::Spies))
+            && table.offers(Action::Play(SetKind::Triplet(SymbolId::new(1)))),
         "spies and triplets do"
     );
-    table.play(&[Action::Triplet(SymbolId::new(1))]);
+    table.play(&[Action::Play(SetKind::Triplet(SymbolId::new(1)))]);
     while matches!(table.state.decision, Decision::Fill(_)) {
         let first = table.legal()[0];
         table.play(&[first]);
