@@ -18,18 +18,19 @@ pub(super) struct File {
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Biome {
-    River,
-    City,
-    Forest,
-    Desert,
+    River = Symbol::River as isize,
+    City = Symbol::City as isize,
+    Forest = Symbol::Forest as isize,
+    Desert = Symbol::Desert as isize,
 }
 
+/// The words for the wonders, likewise.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 enum Wonder {
-    Stone,
-    Chimera,
-    Thistle,
+    Stone = Symbol::Stone as isize,
+    Chimera = Symbol::Chimera as isize,
+    Thistle = Symbol::Thistle as isize,
 }
 
 #[derive(Deserialize, PartialEq, Eq)]
@@ -87,27 +88,6 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Biome>, 
     Option::deserialize(deserializer)
 }
 
-impl Biome {
-    fn symbol(self) -> Symbol {
-        match self {
-            Self::River => Symbol::River,
-            Self::City => Symbol::City,
-            Self::Forest => Symbol::Forest,
-            Self::Desert => Symbol::Desert,
-        }
-    }
-}
-
-impl Wonder {
-    fn symbol(self) -> Symbol {
-        match self {
-            Self::Stone => Symbol::Stone,
-            Self::Chimera => Symbol::Chimera,
-            Self::Thistle => Symbol::Thistle,
-        }
-    }
-}
-
 impl Wonders {
     fn counts(&self) -> [u8; 3] {
         [self.stone.get(), self.chimera.get(), self.thistle.get()]
@@ -157,7 +137,7 @@ fn symbols(biome: Option<Biome>, night: bool, clues: u8, wonders: &Wonders) -> S
     symbols[Symbol::Clue] = clues;
     symbols[Symbol::Night] = night.into();
     if let Some(biome) = biome {
-        symbols[biome.symbol()] = 1;
+        symbols.0[biome as usize] = 1;
     }
     symbols
 }
@@ -169,14 +149,14 @@ impl QuestRow {
         match (self.kind, points, self.wonder, &self.biomes) {
             (Kind::None, None, None, None) => {}
             (Kind::Flat, Some(points), None, None) => quest.flat = points,
-            (Kind::PerWonder, Some(points), Some(wonder), None) => quest.per[wonder.symbol()] = points,
+            (Kind::PerWonder, Some(points), Some(wonder), None) => quest.per.0[wonder as usize] = points,
             (Kind::PerClue, Some(points), None, None) => quest.per[Symbol::Clue] = points,
             (Kind::PerNight, Some(points), None, None) => quest.per[Symbol::Night] = points,
             (Kind::PerBiome, Some(points), None, Some(biomes)) => {
                 let place = format!("{place}.quest.biomes");
                 within(format!("{place} (their number)"), biomes.len(), 1, 2)?;
                 for biome in biomes {
-                    let per = &mut quest.per[biome.symbol()];
+                    let per = &mut quest.per.0[*biome as usize];
                     if *per > 0 {
                         return refuse(place, "names a biome twice");
                     }

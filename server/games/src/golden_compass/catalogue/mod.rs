@@ -227,18 +227,7 @@ impl Catalogue {
     fn gain(&self) -> u8 {
         let effects = self.ops.iter().map(|op| match *op {
             Op::Draw(count) | Op::DrawKeep { draw: count, .. } | Op::StealCard(count) => count,
-            Op::Spend(_)
-            | Op::ChooseOne { .. }
-            | Op::PlaceCompass(_)
-            | Op::RemoveCompass(_)
-            | Op::TakeDust
-            | Op::MoveAirship
-            | Op::TakeExperience
-            | Op::PlaceExperience
-            | Op::StealExperience
-            | Op::Advance(_)
-            | Op::WildPair(_)
-            | Op::ShortTriplet(_) => 0,
+            _ => 0,
         });
         effects.chain(self.axes.iter().map(|axis| axis.draw)).max().expect("the wheel has an axis")
     }
@@ -273,16 +262,7 @@ impl Catalogue {
                 let options = &self.options[usize::from(first)..usize::from(first + count)];
                 1 + options.iter().map(|&option| self.plies_of(option)).max().expect("there are options")
             }
-            Op::PlaceCompass(_)
-            | Op::RemoveCompass(_)
-            | Op::TakeDust
-            | Op::MoveAirship
-            | Op::TakeExperience
-            | Op::PlaceExperience
-            | Op::StealExperience
-            | Op::Advance(_)
-            | Op::WildPair(_)
-            | Op::ShortTriplet(_) => 2,
+            _ => 2,
         });
         plies.sum()
     }

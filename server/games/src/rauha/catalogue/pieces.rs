@@ -58,16 +58,9 @@ impl Per {
     pub(in crate::rauha) const ALL: [Self; 6] =
         [Self::Flying, Self::Land, Self::Marine, Self::Spore, Self::Water, Self::BestAnimal];
 
-    /// The name of its column.
-    pub(in crate::rauha) fn column(self) -> &'static str {
-        match self {
-            Self::Flying => "points_per_flying",
-            Self::Land => "points_per_land",
-            Self::Marine => "points_per_marine",
-            Self::Spore => "points_per_spore",
-            Self::Water => "points_per_water",
-            Self::BestAnimal => "points_per_best_animal",
-        }
+    /// It in words.
+    pub(in crate::rauha) fn words(self) -> &'static str {
+        ["flying", "land", "marine", "Spore", "water", "best animal"][self as usize]
     }
 }
 
@@ -137,17 +130,7 @@ impl std::fmt::Display for Effect {
             Self::None => f.write_str("no effect"),
             Self::Gain(crystals) => write!(f, "+{crystals} crystals"),
             Self::Score(points) => write!(f, "+{points} points"),
-            Self::PointsPer(per, points) => {
-                let per = match per {
-                    Per::Flying => "flying",
-                    Per::Land => "land",
-                    Per::Marine => "marine",
-                    Per::BestAnimal => "best animal",
-                    Per::Spore => "Spore",
-                    Per::Water => "water",
-                };
-                write!(f, "+{points} per {per}")
-            }
+            Self::PointsPer(per, points) => write!(f, "+{points} per {}", per.words()),
             Self::BuyPoints { cost, points } => write!(f, "pay {cost}: +{points} points"),
             Self::BuySpore { cost } => write!(f, "pay {cost}: Spore"),
             Self::Water(sources) => write!(f, "{sources} water while held"),

@@ -70,7 +70,8 @@ fn with_effect<T>(table: TableBuilder<'_, T>, effect: impl Fn(&T) -> Effect) -> 
             number(it, |effect| if let Effect::Score(points) = effect { points } else { 0 })
         });
     let table = Per::ALL.into_iter().fold(table, |table, counted| {
-        table.count(counted.column(), |it| {
+        let name = counted.words().to_lowercase().replace(' ', "_");
+        table.count(format!("points_per_{name}"), |it| {
             if let Effect::PointsPer(per, points) = effect(it)
                 && per == counted
             {
