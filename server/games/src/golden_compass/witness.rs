@@ -7,7 +7,7 @@ use super::catalogue::{CardId, TokenId};
 use super::memory::{Memory, TABLE, place_of};
 use super::state::Pile;
 
-/// A card or token changes hands: the deed of the seat that acts, the *actor*.
+/// A card or token changes hands: what the acting seat, the *actor*, does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// It draws a card.

@@ -2,12 +2,8 @@
 
 use boardwire_kernel::Table;
 
-use super::super::limits::{AXES, CARD_TYPES, CHARACTERS, COLLECTING, TILE_VALUES, TOKENS};
+use super::super::limits::{AXES, CARD_TYPES, CHARACTERS, COLLECTING, TILE_VALUES, TOKENS, to_byte};
 use super::{Blue, Catalogue, DaemonId, KINDS, Op, SymbolId, with_ids};
-
-fn to_i16(number: usize) -> i16 {
-    i16::try_from(number).expect("sizes and weights are small")
-}
 
 /// `none`, then the words: a value of 0 is none.
 fn or_none(words: &[String]) -> Vec<&str> {
@@ -103,13 +99,13 @@ fn axes(catalogue: &Catalogue) -> Table {
     let shown = symbols.into_iter().fold(drawn, |table, (name, blue)| {
         table.flag(name, move |axis| axis.blue == blue || axis.blue == Blue::FreeChoice)
     });
-    shown.count("weight", |axis| to_i16(axis.weight as usize)).finish()
+    shown.count("weight", |axis| to_byte(axis.weight)).finish()
 }
 
 fn cities(catalogue: &Catalogue) -> Table {
     let cities: Vec<_> = with_ids(&catalogue.cities, usize::from).collect();
     Table::of("cities", &cities)
-        .category("period", or_none(&catalogue.periods), |(id, _)| to_i16(id.div_ceil(2)))
+        .category("period", or_none(&catalogue.periods), |(id, _)| to_byte(id.div_ceil(2)))
         .count("first_space", |(_, city)| city.spaces.0)
         .count("last_space", |(_, city)| city.spaces.1)
         .count("places", |(_, city)| city.slots)
