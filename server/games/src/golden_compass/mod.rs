@@ -7,10 +7,9 @@
 //!
 //! `turn` is the course of the game, with its parts `effects` (light-blue actions and allies), `sets` (card sets),
 //! `period` (what frames the turns) and `hands` (how cards and tokens change hands); `legal` is what may be chosen.
-//! `witness` is what a seat sees of cards and tokens that change hands, and `memory` what it remembers; `view` and `text`
-//! show it, `resample` samples the rest.
-//! Rulings are cited by their number (R19), clauses as in
-//! `docs/rules/golden_compass.md`.
+//! `card_sets` knows which cards form a set. `witness` is what a seat sees of cards and tokens that change hands, and
+//! `memory` what it remembers; `view` and `text` show it, `resample` samples the rest.
+//! Rulings are cited by their number (R19), clauses as in `docs/rules/golden_compass.md`.
 
 mod action;
 mod audit;
