@@ -113,7 +113,7 @@ class Environment:
 
     def play(self) -> None:
         """Has the installation look at itself, and plays the examples."""
-        self.run("boardwire", "doctor")
+        self.run("python", "-m", "boardwire", "doctor")
         for name in EXAMPLES:
             shutil.copy(CLIENT / "examples" / name, self.folder)
             self.run("python", "-W", "error", name)

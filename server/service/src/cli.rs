@@ -4,7 +4,6 @@ mod address;
 mod agent_check;
 mod arena;
 mod completions;
-mod doctor;
 mod games;
 mod health;
 mod man;
@@ -54,7 +53,6 @@ enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Health(health::Health),
-    Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -76,7 +74,6 @@ impl Cli {
             Command::Replay(replay) => replay.run(),
             Command::Verify(verify) => verify.run(),
             Command::Health(health) => health.run(),
-            Command::Doctor(doctor) => doctor.run(),
             Command::Completions(completions) => completions.run(),
             Command::Man(man) => man.run(),
         }

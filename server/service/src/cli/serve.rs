@@ -1,10 +1,10 @@
 //! `serve`: flags over environment over a configuration file over defaults.
 
+mod check;
 mod front;
 mod journal;
 mod log_lines;
 mod observing;
-mod planned;
 mod renewal;
 mod settings;
 
@@ -13,10 +13,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::Args;
 use rustix::process::Signal;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::address::{Address, bound};
@@ -24,7 +22,6 @@ use crate::edge::Access;
 use crate::run::{Listener, run_within, runtime};
 use crate::telemetry;
 use front::Front;
-pub(super) use planned::Planned;
 use settings::Settings;
 
 /// Serves matches.
@@ -38,27 +35,40 @@ pub(super) struct Serve {
     /// Stops when standard input ends: a parent that dies takes its server along.
     #[arg(long)]
     exit_with_stdin: bool,
+    /// Checks all of this without serving: a line each with `ok`, `warn` or `fail`. It ends with 1 if the server would not start.
+    #[arg(long)]
+    check: bool,
 }
 
 impl Serve {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let file = self.config.as_deref().map_or_else(|| Ok(Settings::default()), Settings::read)?;
         let settings = self.settings.or(file);
+        if self.check {
+            return check::check(&settings);
+        }
         let runtime = runtime()?;
         // What is sent to a collector, and what Prometheus is answered, takes tasks.
         let _inside = runtime.enter();
         let observing = settings.observe()?;
-        let Front { tls, accounts, places, metrics, watch_page } = Front::of(&settings)?;
+        let front = Front::of(&settings)?;
         let pool = Arc::new(settings.pool()?);
         let batches = Arc::new(settings.batches(&pool)?);
-        if metrics.is_some() {
+        if front.metrics.is_some() {
             telemetry::begin()?;
         }
-        let (matches, journal) = settings.matches(&pool)?;
-        let matches = Arc::new(matches);
+        let matches = settings.matches(&pool)?;
+        let (matches, journal) = match &settings.journal {
+            Some(path) => {
+                let (matches, journal) =
+                    journal::keep(matches, path, settings.keeping(), settings.journal_give_up)?;
+                (Arc::new(matches), Some(journal))
+            }
+            None => (Arc::new(matches), None),
+        };
         let access = Access {
             bounds: settings.bounds(),
-            accounts: accounts.clone(),
+            accounts: front.accounts.clone(),
             proxies: settings.proxies(),
             page_hosts: settings.page_hosts(),
         };
@@ -67,32 +77,21 @@ impl Serve {
             let _too_large = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
             // Before anything says that the server listens: a parent that reads it may stop the server at once.
             let stopped = stopped(self.exit_with_stdin)?;
-            renewal::begin(tls.clone(), accounts)?;
-            let metrics = match metrics {
-                Some(address) => {
-                    let listener = TcpListener::bind(address).await;
-                    Some(listener.with_context(|| format!("metrics cannot be served at {address}"))?)
+            renewal::begin(front.tls.clone(), front.accounts.clone())?;
+            let listeners = front.listen().await?;
+            for listener in &listeners {
+                let place = bound(listener)?;
+                match listener {
+                    Listener::Tcp(_) | Listener::Tls(..) | Listener::Unix(_) => {
+                        writeln!(std::io::stdout(), "listening on {place}")?;
+                    }
+                    Listener::WatchPage(_) => {
+                        writeln!(std::io::stdout(), "matches can be watched at {place}")?;
+                    }
+                    Listener::Metrics(_) => {
+                        writeln!(std::io::stdout(), "metrics are served at {place}/metrics")?;
+                    }
                 }
-                None => None,
-            };
-            let mut listeners = Vec::new();
-            for (address, place) in places {
-                let listener = place.bind(tls.as_ref()).await;
-                let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-                writeln!(std::io::stdout(), "listening on {}", bound(&listener)?)?;
-                listeners.push(listener);
-            }
-            if let Some(address) = watch_page {
-                let listener = TcpListener::bind(address).await;
-                let listener = listener.with_context(|| format!("cannot serve a page at {address}"))?;
-                let listener = Listener::WatchPage(listener);
-                writeln!(std::io::stdout(), "matches can be watched at {}", bound(&listener)?)?;
-                listeners.push(listener);
-            }
-            if let Some(listener) = metrics {
-                let listener = Listener::Metrics(listener);
-                writeln!(std::io::stdout(), "metrics are served at {}/metrics", bound(&listener)?)?;
-                listeners.push(listener);
             }
             // Their clocks run from now on: whoever connects is answered soon.
             matches.begin();

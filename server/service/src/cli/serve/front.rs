@@ -3,9 +3,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use anyhow::Context as _;
+use tokio::net::TcpListener;
+
 use super::Settings;
 use crate::cli::address::{Address, Place};
 use crate::edge::{Accounts, Tls};
+use crate::run::Listener;
 
 /// Where a server is to be reached, and what it asks of whom.
 pub(super) struct Front {
@@ -37,5 +41,50 @@ impl Front {
             metrics: settings.metrics()?,
             watch_page: settings.watch_page()?,
         })
+    }
+
+    /// Listens everywhere.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on.
+    pub(super) async fn listen(&self) -> anyhow::Result<Vec<Listener>> {
+        let mut listeners = Vec::new();
+        for (address, place) in &self.places {
+            let listener = place.bind(self.tls.as_ref()).await;
+            listeners.push(listener.with_context(|| format!("cannot listen on {address}"))?);
+        }
+        if let Some(address) = self.watch_page {
+            let listener = TcpListener::bind(address).await;
+            listeners.push(Listener::WatchPage(
+                listener.with_context(|| format!("cannot serve a page at {address}"))?,
+            ));
+        }
+        if let Some(address) = self.metrics {
+            let listener = TcpListener::bind(address).await;
+            listeners.push(Listener::Metrics(
+                listener.with_context(|| format!("metrics cannot be served at {address}"))?,
+            ));
+        }
+        Ok(listeners)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_checked_before_anything_listens() {
+        for (text, named) in [
+            ("listen = ['0.0.0.0:1']", "--insecure"),
+            ("tls_cert = '/absent'", "--tls-key"),
+            ("tls_cert = '/absent'\ntls_key = '/absent'", "/absent"),
+            ("auth_token_file = '/absent'", "/absent"),
+            ("metrics = '0.0.0.0:1'", "--insecure"),
+        ] {
+            let settings = toml::from_str(text).expect("known settings");
+            let wrong = format!("{:#}", Front::of(&settings).err().expect(text));
+            assert!(wrong.contains(named), "{wrong}");
+        }
     }
 }

@@ -8,17 +8,20 @@ use anyhow::{Context as _, bail};
 use crate::journal::{Damage, Journal, Keeping, Kept, Reading};
 use crate::matches::Matches;
 
-/// Takes the matches of a journal in, which go on once they begin, and keeps all that happens from now on in it. What is
-/// damaged is given up only if `give_up` says so.
+/// A journal that has been read.
+pub(super) struct Read {
+    reading: Reading,
+    /// The matches that can go on.
+    pub(super) sound: Vec<Kept>,
+    damaged: Vec<Damage>,
+}
+
+/// Reads the matches of a journal; `matches` says whether they can be played on. What is damaged is given up only if
+/// `give_up` says so.
 ///
 /// # Errors
 /// A file that cannot be used; matches that are damaged, or that cannot be played on here.
-pub(super) fn keep(
-    matches: Matches,
-    path: &Path,
-    keeping: Keeping,
-    give_up: bool,
-) -> anyhow::Result<(Matches, Arc<Journal>)> {
+pub(super) fn read(matches: &Matches, path: &Path, keeping: Keeping, give_up: bool) -> anyhow::Result<Read> {
     let about = || format!("journal {}", path.display());
     let reading = Reading::open(path, keeping)?;
     let (kept, mut damaged) = reading.read().map_err(anyhow::Error::msg).with_context(about)?;
@@ -30,9 +33,6 @@ pub(super) fn keep(
         }
     };
     let sound: Vec<Kept> = kept.into_iter().filter(sound).collect();
-    for damage in &damaged {
-        tracing::error!(match_id = damage.id, problem = damage.problem, "the journal has lost something");
-    }
     if !damaged.is_empty() && !give_up {
         let lost: Vec<String> = damaged.iter().map(ToString::to_string).collect();
         bail!(
@@ -41,6 +41,24 @@ pub(super) fn keep(
             lost.join("\n  "),
             sound.len(),
         );
+    }
+    Ok(Read { reading, sound, damaged })
+}
+
+/// Takes the matches of a journal in, which go on once they begin, and keeps all that happens from now on in it.
+///
+/// # Errors
+/// As [`read`]; a file that cannot be written.
+pub(super) fn keep(
+    matches: Matches,
+    path: &Path,
+    keeping: Keeping,
+    give_up: bool,
+) -> anyhow::Result<(Matches, Arc<Journal>)> {
+    let about = || format!("journal {}", path.display());
+    let Read { reading, sound, damaged } = read(&matches, path, keeping, give_up)?;
+    for damage in &damaged {
+        tracing::error!(match_id = damage.id, problem = damage.problem, "the journal has lost something");
     }
     let journal = reading.write(&damaged).map_err(anyhow::Error::msg).with_context(about)?;
     let matches = matches.kept_in(Arc::clone(&journal));

@@ -13,14 +13,14 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
+use super::Address;
 use super::observing::{LogFormat, Observing};
-use super::{Address, journal};
 use crate::arbiter::LONGEST;
 use crate::batches::{self, Batches};
 use crate::cli::address::{look_up, sheltered};
 use crate::cli::{Catalogues, PolicyFiles, pair, usage};
 use crate::edge::{Accounts, AccountsError, Bounds, TlsFiles};
-use crate::journal::{Journal, Keeping, Sync};
+use crate::journal::{Keeping, Sync};
 use crate::matches::{self, Matches};
 use crate::secret;
 
@@ -103,7 +103,7 @@ pub(super) struct Settings {
     journal_keep: Option<u32>,
     /// Goes on without the matches of the journal that are damaged or cannot be played here.
     #[arg(long)]
-    journal_give_up: bool,
+    pub(super) journal_give_up: bool,
     /// Answers Prometheus at this address.
     #[arg(long, value_name = "HOST:PORT", env = "BOARDWIRE_METRICS")]
     metrics: Option<String>,
@@ -294,27 +294,26 @@ impl Settings {
         Ok(sockets?.into_iter().next())
     }
 
-    /// The catalogues of a server with these settings.
-    pub(super) fn catalogues(&self) -> anyhow::Result<Catalogues> {
-        Ok(Catalogues { catalogues: pairs(&self.catalogue)? })
+    /// The games of a server with these settings, and the networks that play them.
+    pub(super) fn tables(&self) -> anyhow::Result<Tables> {
+        let catalogues = Catalogues { catalogues: pairs(&self.catalogue)? };
+        let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
+        Ok(Tables::new(catalogues.load()?).with_policies(policies.load()?))
     }
 
-    /// The matches of a server with these settings, whose bots think in `pool`, and the journal that keeps them, if one
-    /// does.
-    pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<(Matches, Option<Arc<Journal>>)> {
-        let catalogues = self.catalogues()?;
-        let policies = PolicyFiles { policies: pairs(&self.policy)?, timeout: self.policy_timeout };
-        let tables = Tables::new(catalogues.load()?).with_policies(policies.load()?);
-        let matches = Matches::new(tables, self.match_limits(), Arc::clone(pool));
-        let Some(path) = &self.journal else { return Ok((matches, None)) };
+    /// The matches of a server with these settings, whose bots think in `pool`.
+    pub(super) fn matches(&self, pool: &Arc<Pool>) -> anyhow::Result<Matches> {
+        Ok(Matches::new(self.tables()?, self.match_limits(), Arc::clone(pool)))
+    }
+
+    /// How their journal keeps them.
+    pub(super) fn keeping(&self) -> Keeping {
         let default = Keeping::default();
         let day = |days: u32| (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-        let keeping = Keeping {
+        Keeping {
             sync: self.journal_sync.map_or(default.sync, Sync::from),
             ended: self.journal_keep.map_or(default.ended, day),
-        };
-        let (matches, journal) = journal::keep(matches, path, keeping, self.journal_give_up)?;
-        Ok((matches, Some(journal)))
+        }
     }
 
     /// What TLS is spoken with, if it is.
@@ -359,15 +358,20 @@ impl Settings {
         }
     }
 
-    /// The batches of a server with these settings, stepped by `pool`.
-    pub(super) fn batches(&self, pool: &Arc<Pool>) -> anyhow::Result<Batches> {
+    /// What snapshots are signed with, if a file says it.
+    pub(super) fn snapshot_key(&self) -> anyhow::Result<Option<SnapshotKey>> {
         let key = self.snapshot_key.as_ref().map(|path| {
             let secret =
                 secret::read_file(path).with_context(|| format!("snapshot key {}", path.display()))?;
             anyhow::ensure!(secret.len() >= 16, "snapshot key {}: fewer than 16 bytes", path.display());
             Ok(SnapshotKey::derive(&secret))
         });
-        Ok(Batches::new(self.batch_limits(), key.transpose()?, Arc::clone(pool)))
+        key.transpose()
+    }
+
+    /// The batches of a server with these settings, stepped by `pool`.
+    pub(super) fn batches(&self, pool: &Arc<Pool>) -> anyhow::Result<Batches> {
+        Ok(Batches::new(self.batch_limits(), self.snapshot_key()?, Arc::clone(pool)))
     }
 
     /// What a server with these settings takes from its callers.

@@ -1,0 +1,121 @@
+"""`python -m boardwire doctor [ADDRESS]`: what is installed here, and whether it can play.
+
+It prints a line for each check, with `ok`, `warn` or `fail`, and ends with 1 if anything fails. With the
+address of a running server it also looks whether that can be reached. `boardwire serve --check` does the
+same for a server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import metadata
+
+import boardwire
+
+from . import _extension
+from ._server import find_binary
+from .errors import BoardwireError
+
+
+class _Warning(Exception):
+    """Something does without it, or more slowly."""
+
+
+def interpreter() -> str:
+    """The Python that runs this."""
+    return f"Python {sys.version.split()[0]} at {sys.executable}"
+
+
+def packages() -> str:
+    """The client, and what it is built on."""
+    names = ["boardwire", "grpcio", "protobuf", "numpy"]
+    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
+
+
+def extension() -> str:
+    """The engine within the process."""
+    try:
+        _extension.check()
+    except ImportError as missing:
+        raise _Warning(
+            f"none ({missing}): `local:` and pictures need pip install 'boardwire[local]'"
+        ) from missing
+    return f"boardwire-local {metadata.version('boardwire-local')}"
+
+
+def binary() -> str:
+    """The server's binary, as `connect` finds it."""
+    path = find_binary()
+    said = subprocess.run(
+        [path, "--version"], capture_output=True, text=True, timeout=30, check=True
+    ).stdout.split()
+    if said != ["boardwire", boardwire.__version__]:
+        raise RuntimeError(
+            f"{path} says that it is {' '.join(said) or 'nothing'}, not boardwire {boardwire.__version__}: "
+            "install the package anew, or have BOARDWIRE_BINARY name another"
+        )
+    return str(path)
+
+
+def private_server() -> str:
+    """A server of one's own, as `connect()` starts it."""
+    with boardwire.connect() as client:
+        return f"starts, and serves {', '.join(client.games())}"
+
+
+def proxy() -> str:
+    """What gRPC would ask for servers on this machine."""
+    proxies, exceptions = ("grpc_proxy", "https_proxy", "http_proxy"), ("no_grpc_proxy", "no_proxy")
+    excepted = next(filter(None, map(os.environ.get, exceptions)), "")
+    for name in proxies:
+        if os.environ.get(name) and not {"localhost", "127.0.0.1"} <= set(excepted.split(",")):
+            raise _Warning(f"{name} is set: export no_proxy=localhost,127.0.0.1 keeps this machine out of it")
+    return "none is asked for this machine"
+
+
+def address(target: str) -> str:
+    """A server that runs already."""
+    with boardwire.connect(target) as client:
+        return f"boardwire {client.server().version} answers at {target}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the checks, and says how they went."""
+    parser = argparse.ArgumentParser(prog="python -m boardwire", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    doctor = commands.add_parser("doctor", help="what is installed here, and whether it can play")
+    doctor.add_argument("address", nargs="?", help="a server that should be reached: HOST:PORT or unix:PATH")
+    target = parser.parse_args(arguments).address
+    checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server, proxy]
+    if target is not None:
+
+        def server() -> str:
+            return address(target)
+
+        checks.append(server)
+    failed = False
+    for check in checks:
+        try:
+            status, found = "ok", check()
+        except _Warning as warning:
+            status, found = "warn", str(warning)
+        # A file that is no program, a version that is not there, a server that does not answer: all are told.
+        except (
+            BoardwireError,
+            OSError,
+            RuntimeError,
+            ValueError,
+            subprocess.SubprocessError,
+            ImportError,
+        ) as error:
+            status, found, failed = "fail", " ".join(str(error).split()), True
+        print(f"{status:<4}  {check.__name__.replace('_', ' ')}: {found}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
