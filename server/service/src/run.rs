@@ -104,6 +104,7 @@ pub(crate) async fn run_serving(
         () = expire(&matches, &batches) => {}
         () = health.follow(&matches) => {}
         () = telemetry::look(&edge, &matches, &batches) => {}
+        () = give_back_memory() => {}
         Some(ended) = serving.join_next() => ended?,
     }
     tracing::info!("stopping");
@@ -131,6 +132,16 @@ async fn expire(matches: &Matches, batches: &Batches) {
         often.tick().await;
         matches.expire(Instant::now());
         batches.expire(Instant::now());
+    }
+}
+
+/// Lets the allocator return to the system what has been freed, for ever. `mimalloc` does so when a large block is freed, which
+/// a server that has become idle does not do by itself.
+async fn give_back_memory() {
+    let mut often = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        often.tick().await;
+        drop(std::hint::black_box(Vec::<u8>::with_capacity(4 << 20)));
     }
 }
 
