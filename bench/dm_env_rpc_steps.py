@@ -1,4 +1,4 @@
-"""Steps a second over dm_env_rpc: our server beside a small one in Python, and beside our own client.
+"""Steps a second over dm_env_rpc: our gateway beside a small server, and beside our own client.
 
     python bench/dm_env_rpc_steps.py [SECONDS]
 
@@ -22,6 +22,7 @@ from dm_env_rpc.v1 import connection, dm_env_adaptor, tensor_utils
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 
 import boardwire
+from boardwire.dm_env_rpc import serve
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
 CATCH = [sys.executable, str(Path(__file__).with_name("catch_server.py"))]
@@ -92,14 +93,16 @@ def rate(steps: Iterator[None]) -> float:
 
 def main() -> None:
     """Measures one after the other and prints a table."""
-    named = [("grpc.default_authority", "localhost")]
     with (
         boardwire.connect() as client,
-        grpc.insecure_channel(client.target, named) as ours,
         subprocess.Popen(CATCH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as served,
     ):
         assert served.stdout is not None
-        with grpc.insecure_channel(served.stdout.readline().strip()) as theirs:
+        gateway, port = serve(client, "127.0.0.1:0")
+        with (
+            grpc.insecure_channel(f"127.0.0.1:{port}") as ours,
+            grpc.insecure_channel(served.stdout.readline().strip()) as theirs,
+        ):
             print("| | steps a second |\n| --- | ---: |")
             for what, steps in (
                 ("`DmEnvAdaptor`, all observations", adaptor(ours)),
@@ -109,6 +112,7 @@ def main() -> None:
                 ("our own client, a match on a stream", seat(client)),
             ):
                 print(f"| {what} | {rate(steps):,.0f} |", flush=True)
+        gateway.stop(None).wait()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """dm_env_rpc: an agent of that protocol plays by the loop of dm_env, choosing legal actions at random.
 
-Whoever has an agent that speaks dm_env_rpc has one for these games: the server makes a world, a table with
-bots at the other seats, and the package `dm-env-rpc` makes an environment of it. All that is ours here is the
-private server.
+Whoever has an agent that speaks dm_env_rpc has one for these games: a gateway makes a world, a table with
+bots at the other seats, and the package `dm-env-rpc` makes an environment of it. All that is ours here is
+the server and the gateway to it.
 
     python dm_env_rpc_agent.py                             # a hundred episodes of Faraway, some seconds
     python dm_env_rpc_agent.py rauha --seats 3 --bots greedy random
@@ -21,12 +21,12 @@ import argparse
 import time
 from typing import Any
 
-import grpc
 import numpy as np
 from dm_env_rpc.v1 import connection, dm_env_adaptor
 from tqdm import tqdm
 
 import boardwire
+from boardwire.dm_env_rpc import serve
 
 
 def arguments() -> argparse.Namespace:
@@ -62,13 +62,9 @@ def main() -> None:
         "seed": given.seed,
         "reward": "win",
     }
-    # grpcio names no authority for the Unix socket of a private server, and HTTP/2 wants one.
-    named = [("grpc.default_authority", "localhost")] if given.address is None else []
-    with (
-        boardwire.connect(given.address) as client,
-        grpc.insecure_channel(client.target, named) as channel,
-    ):
-        link = connection.Connection(channel)
+    with boardwire.connect(given.address) as client:
+        gateway, port = serve(client, "127.0.0.1:0")
+        link = connection.create_secure_channel_and_connect(f"127.0.0.1:{port}")
         env, _ = dm_env_adaptor.create_and_join_world(link, settings, {})
         random, wins, episodes, steps = np.random.default_rng(given.seed), 0.0, 0, 0
         began = time.perf_counter()
@@ -80,6 +76,8 @@ def main() -> None:
             print("ended early")
         rate = steps / (time.perf_counter() - began)
         print(f"{wins:g} of {episodes} episodes won; {rate:,.0f} steps a second")
+        link.close()
+        gateway.stop(None).wait()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""The server's `dm_env_rpc.v1`, by the tests that its authors publish for servers and for environments."""
+"""The gateway for `dm_env_rpc.v1`, by the tests that its authors publish for servers and for environments."""
 
 from __future__ import annotations
 
 import inspect
+import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dm_env
@@ -16,14 +18,22 @@ from dm_env import test_utils
 from dm_env_rpc.v1 import compliance, dm_env_adaptor, error, tensor_utils
 from dm_env_rpc.v1 import connection as connections
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
-from google.protobuf import descriptor_pb2
 from tables import IDS
 
 import boardwire
 from boardwire import _status
-from boardwire._server import find_binary
+from boardwire.dm_env_rpc import serve
 
 pack = tensor_utils.pack_tensor
+
+
+@pytest.fixture(scope="module")
+def gateway(address: str) -> Iterator[str]:
+    """The address of a gateway to the server of the tests."""
+    with boardwire.connect(address) as client:
+        server, port = serve(client, "127.0.0.1:0")
+        yield f"127.0.0.1:{port}"
+        server.stop(0).wait()
 
 
 class _Connected:
@@ -33,8 +43,8 @@ class _Connected:
     connection: Any = None
 
     @pytest.fixture(autouse=True)
-    def _connect(self, address: str) -> Iterator[None]:
-        with connections.create_secure_channel_and_connect(address) as self.connection:
+    def _connect(self, gateway: str) -> Iterator[None]:
+        with connections.create_secure_channel_and_connect(gateway) as self.connection:
             yield
 
     def created(self) -> str:
@@ -145,33 +155,10 @@ def test_no_suite_is_left_out() -> None:
     assert not any(inspect.isabstract(suite) for suite in SUITES.values())
 
 
-def test_our_text_of_the_protocol_is_theirs_on_the_wire(tmp_path: Path) -> None:
-    subprocess.run([find_binary(), "proto", "--out", tmp_path], check=True, capture_output=True)
-    ours = descriptor_pb2.FileDescriptorSet.FromString((tmp_path / "boardwire.v1.binpb").read_bytes())
-    theirs = descriptor_pb2.FileDescriptorProto()
-    pb.DESCRIPTOR.CopyToProto(theirs)
-    (own,) = (file for file in ours.file if file.name == theirs.name)
-    for file in (own, theirs):
-        file.message_type.sort(key=lambda message: message.name)
-        file.enum_type.sort(key=lambda enum: enum.name)
-        for text in [field for message in file.message_type for field in _fields(message)]:
-            text.ClearField("json_name")
-        for method in file.service[0].method:
-            method.ClearField("options")
-    assert own == theirs
-
-
-def _fields(message: Any) -> Iterator[Any]:
-    """All fields of a message and of those within it."""
-    yield from message.field
-    for inner in message.nested_type:
-        yield from _fields(inner)
-
-
 @pytest.fixture
-def connection(address: str) -> Iterator[Any]:
+def connection(gateway: str) -> Iterator[Any]:
     """A connection of its own."""
-    with connections.create_secure_channel_and_connect(address) as connection:
+    with connections.create_secure_channel_and_connect(gateway) as connection:
         yield connection
 
 
@@ -223,3 +210,127 @@ def test_an_illegal_action_is_replaced_or_refused_as_the_world_was_made(connecti
     env.reset()
     end = env.step(illegal)
     assert (end.last(), end.reward, end.discount) == (True, -1.0, 0.0)
+
+
+def made(connection: Any, **settings: Any) -> str:
+    """The name of a new world of Faraway."""
+    given = {name: pack(value) for name, value in {"game": "faraway", **settings}.items()}
+    return str(connection.send(pb.CreateWorldRequest(settings=given)).world_name)
+
+
+def begun(connection: Any, name: str, observed: Sequence[int] = (1, 2)) -> Any:
+    """The first step in a world that is joined."""
+    connection.send(pb.JoinWorldRequest(world_name=name))
+    return connection.send(pb.StepRequest(requested_observations=observed))
+
+
+def stepped(connection: Any, response: Any) -> Any:
+    """The step after this one, by the first legal action."""
+    mask = tensor_utils.unpack_tensor(response.observations[1])
+    action = pack(int(mask.argmax()), dtype=pb.INT32)
+    return connection.send(pb.StepRequest(actions={1: action}, requested_observations=[1, 2]))
+
+
+def test_a_refusal_is_an_answer_and_the_stream_goes_on(connection: Any) -> None:
+    for asked, said in [
+        (pb.StepRequest(), "`join_world` comes before `step`"),
+        (pb.ResetRequest(), "`join_world` comes before `reset`"),
+        (pb.JoinWorldRequest(world_name="limbo"), "there is no world"),
+        (pb.DestroyWorldRequest(world_name="limbo"), "there is no world"),
+        (pb.CreateWorldRequest(), "settings.game is nothing, not one of faraway, rauha, golden_compass"),
+        (pb.CreateWorldRequest(settings={"game": pb.Tensor()}), "settings.game is no tensor"),
+        (pb.CreateWorldRequest(settings={"game": pack("rauha"), "seat": pack(2)}), "from 0 to 1"),
+        (pb.CreateWorldRequest(settings={"game": pack("rauha"), "bots": pack("clever")}), "mc:PLAYOUTS"),
+    ]:
+        with pytest.raises(error.DmEnvRpcError, match=said):
+            connection.send(asked)
+    running = begun(connection, made(connection))
+    for actions, said in [
+        ({}, "actions is nothing"),
+        ({2: pack(0, dtype=pb.INT32)}, "UID 2"),
+        ({1: pack(0)}, "an int32 of shape"),
+        ({1: pack(200, dtype=pb.INT32)}, "UID 1: 200"),
+    ]:
+        with pytest.raises(error.DmEnvRpcError, match=said):
+            connection.send(pb.StepRequest(actions=actions))
+    with pytest.raises(error.DmEnvRpcError, match="requested_observations is 9"):
+        connection.send(pb.StepRequest(requested_observations=[9]))
+    assert stepped(connection, running).state == pb.RUNNING
+
+
+def test_a_world_has_one_agent_and_an_agent_one_world(connection: Any, gateway: str) -> None:
+    name = made(connection)
+    with connections.create_secure_channel_and_connect(gateway) as other:
+        begun(other, name)
+        with pytest.raises(error.DmEnvRpcError, match="another stream is in that world"):
+            connection.send(pb.JoinWorldRequest(world_name=name))
+        with pytest.raises(error.DmEnvRpcError, match="this stream is in a world"):
+            other.send(pb.JoinWorldRequest(world_name=made(connection)))
+        with pytest.raises(error.DmEnvRpcError, match="`leave_world` comes before `destroy_world`"):
+            other.send(pb.DestroyWorldRequest(world_name=name))
+        other.send(pb.LeaveWorldRequest())
+    begun(connection, name)
+
+
+def test_a_reset_of_a_world_is_told_to_the_agent_in_it(connection: Any, gateway: str) -> None:
+    name = made(connection, seed=3)
+    first = begun(connection, name)
+    with connections.create_secure_channel_and_connect(gateway) as other:
+        other.send(pb.ResetWorldRequest(world_name=name, settings={"seed": pack(3)}))
+    told = stepped(connection, first)
+    assert (told.state, told.observations) == (pb.INTERRUPTED, first.observations)
+    again = connection.send(pb.StepRequest(requested_observations=[1, 2]))
+    assert (again.state, again.observations) == (pb.RUNNING, first.observations)
+    # The agent's own reset begins anew without more ado.
+    later = stepped(connection, again)
+    connection.send(pb.ResetRequest(settings={"seed": pack(3)}))
+    assert connection.send(pb.StepRequest(requested_observations=[1, 2])) == first != later
+
+
+def test_a_world_ends_when_it_is_destroyed_and_with_the_stream_that_made_it(
+    connection: Any, gateway: str, client: boardwire.Client
+) -> None:
+    with connections.create_secure_channel_and_connect(gateway) as maker:
+        kept, gone = made(maker), made(maker)
+        maker.send(pb.DestroyWorldRequest(world_name=gone))
+        with pytest.raises(error.DmEnvRpcError, match="there is no world"):
+            maker.send(pb.JoinWorldRequest(world_name=gone))
+        running = begun(connection, kept)
+        maker.send(pb.DestroyWorldRequest(world_name=kept))
+    for asked in (lambda: stepped(connection, running), lambda: connection.send(pb.ResetRequest())):
+        with pytest.raises(error.DmEnvRpcError, match="there is no world"):
+            asked()
+    connection.send(pb.LeaveWorldRequest())
+    with connections.create_secure_channel_and_connect(gateway) as maker:
+        left = made(maker)
+    due = time.monotonic() + 30
+    while True:
+        try:
+            connection.send(pb.JoinWorldRequest(world_name=left))
+        except error.DmEnvRpcError:
+            break
+        connection.send(pb.LeaveWorldRequest())
+        assert time.monotonic() < due
+
+
+def test_nobody_is_told_what_its_seat_may_not_know(connection: Any, client: boardwire.Client) -> None:
+    name = made(connection, seed=5, bots="random")
+    specs = connection.send(pb.JoinWorldRequest(world_name=name)).specs
+    spec = client.game("faraway", seats=2)
+    names = {observation.name.removeprefix("view.") for observation in specs.observations.values()}
+    own = set(spec.fields)
+    assert names == own | {"action_mask", "reward", "substituted"}
+
+
+def test_it_serves_as_a_program_until_it_is_told_to_end() -> None:
+    command = [sys.executable, "-m", "boardwire.dm_env_rpc", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        line = running.stdout.readline()
+        with connections.create_secure_channel_and_connect(line.split()[-1]) as connection:
+            assert begun(connection, made(connection)).state == pb.RUNNING
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 0
+    refused = subprocess.run([*command[:-1], "0.0.0.0:0"], capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "--insecure" in refused.stderr

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import grpc
-from dm_env_rpc.v1 import dm_env_rpc_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
@@ -22,7 +21,7 @@ STEP = "/boardwire.v1.BatchService/StepBatch"
 MIB = 1 << 20
 #: Requests of a stream that are empty, of one field that is, of nonsense, and cut off.
 BODIES = ([b""] * 20, [b"\x12\x02\x0a\x00"] * 20, [b"\xff" * 9], [b"\x0a\xff"])
-FILES = (batch_service_pb2, catalog_pb2, dm_env_rpc_pb2, match_service_pb2, search_service_pb2)
+FILES = (batch_service_pb2, catalog_pb2, match_service_pb2, search_service_pb2)
 
 
 def methods(*, streams: bool = False) -> Iterator[tuple[str, type[Message]]]:

@@ -10,12 +10,9 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from dm_env_rpc.v1 import dm_env_rpc_pb2 as worlds_pb
-from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc as worlds_grpc
-from dm_env_rpc.v1 import tensor_utils
 
 import boardwire
-from boardwire import _rows, _status
+from boardwire import _rows
 from boardwire._channel import Stubs, bearer
 from boardwire._twins import run
 from boardwire.v1 import batch_service_pb2 as batch_pb
@@ -126,38 +123,6 @@ def _(client: boardwire.Client) -> None:
 @provokes("SnapshotInvalid")
 def _(client: boardwire.Client) -> None:
     opened(client)[0].load(b"remembered")
-
-
-def processed(client: boardwire.Client, *requests: dict[str, Any]) -> Any:
-    """The last answer to requests as agents of `dm_env_rpc` make them, on a stream of their own."""
-
-    def sent(on: Stubs) -> Any:
-        process = worlds_grpc.EnvironmentStub(on.channel).Process
-        messages = [worlds_pb.EnvironmentRequest(**request) for request in requests]
-        return lambda _, **rest: list(process(iter(messages), **rest))
-
-    answer = run(over_grpcio(client).call(sent, None, timeout=60))[-1]
-    if answer.HasField("error"):
-        raise _status.refused(answer.error)
-    return answer
-
-
-@provokes("UnknownWorld")
-def _(client: boardwire.Client) -> None:
-    processed(client, {"destroy_world": {"world_name": "limbo"}})
-
-
-@provokes("WorldJoined")
-def _(client: boardwire.Client) -> None:
-    game = {"game": tensor_utils.pack_tensor("faraway")}
-    made = processed(client, {"create_world": worlds_pb.CreateWorldRequest(settings=game)})
-    join = {"join_world": {"world_name": made.create_world.world_name}}
-    processed(client, join, join)
-
-
-@provokes("WorldNotJoined")
-def _(client: boardwire.Client) -> None:
-    processed(client, {"step": {}})
 
 
 MATCHES = "/boardwire.v1.MatchService"

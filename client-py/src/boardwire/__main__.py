@@ -64,7 +64,7 @@ def binary() -> str:
 def private_server() -> str:
     """A server of one's own, as `connect()` starts it."""
     with boardwire.connect() as client:
-        return f"starts, and serves {', '.join(client.games())}"
+        return f"starts, and serves {', '.join(game.id for game in client.games())}"
 
 
 def proxy() -> str:

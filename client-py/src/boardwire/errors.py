@@ -31,7 +31,6 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── FramesGone                    FRAMES_GONE
 │   ├── UnknownBatch                  BATCH_UNKNOWN
 │   ├── UnknownSearch                 SEARCH_UNKNOWN
-│   ├── UnknownWorld                  WORLD_UNKNOWN
 │   ├── UnknownHealth                 HEALTH_UNKNOWN
 │   └── UnknownDescriptor             DESCRIPTOR_UNKNOWN
 ├── AccessDenied                    UNAUTHENTICATED, PERMISSION_DENIED
@@ -57,10 +56,8 @@ BoardwireError                      .code, .reason, .metadata
 │   ├── EpisodeNotOver                EPISODE_NOT_OVER
 │   ├── NotDealt                      NOT_DEALT
 │   ├── DealWithheld                  DEAL_WITHHELD
-│   ├── MatchClosed                   MATCH_CLOSED
-│   │   └── MatchExpired                MATCH_EXPIRED
-│   ├── WorldJoined                   WORLD_JOINED
-│   └── WorldNotJoined                WORLD_NOT_JOINED
+│   └── MatchClosed                   MATCH_CLOSED
+│       └── MatchExpired                MATCH_EXPIRED
 ├── StaleRequest                    ABORTED
 │   ├── StaleDecision                 DECISION_STALE
 │   │   └── LateDecision                DECISION_LATE
@@ -254,10 +251,6 @@ class UnknownSearch(NotFound, reason="SEARCH_UNKNOWN"):
     """There is no such search, or no longer: it was released, lost its connection, or was idle too long."""
 
 
-class UnknownWorld(NotFound, reason="WORLD_UNKNOWN"):
-    """There is no such world, or no longer: it was destroyed, lost its connection, or was idle too long."""
-
-
 class UnknownHealth(NotFound, reason="HEALTH_UNKNOWN"):
     """The server has no service whose health could be told."""
 
@@ -364,14 +357,6 @@ class MatchClosed(NotPossibleNow, reason="MATCH_CLOSED"):
 
 class MatchExpired(MatchClosed, reason="MATCH_EXPIRED"):
     """Nobody has used the match for so long that it was closed."""
-
-
-class WorldJoined(NotPossibleNow, reason="WORLD_JOINED"):
-    """An agent that speaks `dm_env_rpc.v1` is in a world, where none may be."""
-
-
-class WorldNotJoined(NotPossibleNow, reason="WORLD_NOT_JOINED"):
-    """An agent that speaks `dm_env_rpc.v1` is in no world, where it must be."""
 
 
 class StaleRequest(BoardwireError, codes=("ABORTED",)):

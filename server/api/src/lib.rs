@@ -1,4 +1,4 @@
-//! Boardwire's protocol in Rust: the messages of `boardwire.v1`, those of [`dm_env_rpc`], and with feature
+//! Boardwire's protocol in Rust: the messages of `boardwire.v1`, and with feature
 //! - `client` (the default) the stubs that agents call a server with; [`client`] says how to write one;
 //! - `server` the traits that a server fulfils. Agents need none of it, and without it no server is built.
 //!
@@ -26,19 +26,6 @@ mod files {
 #[rustfmt::skip]
 #[path = "gen/boardwire.v1.rs"]
 pub mod v1;
-
-/// The generated code of `dm_env_rpc.v1`, a protocol of others that the server speaks, too.
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    clippy::pedantic,
-    clippy::all,
-    clippy::allow_attributes_without_reason,
-    reason = "generated"
-)]
-#[rustfmt::skip]
-#[path = "gen/dm_env_rpc.v1.rs"]
-pub mod dm_env_rpc;
 
 /// `google.rpc.Status`, which tells a refusal in an answer of a stream: tonic's own where there is tonic.
 #[cfg(not(any(feature = "client", feature = "server")))]

@@ -14,14 +14,12 @@ const FILES: &[&str] = &[
     "boardwire/v1/replay.proto",
     "boardwire/v1/search.proto",
     "boardwire/v1/search_service.proto",
-    "dm_env_rpc/v1/dm_env_rpc.proto",
     "google/rpc/error_details.proto",
     "google/rpc/status.proto",
 ];
 
 /// What is generated.
-const GENERATED: &[&str] =
-    &["boardwire.v1.rs", "boardwire.v1.bin", "dm_env_rpc.v1.rs", "files.rs", "google.rpc.rs"];
+const GENERATED: &[&str] = &["boardwire.v1.rs", "boardwire.v1.bin", "files.rs", "google.rpc.rs"];
 
 fn protocol() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
@@ -93,7 +91,7 @@ fn the_generated_code_is_fresh() {
 
 #[test]
 fn every_file_of_the_protocol_is_generated_from() {
-    for package in ["boardwire/v1", "dm_env_rpc/v1", "google/rpc"] {
+    for package in ["boardwire/v1", "google/rpc"] {
         for file in std::fs::read_dir(protocol().join(package)).expect("the protocol can be read") {
             let name = file.expect("a file").file_name();
             let path = format!("{package}/{}", name.to_str().expect("a plain name"));
@@ -106,12 +104,7 @@ fn every_file_of_the_protocol_is_generated_from() {
 fn stubs_are_built_for_clients_and_traits_for_servers_alone() {
     let aside = tempfile::tempdir().expect("a temporary folder");
     generate(aside.path());
-    for (package, side, expected) in [
-        ("boardwire.v1", "client", 4),
-        ("boardwire.v1", "server", 4),
-        ("dm_env_rpc.v1", "client", 1),
-        ("dm_env_rpc.v1", "server", 1),
-    ] {
+    for (package, side, expected) in [("boardwire.v1", "client", 4), ("boardwire.v1", "server", 4)] {
         let code = aside.path().join(format!("{package}.rs"));
         let code = std::fs::read_to_string(code).expect("it was just generated");
         let wanted = format!("#[cfg(feature = \"{side}\")]");

@@ -71,11 +71,6 @@ pub enum Refused {
     /// A world has ended.
     #[error("row {row}: world {world} is over")]
     WorldOver { row: usize, world: u32 },
-    /// No world has this name.
-    #[error(
-        "there is no world `{world}`: it was destroyed, or its connection ended, or it was idle for too long"
-    )]
-    UnknownWorld { world: String },
     /// The bytes are no snapshot that fits.
     #[error("this snapshot cannot be loaded: {problem}")]
     SnapshotInvalid { problem: String },
@@ -192,7 +187,6 @@ impl Refused {
             Self::WorldOver { row, world } => {
                 (Code::FailedPrecondition, "WORLD_OVER", vec![("row", text(row)), ("world", text(world))])
             }
-            Self::UnknownWorld { world } => (Code::NotFound, "WORLD_UNKNOWN", vec![("world", world.clone())]),
             Self::SnapshotInvalid { problem } => {
                 (Code::InvalidArgument, "SNAPSHOT_INVALID", vec![("problem", problem.clone())])
             }

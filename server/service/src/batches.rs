@@ -1,8 +1,7 @@
-//! All batches, searches and worlds of a server, each leased to one owner.
+//! All batches and searches of a server, each leased to one owner.
 //!
 //! A lease ends when its owner closes it, when the connection it was opened over ends unless it is to be
-//! kept, and when no call has been under way for the idle time. The places of a search count as environments do, and so does
-//! a world.
+//! kept, and when no call has been under way for the idle time. The places of a search count as environments do.
 
 mod held;
 
@@ -26,7 +25,7 @@ use held::{Held, Kind};
 /// How much a server holds, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The most batches, searches and worlds that may be open at once; callers of one origin may have three quarters of them.
+    /// The most batches and searches that may be open at once; callers of one origin may have three quarters of them.
     pub batches: usize,
     /// The most environments that all of them may have.
     pub environments: usize,

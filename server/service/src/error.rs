@@ -116,12 +116,6 @@ pub enum ServiceError {
     /// The token is not that with which the worlds were drawn.
     #[error("the token is not that with which search {id} was begun")]
     SearchOwnerOnly { id: String },
-    /// An agent is in a world, where none may be.
-    #[error("{problem}: `leave_world` comes before `{request}`")]
-    WorldJoined { problem: &'static str, request: &'static str },
-    /// No agent is in a world, where one must be.
-    #[error("this stream has joined no world: `join_world` comes before `{request}`")]
-    WorldNotJoined { request: &'static str },
     /// No service has this name.
     #[error("there is no service `{service}`")]
     UnknownService { service: String },

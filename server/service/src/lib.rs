@@ -27,4 +27,3 @@ mod status;
 mod telemetry;
 #[cfg(test)]
 mod vectors;
-pub mod world;

@@ -3,7 +3,6 @@
 
 mod batch;
 mod catalog;
-mod dm_env_rpc;
 mod health;
 mod match_;
 mod pages;
@@ -32,7 +31,6 @@ pub(crate) fn methods(matches: &Arc<Matches>, batches: &Arc<Batches>, health: &A
         .with(match_::service(matches))
         .with(batch::service(matches, batches))
         .with(search::service(matches, batches))
-        .with(dm_env_rpc::service(matches, batches))
         .with(health::service(health))
         .with(reflection::service())
 }

@@ -146,14 +146,6 @@ impl ServiceError {
             Self::SearchOwnerOnly { id } => {
                 (Code::PermissionDenied, "SEARCH_OWNER_ONLY", vec![("search", id.clone())])
             }
-            Self::WorldJoined { problem, request } => (
-                Code::FailedPrecondition,
-                "WORLD_JOINED",
-                vec![("problem", text(problem)), ("request", text(request))],
-            ),
-            Self::WorldNotJoined { request } => {
-                (Code::FailedPrecondition, "WORLD_NOT_JOINED", vec![("request", text(request))])
-            }
             Self::UnknownService { service } => {
                 (Code::Unimplemented, "SERVICE_UNKNOWN", vec![("service", service.clone())])
             }

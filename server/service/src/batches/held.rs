@@ -1,11 +1,11 @@
-//! What is leased: batches, searches and worlds.
+//! What is leased: batches and searches.
 
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use boardwire_batch::Refused;
-use boardwire_batch::batch::{Batch, Opening};
+use boardwire_batch::batch::Batch;
 use boardwire_batch::play::Insight;
 use boardwire_batch::search::{self, Search, WorldStep};
 use boardwire_batch::tables::Table;
@@ -13,7 +13,6 @@ use boardwire_batch::tables::Table;
 use super::{Batches, Terms, Used};
 use crate::error::ServiceError;
 use crate::secret;
-use crate::world::World;
 
 /// Something that is leased.
 pub(super) enum Held {
@@ -21,8 +20,6 @@ pub(super) enum Held {
     Batch(Arc<Batch>),
     /// Worlds that somebody searches in.
     Search(Arc<Search>),
-    /// A world that somebody plays in.
-    World(Arc<World>),
 }
 
 impl Held {
@@ -30,7 +27,6 @@ impl Held {
         match self {
             Self::Batch(batch) => batch.id(),
             Self::Search(search) => search.id(),
-            Self::World(world) => world.batch().id(),
         }
     }
 
@@ -39,7 +35,6 @@ impl Held {
         match self {
             Self::Batch(batch) => batch.opening().environments,
             Self::Search(search) => search.opening().places,
-            Self::World(world) => world.batch().opening().environments,
         }
     }
 
@@ -57,10 +52,6 @@ impl Held {
             Self::Search(search) => {
                 tracing::debug!(search_id = id, "search released");
                 search.end(reason(Search::unknown));
-            }
-            Self::World(world) => {
-                tracing::info!(batch_id = id, "world destroyed");
-                world.batch().end(reason(World::unknown));
             }
         }
     }
@@ -124,64 +115,7 @@ impl Kind for Search {
     }
 }
 
-impl Kind for World {
-    fn of(held: &Held) -> Option<Arc<Self>> {
-        if let Held::World(world) = held { Some(Arc::clone(world)) } else { None }
-    }
-
-    fn unknown(id: String) -> Refused {
-        Refused::UnknownWorld { world: id }
-    }
-
-    /// Whoever does not know its name is told that there is none.
-    fn owner_only(id: String) -> ServiceError {
-        Self::unknown(id).into()
-    }
-}
-
-/// What stands in the name of a world between what is found by and what nobody can guess.
-const NAME_MARK: char = '.';
-
 impl Batches {
-    /// Opens a world, a batch of one environment; gives it with its name. Whoever has the name can play there.
-    ///
-    /// # Errors
-    /// A server that is full or stops.
-    pub async fn create_world(
-        &self,
-        table: Arc<Table>,
-        opening: Opening,
-        terms: Terms,
-    ) -> Result<(Arc<World>, String), ServiceError> {
-        let mut place = self.reserve(terms.origin, opening.environments)?;
-        let peer = terms.peer;
-        let batch = Batch::open(secret::word(), table, opening, &self.group(terms.origin)).await?;
-        let (world, token) = (Arc::new(World::of(batch)), secret::word());
-        let name = format!("{}{NAME_MARK}{token}", world.batch().id());
-        self.enter(Held::World(Arc::clone(&world)), token, terms, &mut place)?;
-        self.hand_over::<World>(world.batch().id(), peer)?;
-        Ok((world, name))
-    }
-
-    /// The world of this name.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn find_world(&self, name: &str) -> Result<InUse<World>, ServiceError> {
-        let (id, token) = name.split_once(NAME_MARK).ok_or_else(|| World::unknown(name.to_owned()))?;
-        self.held(id, Some(token))
-    }
-
-    /// Destroys the world of this name.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn destroy_world(&self, name: &str) -> Result<(), ServiceError> {
-        let world = self.find_world(name)?;
-        self.drop_leases(|known, _| known == world.batch().id());
-        Ok(())
-    }
-
     /// Draws worlds for `seats` seats that owe a choice, leased to the holder of `token`. What the seats know is only
     /// asked for once there are places for the worlds.
     ///

@@ -14,7 +14,7 @@ const SET: &str = "boardwire.v1.binpb";
 /// Writes the protocol's files, from which agents in any language generate their stubs.
 ///
 /// Older ones in the folder are replaced, and the paths are printed. The files are `boardwire/v1/*.proto`, with
-/// `google/rpc/*.proto` for refusals, `dm_env_rpc/v1/dm_env_rpc.proto`, which the server speaks, too, and
+/// `google/rpc/*.proto` for refusals, and
 /// `boardwire.v1.binpb`, a serialised `FileDescriptorSet` of all of them and what they import.
 #[derive(Debug, Args)]
 pub(super) struct Proto {

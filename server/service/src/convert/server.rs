@@ -11,7 +11,7 @@ use crate::matches::Matches;
 use crate::run::MAX_MESSAGE_BYTES;
 
 /// What it speaks.
-const PROTOCOLS: [&str; 2] = ["boardwire.v1", "dm_env_rpc.v1"];
+const PROTOCOLS: [&str; 1] = ["boardwire.v1"];
 /// The server takes snapshots of others with the same key.
 const LASTING_SNAPSHOTS: &str = "lasting_snapshots";
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-use super::{batch, catalog, dm_env_rpc, match_, search};
+use super::{batch, catalog, match_, search};
 use crate::edge::{Answer, Call, Kind, Reply, Service};
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -21,7 +21,7 @@ const ALL: &str = "";
 /// What needs the journal.
 const MATCHES: &str = match_::NAME;
 /// What needs nothing else.
-const OTHERS: [&str; 4] = [catalog::NAME, batch::NAME, search::NAME, dm_env_rpc::NAME];
+const OTHERS: [&str; 3] = [catalog::NAME, batch::NAME, search::NAME];
 /// What an answer takes.
 const ANSWER_BYTES: usize = 512;
 

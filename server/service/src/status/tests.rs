@@ -117,12 +117,6 @@ fn errors_of_batches() -> Vec<(&'static str, ServiceError)> {
         ),
         ("SequenceStale", Refused::SequenceStale { expected: 3, sequence: 9 }.into()),
         ("EnvironmentOver", Refused::EnvironmentOver { environment: 5 }.into()),
-        ("UnknownWorld", Refused::UnknownWorld { world: word() }.into()),
-        (
-            "WorldJoined",
-            ServiceError::WorldJoined { problem: "this stream is in a world", request: "join_world" },
-        ),
-        ("WorldNotJoined", ServiceError::WorldNotJoined { request: "step" }),
         ("SnapshotInvalid", Refused::SnapshotInvalid { problem: word() }.into()),
     ]
 }

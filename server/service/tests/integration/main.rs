@@ -6,4 +6,3 @@ mod edge;
 mod holding;
 mod server;
 mod traces;
-mod worlds;

@@ -251,7 +251,7 @@ async fn a_server_tells_what_it_is() {
     let told = catalog.get_server(GetServerRequest {}).await.expect("it tells").into_inner();
     let told = told.server.expect("a server");
     assert_eq!(told.version, env!("CARGO_PKG_VERSION"));
-    assert_eq!(told.protocols, ["boardwire.v1", "dm_env_rpc.v1"]);
+    assert_eq!(told.protocols, ["boardwire.v1"]);
     assert!(told.features.is_empty());
     let limits = told.limits.expect("limits");
     let (matches, batches) = (matches::Limits::default(), Limits::default());

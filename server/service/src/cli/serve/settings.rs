@@ -73,7 +73,7 @@ pub(super) struct Settings {
     /// How many seconds agents may take to open their parts of fair deals, once all have joined; 0 for any. [default: 30]
     #[arg(long, value_name = "SECONDS", env = "BOARDWIRE_OPENING_TIMEOUT")]
     opening_timeout: Option<u64>,
-    /// The most batches, searches and worlds that may be open at once; one caller may have three quarters. [default: 1000]
+    /// The most batches and searches that may be open at once; one caller may have three quarters. [default: 1000]
     #[arg(long, env = "BOARDWIRE_MAX_BATCHES")]
     max_batches: Option<usize>,
     /// The most environments that all batches may have. [default: 262144]

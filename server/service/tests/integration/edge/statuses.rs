@@ -14,7 +14,6 @@ const OPEN_BATCH: &str = "/boardwire.v1.BatchService/OpenBatch";
 const LOAD_BATCH: &str = "/boardwire.v1.BatchService/LoadBatch";
 const STEP_BATCH: &str = "/boardwire.v1.BatchService/StepBatch";
 const RUN_BATCH: &str = "/boardwire.v1.BatchService/RunBatch";
-const PROCESS: &str = "/dm_env_rpc.v1.Environment/Process";
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
@@ -68,7 +67,7 @@ async fn a_failure_in_a_stream_is_named_in_its_trailers() {
         (framed(0, &[0xff; 9]), Code::Internal, "MESSAGE_UNDECODABLE"),
         (framed(0, &vec![0; 65_537]), Code::ResourceExhausted, "MESSAGE_TOO_LARGE"),
     ] {
-        for path in [PLAY, PROCESS, RUN_BATCH] {
+        for path in [PLAY, RUN_BATCH] {
             // A stream of batches takes more.
             if path == RUN_BATCH && code == Code::ResourceExhausted {
                 continue;

@@ -1,0 +1,495 @@
+"""A gateway to a Boardwire server for agents that speak `dm_env_rpc.v1`.
+
+    python -m boardwire.dm_env_rpc                                    # beside a private server
+    python -m boardwire.dm_env_rpc --server 127.0.0.1:50051           # in front of a server that runs
+
+A world of dm_env_rpc is a batch of one environment: the agent plays one seat and bots the others. What is
+played, seen and rewarded there is what it is in batches: docs/frameworks/dm_env_rpc.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
+
+import grpc
+import numpy as np
+from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
+from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc, tensor_spec_utils, tensor_utils
+from google.protobuf import any_pb2
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+import boardwire
+
+from ._fields import ViewField
+from ._types import BatchStep, IllegalActions, Reward
+from .errors import BoardwireError, InvalidField, NotFound, NotPossibleNow
+
+#: The number (UID) of the only action, of each observation beside the view, and of the view's first field.
+ACTION = 1
+MASK, REWARD, SUBSTITUTED, FIRST_FIELD = 1, 2, 3, 16
+
+#: Streams that may be open at once, each of which takes a thread.
+STREAMS = 64
+#: The longest message that an agent may send.
+MESSAGE_BYTES = 64 << 10
+
+_T = TypeVar("_T")
+
+
+def _refused(field: str, value: object, expected: str) -> InvalidField:
+    return InvalidField(f"{field} is {value}, not {expected}")
+
+
+class _Settings:
+    """The settings of a request, each refused by its name."""
+
+    def __init__(self, given: Mapping[str, pb.Tensor], known: Iterable[str], more: str = "") -> None:
+        known = tuple(known)
+        for name in given:
+            if name not in known and not (more and name.startswith(more)):
+                others = f", {more}NAME for options of the game" if more else ""
+                raise _refused("settings", name, f"of {', '.join(known)}{others}" if known else "empty")
+        self._given = given
+
+    def value(self, name: str) -> Any:
+        """What a setting holds: a scalar of numpy or an array of them."""
+        return _unpacked(f"settings.{name}", self._given[name])
+
+    def names(self, prefix: str) -> Iterator[str]:
+        """The settings that begin so."""
+        return (name for name in self._given if name.startswith(prefix))
+
+    def read(self, name: str, otherwise: _T, expected: str, read: Callable[[Any], _T | None]) -> _T:
+        """What a setting says, as `read` takes it; `otherwise` if it is not there."""
+        if name not in self._given:
+            return otherwise
+        value = self.value(name)
+        found = read(value)
+        if found is None:
+            raise _refused(f"settings.{name}", value, expected)
+        return found
+
+    def text(self, name: str, otherwise: str | None, choices: Sequence[str]) -> str:
+        """One of a few words."""
+        expected = f"one of {', '.join(choices)}"
+        found = self.read(
+            name, otherwise or "", expected, lambda value: str(value) if value in choices else None
+        )
+        if not found:
+            raise _refused(f"settings.{name}", "nothing", expected)
+        return found
+
+    def whole(self, name: str, otherwise: int | None, most: int) -> int | None:
+        """A whole number from 0."""
+
+        def read(value: Any) -> int | None:
+            return int(value) if isinstance(value, np.integer) and 0 <= value <= most else None
+
+        return self.read(name, otherwise, f"a whole number from 0 to {most}", read)
+
+    def seed(self) -> int | None:
+        """The seed, if one is given."""
+        return self.whole("seed", None, 2**64 - 1)
+
+
+def _unpacked(field: str, tensor: pb.Tensor) -> Any:
+    try:
+        return tensor_utils.unpack_tensor(tensor)
+    # The package raises what numpy does.
+    except (TypeError, ValueError) as error:
+        raise InvalidField(f"{field} is no tensor: {error}") from error
+
+
+def _option(name: str, value: Any) -> str:
+    if isinstance(value, np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, np.integer | str):
+        return str(value)
+    raise _refused(f"settings.{name}", value, "a string, a whole number or a bool")
+
+
+@dataclass
+class _World:
+    """One environment and whoever is in it."""
+
+    name: str
+    batch: boardwire.Batch
+    seat: int
+    #: What the running sequence shows; nothing if none runs.
+    shown: BatchStep | None = None
+    #: Whether a stream has joined it.
+    taken: bool = False
+    #: Whether the running sequence has been ended by another stream.
+    interrupted: bool = False
+    #: The seed from which the next sequence begins, if one was given.
+    seed: int | None = None
+
+    def fields(self) -> Iterator[tuple[int, ViewField]]:
+        """The fields of the view with their numbers."""
+        return enumerate(self.batch.spec.fields.values(), FIRST_FIELD)
+
+    def specs(self) -> pb.ActionObservationSpecs:
+        """All that can be done and seen."""
+        actions = len(self.batch.spec.actions)
+        specs = pb.ActionObservationSpecs()
+        specs.actions[ACTION].CopyFrom(_spec("action", pb.INT32, (), actions - 1))
+        specs.observations[MASK].CopyFrom(_spec("action_mask", pb.INT8, (actions,), 1))
+        specs.observations[REWARD].CopyFrom(pb.TensorSpec(name="reward", dtype=pb.FLOAT))
+        specs.observations[SUBSTITUTED].CopyFrom(_spec("substituted", pb.INT8, (), 1))
+        for uid, field in self.fields():
+            # No field can be mistaken for another observation, and clients that nest by dots have a view.
+            dtype = pb.UINT8 if _is_bytes(field) else pb.INT32
+            specs.observations[uid].CopyFrom(_spec(f"view.{field.name}", dtype, field.shape, field.max))
+        return specs
+
+    def observations(self, step: BatchStep, wanted: Iterable[int]) -> dict[int, pb.Tensor]:
+        """What the agent's seat is shown of a step, as far as it is wanted."""
+        found: dict[int, Any] = {
+            MASK: step.mask[0].astype(np.int8),
+            REWARD: np.float32(step.reward[0, self.seat]),
+            SUBSTITUTED: np.int8(step.substituted[0]),
+        }
+        if any(uid >= FIRST_FIELD for uid in wanted):
+            values = self.batch.spec.decode(step.view[0])
+            for uid, field in self.fields():
+                found[uid] = values[field.name].astype(np.uint8 if _is_bytes(field) else np.int32)
+        return {uid: tensor_utils.pack_tensor(found[uid]) for uid in wanted}
+
+    def action(self, given: Mapping[int, pb.Tensor]) -> int:
+        """The action of a step that needs one."""
+        most = len(self.batch.spec.actions) - 1
+        expected = f"UID {ACTION} (`action`) alone, an int32 of shape [] from 0 to {most}"
+        if list(given) != [ACTION]:
+            raise _refused("actions", [f"UID {uid}" for uid in given] or "nothing", expected)
+        value = _unpacked("actions", given[ACTION])
+        if not isinstance(value, np.int32) or not 0 <= value <= most:
+            raise _refused("actions", f"UID {ACTION}: {value}", expected)
+        return int(value)
+
+
+def _is_bytes(field: ViewField) -> bool:
+    # `DmEnvAdaptor` adds 1 to the maximum of a single value, in its own type.
+    return field.max < 255
+
+
+def _spec(name: str, dtype: int, shape: Sequence[int], most: int) -> pb.TensorSpec:
+    spec = pb.TensorSpec(name=name, dtype=dtype, shape=shape)
+    tensor_spec_utils.set_bounds(spec, 0, most)
+    return spec
+
+
+class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):
+    """Worlds of a Boardwire server; every stream is one agent."""
+
+    def __init__(self, client: boardwire.Client) -> None:
+        """Plays on the server of `client`, which several threads use."""
+        self._client = client
+        self._worlds: dict[str, _World] = {}
+        self._lock = threading.Lock()
+
+    def Process(
+        self, requests: Iterable[pb.EnvironmentRequest], context: grpc.ServicerContext
+    ) -> Iterator[pb.EnvironmentResponse]:
+        """Answers one request after another; one that is refused has changed nothing."""
+        agent = _Agent(self)
+        try:
+            for request in requests:
+                try:
+                    yield agent.answer(request)
+                except BoardwireError as error:
+                    yield pb.EnvironmentResponse(error=_status(error))
+        finally:
+            agent.end()
+
+    def create(self, given: Mapping[str, pb.Tensor]) -> _World:
+        """Makes a world."""
+        names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
+        settings = _Settings(given, names, "options.")
+        game = settings.text("game", None, [game.id for game in self._client.games()])
+        seats = settings.whole("seats", None, 2**32 - 1)
+        options = {
+            name.removeprefix("options."): _option(name, settings.value(name))
+            for name in settings.names("options.")
+        }
+        count = self._client.game(game, seats=seats, options=options).seats
+        seat = settings.whole("seat", 0, count - 1) or 0
+
+        def bots(value: Any) -> list[str] | None:
+            if isinstance(value, str):
+                return [str(value)] * (count - 1)
+            is_row = isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.shape == (count - 1,)
+            return [str(name) for name in value] if is_row else None
+
+        expected = f"the name of a bot, or {count - 1} of them, for the other seats in turn"
+        named = settings.read("bots", ["random"] * (count - 1), expected, bots)
+        batch = self._client.open_batch(
+            game,
+            environments=1,
+            seats=count,
+            options=options,
+            opponents=dict(zip((other for other in range(count) if other != seat), named, strict=True)),
+            seed=settings.seed(),
+            reward=settings.text("reward", "rank", get_args(Reward)),  # type: ignore[arg-type]
+            illegal_actions=settings.text(  # type: ignore[arg-type]
+                "illegal_actions", "seeded_legal", get_args(IllegalActions)
+            ),
+            skip_forced=settings.read(
+                "skip_forced",
+                False,
+                "a bool",
+                lambda value: bool(value) if isinstance(value, np.bool_) else None,
+            ),
+        )
+        world = _World(f"{batch.id}-{secrets.token_urlsafe(16)}", batch, seat)
+        with self._lock:
+            self._worlds[world.name] = world
+        return world
+
+    def find(self, name: str) -> _World:
+        """The world of this name."""
+        with self._lock:
+            if name in self._worlds:
+                return self._worlds[name]
+        raise NotFound(f"there is no world {name!r}: it was destroyed, or its stream has ended")
+
+    def take(self, name: str) -> _World:
+        """The world of this name, for one agent alone."""
+        world = self.find(name)
+        with self._lock:
+            if world.taken:
+                raise NotPossibleNow(
+                    "another stream is in that world: `leave_world` comes before `join_world`"
+                )
+            world.taken = True
+        return world
+
+    def give(self, world: _World, seed: int | None, *, interrupts: bool) -> None:
+        """Lets the next sequence begin from a seed, if there is one; whoever is there may have to be told."""
+        with self._lock:
+            world.interrupted |= interrupts
+            world.seed = world.seed if seed is None else seed
+
+    def began(self, world: _World) -> int | None:
+        """Forgets what ended the last sequence; gives the seed of the next, if there is one."""
+        with self._lock:
+            world.interrupted, seed, world.seed = False, world.seed, None
+        return seed
+
+    def remove(self, name: str) -> None:
+        """Ends a world."""
+        world = self.find(name)
+        with self._lock:
+            self._worlds.pop(name, None)
+        world.batch.close()
+
+
+class _Agent:
+    """A stream: the worlds that it has made, and the one that it is in."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._made: set[str] = set()
+        self._joined: _World | None = None
+
+    def answer(self, request: pb.EnvironmentRequest) -> pb.EnvironmentResponse:
+        """Answers one request."""
+        kind = request.WhichOneof("payload")
+        answers: dict[str | None, Callable[[Any], dict[str, Any]]] = {
+            "create_world": self._create,
+            "join_world": self._join,
+            "step": self._step,
+            "reset": self._reset,
+            "reset_world": self._reset_world,
+            "leave_world": self._leave,
+            "destroy_world": self._destroy,
+        }
+        if kind not in answers:
+            known = ", ".join(filter(None, answers))
+            raise _refused("payload", kind or "nothing", f"one of {known}")
+        response = pb.EnvironmentResponse()
+        getattr(response, str(kind)).SetInParent()
+        for name, value in answers[kind](getattr(request, str(kind))).items():
+            field = getattr(response, str(kind))
+            if isinstance(value, str | int):
+                setattr(field, name, value)
+            elif isinstance(value, dict):
+                for uid, tensor in value.items():
+                    getattr(field, name)[uid].CopyFrom(tensor)
+            else:
+                getattr(field, name).CopyFrom(value)
+        return response
+
+    def end(self) -> None:
+        """Leaves, and ends the worlds that this stream has made."""
+        self._leave()
+        for name in self._made:
+            try:
+                self._gateway.remove(name)
+            except BoardwireError:
+                # It has been destroyed, or its server has ended: it is gone.
+                continue
+
+    def _here(self, request: str) -> _World:
+        if self._joined is None:
+            raise NotPossibleNow(f"this stream has joined no world: `join_world` comes before `{request}`")
+        return self._gateway.find(self._joined.name)
+
+    def _create(self, asked: pb.CreateWorldRequest) -> dict[str, Any]:
+        world = self._gateway.create(asked.settings)
+        self._made.add(world.name)
+        return {"world_name": world.name}
+
+    def _join(self, asked: pb.JoinWorldRequest) -> dict[str, Any]:
+        _Settings(asked.settings, ())
+        if self._joined is not None:
+            raise NotPossibleNow("this stream is in a world: `leave_world` comes before `join_world`")
+        self._joined = self._gateway.take(asked.world_name)
+        return {"specs": self._joined.specs()}
+
+    def _step(self, asked: pb.StepRequest) -> dict[str, Any]:
+        world = self._here("step")
+        known = {MASK, REWARD, SUBSTITUTED, *(uid for uid, _ in world.fields())}
+        for uid in asked.requested_observations:
+            if uid not in known:
+                expected = f"of the UIDs {MASK} to {SUBSTITUTED} and {FIRST_FIELD} to {max(known)}"
+                raise _refused("requested_observations", uid, expected)
+        shown = world.shown
+        if shown is None:
+            seed = self._gateway.began(world)
+            try:
+                shown = world.batch.reset(seed=seed)
+            except BoardwireError:
+                self._gateway.give(world, seed, interrupts=False)
+                raise
+            state = pb.RUNNING
+        elif world.interrupted:
+            state = pb.INTERRUPTED
+        else:
+            shown = world.batch.step([world.action(asked.actions)])
+            state = pb.RUNNING
+        if shown.terminated[0]:
+            state = pb.TERMINATED
+        elif shown.truncated[0]:
+            state = pb.INTERRUPTED
+        world.shown = shown if state == pb.RUNNING else None
+        return {"state": state, "observations": world.observations(shown, asked.requested_observations)}
+
+    def _reset(self, asked: pb.ResetRequest) -> dict[str, Any]:
+        world = self._here("reset")
+        self._gateway.give(world, _Settings(asked.settings, ["seed"]).seed(), interrupts=False)
+        world.shown = None
+        return {"specs": world.specs()}
+
+    def _reset_world(self, asked: pb.ResetWorldRequest) -> dict[str, Any]:
+        seed = _Settings(asked.settings, ["seed"]).seed()
+        world = self._gateway.find(asked.world_name)
+        if world is self._joined:
+            world.shown = None
+        self._gateway.give(world, seed, interrupts=world is not self._joined)
+        return {}
+
+    def _leave(self, _: object = None) -> dict[str, Any]:
+        if self._joined is not None:
+            self._joined.shown, self._joined.taken, self._joined = None, False, None
+        return {}
+
+    def _destroy(self, asked: pb.DestroyWorldRequest) -> dict[str, Any]:
+        if self._joined is not None and self._joined.name == asked.world_name:
+            raise NotPossibleNow("this stream is in that world: `leave_world` comes before `destroy_world`")
+        self._gateway.remove(asked.world_name)
+        self._made.discard(asked.world_name)
+        return {}
+
+
+def _status(error: BoardwireError) -> status_pb2.Status:
+    """A refusal as every server of ours words it."""
+    detail = any_pb2.Any()
+    detail.Pack(
+        error_details_pb2.ErrorInfo(reason=error.reason, domain="boardwire.v1", metadata=error.metadata)
+    )
+    return status_pb2.Status(
+        code=code_pb2.Code.Value(error.code or "INTERNAL"), message=error.message, details=[detail]
+    )
+
+
+def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> tuple[grpc.Server, int]:
+    """Serves the games of a client's server at `listen`.
+
+    Args:
+        client: Where worlds are played. It is used by a thread for each stream, and not closed.
+        listen: `HOST:PORT` or `unix:PATH`; port 0 is any that is free.
+        streams: How many may be open at once; others are refused with `RESOURCE_EXHAUSTED`.
+
+    Returns:
+        The server, which has been started and serves as long as it is kept, and its port.
+
+    Raises:
+        OSError: It cannot listen there.
+    """
+    server = grpc.server(
+        ThreadPoolExecutor(streams),
+        maximum_concurrent_rpcs=streams,
+        options=[("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.so_reuseport", 0)],
+    )
+    dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server(Gateway(client), server)
+    try:
+        port = server.add_insecure_port(listen)
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {listen}: {error}") from error
+    server.start()
+    return server, port
+
+
+def _is_sheltered(listen: str) -> bool:
+    host = listen.rpartition(":")[0].strip("[]")
+    return listen.startswith("unix:") or host in ("localhost", "::1") or host.startswith("127.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serves until it is interrupted or terminated."""
+    parser = argparse.ArgumentParser(
+        prog="python -m boardwire.dm_env_rpc", description=__doc__.splitlines()[0]
+    )
+    add = parser.add_argument
+    add("--listen", default="127.0.0.1:50052", help="HOST:PORT or unix:PATH [default: %(default)s]")
+    add("--server", help="the Boardwire server; a private one when left out")
+    add("--token", help="of an account there")
+    add("--streams", type=int, default=STREAMS, help="agents at once [default: %(default)s]")
+    add(
+        "--insecure",
+        action="store_true",
+        help="listens where other machines can connect: nothing is encrypted",
+    )
+    given = parser.parse_args(arguments)
+    if not (given.insecure or _is_sheltered(given.listen)):
+        parser.error(f"{given.listen} can be reached from other machines, unencrypted: it takes --insecure")
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        with boardwire.connect(given.server, token=given.token) as client:
+            server, port = serve(client, given.listen, streams=given.streams)
+            host = (
+                given.listen
+                if given.listen.startswith("unix:")
+                else f"{given.listen.rpartition(':')[0]}:{port}"
+            )
+            print(f"listening on {host}", flush=True)
+            ended.wait()
+            server.stop(1).wait()
+    except (BoardwireError, OSError, ValueError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
