@@ -74,16 +74,6 @@ def test_a_field_meets_in_pairs_and_is_rated() -> None:
     assert ratings[0] < ratings[1] < ratings[2]
 
 
-def test_the_standings_are_drawn(tmp_path: Path) -> None:
-    picture = tmp_path / "standings.png"
-    figures("faraway", "--matches", "8", "--png", str(picture))
-    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    ended = arena("faraway", "--matches", "8", "--png", str(tmp_path / "nowhere" / "standings.png"))
-    assert ended.returncode == 1
-    assert "8 matches of faraway" in ended.stdout, "what was played is told all the same"
-    assert "nowhere" in ended.stderr
-
-
 def finished(ledger: Path) -> set[int]:
     """The numbers of the deals in a file of an arena."""
     lines = ledger.read_text().splitlines(keepends=True)[1:] if ledger.exists() else []

@@ -54,9 +54,3 @@ def test_answers_that_nobody_reads(client: boardwire.Client, address: str, tmp_p
         for arguments in (["verify", tmp_path / "match.json"], ["health", address]):
             ended = into_nothing(*arguments)
             assert (ended.returncode, ended.stderr) == (1, "boardwire: Broken pipe (os error 32)\n")
-
-
-def test_the_picture_is_drawn_all_the_same(tmp_path: Path) -> None:
-    picture = tmp_path / "standings.png"
-    assert into_nothing("arena", "faraway", "--matches", "2", "--png", picture).returncode == 1
-    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")

@@ -186,7 +186,7 @@ def _spec(name: str, dtype: int, shape: Sequence[int], most: int) -> pb.TensorSp
     return spec
 
 
-class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):
+class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
     """Worlds of a Boardwire server; every stream is one agent."""
 
     def __init__(self, client: boardwire.Client) -> None:

@@ -1,7 +1,6 @@
 //! `arena`: how strong bots are against each other, and how sure that is.
 
 mod books;
-mod chart;
 mod deal;
 mod entrant;
 mod host;
@@ -29,7 +28,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use self::books::Books;
-use self::chart::Chart;
 use self::deal::{Deal, Played};
 use self::entrant::Entrant;
 use self::host::Host;
@@ -79,9 +77,6 @@ pub(super) struct Arena {
     /// Listens there, too, where other machines can connect. All that is said can then be read and changed on its way.
     #[arg(long)]
     insecure: bool,
-    /// Draws the standings into a PNG file.
-    #[arg(long, value_name = "FILE")]
-    png: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
@@ -111,18 +106,11 @@ impl Arena {
         let found = self.play(tables, &table, &schedule, &entrants, books, &interrupted)?;
         anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&found.deals);
-        // Either is there, whatever happens to the other.
-        let drawn = self.png.as_deref().map_or(Ok(()), |file| {
-            let title = self.heading(&schedule, &found);
-            let rows = schedule.entrants.iter().map(String::as_str).zip(&standings).collect();
-            Chart { title: &title, fair: fair_share(&schedule), rows }.write(file)
-        });
         if self.json {
             writeln!(std::io::stdout(), "{}", self.as_json(&schedule, &found, &standings))?;
         } else {
             self.print(&schedule, &found, &standings)?;
         }
-        drawn?;
         Ok(if found.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 

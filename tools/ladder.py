@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Draws what `boardwire arena --json` has printed: python tools/ladder.py ARENA.json OUT.png (needs matplotlib).
+
+A bar is a share of first places, with its 95 % interval; the line is the share of whoever is as strong as the others.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from matplotlib import pyplot
+
+
+def main() -> None:
+    """Reads the one file and writes the other."""
+    found = json.loads(Path(sys.argv[1]).read_text())
+    bots = found["bots"]
+    names = [f"{bot['bot']} ({bot['rating']:+.0f})" for bot in bots]
+    shares = [bot["share"] for bot in bots]
+    errors = [
+        [bot["share"] - bot["interval"][0] for bot in bots],
+        [bot["interval"][1] - bot["share"] for bot in bots],
+    ]
+    figure, axes = pyplot.subplots(figsize=(8, 1.5 + 0.4 * len(bots)), layout="constrained")
+    axes.barh(names, shares, xerr=errors, color="#9ebcda", capsize=3)
+    axes.axvline(1 / found["seats"], color="#c8503c", linewidth=1)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of first places (rating)")
+    axes.set_title(
+        f"{found['matches']} matches of {found['game']} at {found['seats']} seats, seed {found['seed']}"
+    )
+    figure.savefig(sys.argv[2], dpi=120)
+
+
+if __name__ == "__main__":
+    main()
