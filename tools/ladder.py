@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws what `boardwire arena --json` has printed: python tools/ladder.py ARENA.json OUT.png (needs matplotlib).
+"""Draws what `boardwire arena --json` has printed: `tools/ladder.py ARENA.json OUT.png`, with matplotlib.
 
-A bar is a share of first places, with its 95 % interval; the line is the share of whoever is as strong as the others.
+A bar is a share of first places with its 95 % interval; the line is what a bot as strong as the others has.
 """
 
 import json
@@ -17,19 +17,16 @@ def main() -> None:
     bots = found["bots"]
     names = [f"{bot['bot']} ({bot['rating']:+.0f})" for bot in bots]
     shares = [bot["share"] for bot in bots]
-    errors = [
-        [bot["share"] - bot["interval"][0] for bot in bots],
-        [bot["interval"][1] - bot["share"] for bot in bots],
-    ]
+    # An interval of few deals need not hold the share itself.
+    below = [max(0.0, bot["share"] - bot["interval"][0]) for bot in bots]
+    above = [max(0.0, bot["interval"][1] - bot["share"]) for bot in bots]
     figure, axes = pyplot.subplots(figsize=(8, 1.5 + 0.4 * len(bots)), layout="constrained")
-    axes.barh(names, shares, xerr=errors, color="#9ebcda", capsize=3)
+    axes.barh(names, shares, xerr=[below, above], color="#9ebcda", capsize=3)
     axes.axvline(1 / found["seats"], color="#c8503c", linewidth=1)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of first places (rating)")
-    axes.set_title(
-        f"{found['matches']} matches of {found['game']} at {found['seats']} seats, seed {found['seed']}"
-    )
+    axes.set_title(f"{found['matches']} matches of {found['game']} at {found['seats']} seats")
     figure.savefig(sys.argv[2], dpi=120)
 
 
