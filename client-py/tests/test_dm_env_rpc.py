@@ -22,7 +22,7 @@ from tables import IDS
 
 import boardwire
 from boardwire import _status
-from boardwire.dm_env_rpc import serve
+from boardwire.dm_env_rpc import WORLDS, serve
 
 pack = tensor_utils.pack_tensor
 
@@ -232,6 +232,9 @@ def stepped(connection: Any, response: Any) -> Any:
 
 
 def test_a_refusal_is_an_answer_and_the_stream_goes_on(connection: Any) -> None:
+    # A single element of a shape without end.
+    vast = pack(7)
+    vast.shape.extend([2**31 - 1, 1024])
     for asked, said in [
         (pb.StepRequest(), "`join_world` comes before `step`"),
         (pb.ResetRequest(), "`join_world` comes before `reset`"),
@@ -241,6 +244,11 @@ def test_a_refusal_is_an_answer_and_the_stream_goes_on(connection: Any) -> None:
         (pb.CreateWorldRequest(settings={"game": pb.Tensor()}), "settings.game is no tensor"),
         (pb.CreateWorldRequest(settings={"game": pack("rauha"), "seat": pack(2)}), "from 0 to 1"),
         (pb.CreateWorldRequest(settings={"game": pack("rauha"), "bots": pack("clever")}), "mc:PLAYOUTS"),
+        (pb.CreateWorldRequest(settings={"game": pack("rauha"), "bots": pack("learner")}), "name of a bot"),
+        (pb.CreateWorldRequest(settings={"game": pack("rauha"), "bots": pack(["remote"])}), "name of a bot"),
+        (pb.CreateWorldRequest(settings={"game": pack(["rauha", "faraway"])}), "a single value"),
+        (pb.CreateWorldRequest(settings={"game": pack("rauha"), "seed": vast}), "a single value"),
+        (pb.CreateWorldRequest(settings={"game": pack("rauha"), "seats": pack(0)}), "from 1 to"),
     ]:
         with pytest.raises(error.DmEnvRpcError, match=said):
             connection.send(asked)
@@ -250,6 +258,7 @@ def test_a_refusal_is_an_answer_and_the_stream_goes_on(connection: Any) -> None:
         ({2: pack(0, dtype=pb.INT32)}, "UID 2"),
         ({1: pack(0)}, "an int32 of shape"),
         ({1: pack(200, dtype=pb.INT32)}, "UID 1: 200"),
+        ({1: vast}, "a single value"),
     ]:
         with pytest.raises(error.DmEnvRpcError, match=said):
             connection.send(pb.StepRequest(actions=actions))
@@ -314,6 +323,14 @@ def test_a_world_ends_when_it_is_destroyed_and_with_the_stream_that_made_it(
         assert time.monotonic() < due
 
 
+def test_a_stream_has_few_worlds_at_once(connection: Any) -> None:
+    names = [made(connection) for _ in range(WORLDS)]
+    with pytest.raises(error.DmEnvRpcError, match="8 worlds at most"):
+        made(connection)
+    connection.send(pb.DestroyWorldRequest(world_name=names[0]))
+    made(connection)
+
+
 def test_nobody_is_told_what_its_seat_may_not_know(connection: Any, client: boardwire.Client) -> None:
     name = made(connection, seed=5, bots="random")
     specs = connection.send(pb.JoinWorldRequest(world_name=name)).specs
@@ -334,4 +351,4 @@ def test_it_serves_as_a_program_until_it_is_told_to_end() -> None:
         assert running.wait(60) == 0
     refused = subprocess.run([*command[:-1], "0.0.0.0:0"], capture_output=True, text=True)
     assert refused.returncode == 2
-    assert "--insecure" in refused.stderr
+    assert "--open" in refused.stderr

@@ -35,7 +35,8 @@ def check(*arguments: str, **variables: str) -> dict[str, tuple[str, str]]:
 
 def test_a_server_that_would_start_is_told_so(tmp_path: Path) -> None:
     found = check("--journal", str(tmp_path / "journal"), "--max-bytes", "1000000")
-    names = ["files", "snapshots", "games", "sockets", "journal", "descriptors", "memory", "variables"]
+    names = ["logs", "files", "snapshots", "threads", "games", "sockets"]
+    names += ["journal", "descriptors", "memory", "variables"]
     assert list(found) == names
     # What the machine is short of is another matter.
     assert {status for status, _ in found.values()} <= {"ok", "warn"}
@@ -49,6 +50,10 @@ def test_each_file_that_is_wrong_is_named(tmp_path: Path) -> None:
         status, text = check(flag, absent)[name]
         assert status == "fail"
         assert absent in text
+    for flag, word in [("--log-level", "loud"), ("--otlp-endpoint", "collector")]:
+        status, text = check(flag, word)["logs"]
+        assert status == "fail"
+        assert word in text
     for flag in ["--catalogue", "--policy"]:
         status, text = check(flag, f"faraway={absent}")["games"]
         assert status == "fail"
@@ -76,6 +81,11 @@ def test_an_address_that_is_taken_fails(tmp_path: Path) -> None:
     assert "absent" in text
 
 
+def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Mode and bytes of every file in a folder."""
+    return {file.name: (file.stat().st_mode, file.read_bytes()) for file in folder.iterdir()}
+
+
 def test_a_journal_is_read_and_left_as_it_is(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     with boardwire.connect(server_args=["--journal", str(journal)]) as client:
@@ -83,14 +93,32 @@ def test_a_journal_is_read_and_left_as_it_is(tmp_path: Path) -> None:
         match.join(0)
         # A server has it open.
         assert check("--journal", str(journal))["journal"][0] == "fail"
-    before = journal.read_bytes()
+    before = contents(tmp_path)
     status, text = check("--journal", str(journal))["journal"]
     assert status != "fail"
     assert text.startswith("1 matches can go on")
-    assert journal.read_bytes() == before
+    assert contents(tmp_path) == before
     journal.write_bytes(b"no journal" * 100)
     assert check("--journal", str(journal))["journal"][0] == "fail"
     assert check("--journal", str(tmp_path / "absent" / "journal"))["journal"][0] == "fail"
+
+
+def test_an_empty_file_is_no_journal_yet(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    journal.touch(0o664)
+    before = contents(tmp_path)
+    status, text = check("--journal", str(journal))["journal"]
+    assert status != "fail"
+    assert "a new one can be made" in text
+    assert contents(tmp_path) == before
+
+
+def test_a_socket_that_a_killed_server_left_stays_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    assert check("--listen", f"unix:{path}")["sockets"][0] == "ok"
+    assert path.exists()
 
 
 def test_few_descriptors_and_misspelt_variables_are_warned_of() -> None:

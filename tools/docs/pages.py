@@ -55,7 +55,7 @@ PYTHON = {
     "Recordings": "record Recording RecordingFacts Steps",
 }
 #: Modules with a page of their own.
-MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel"]
+MODULES = ["errors", "aio", "envs", "pettingzoo", "sb3", "torch", "rllib", "open_spiel", "dm_env_rpc"]
 #: Classes most of whose methods are those of their bases.
 HEIRS = {"Client", "Match", "Seat", "Batch", "BatchPart", "Search"}
 #: Source files are shown in these languages.

@@ -17,12 +17,13 @@ from importlib import metadata
 import boardwire
 
 from . import _extension
+from ._connecting import add_connection, connected
 from ._server import find_binary
 from .errors import BoardwireError
 
 
 class _Warning(Exception):
-    """Something does without it, or more slowly."""
+    """What was found is no obstacle, and worth knowing."""
 
 
 def interpreter() -> str:
@@ -77,25 +78,23 @@ def proxy() -> str:
     return "none is asked for this machine"
 
 
-def address(target: str) -> str:
-    """A server that runs already."""
-    with boardwire.connect(target) as client:
-        return f"boardwire {client.server().version} answers at {target}"
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Runs the checks, and says how they went."""
     parser = argparse.ArgumentParser(prog="python -m boardwire", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     doctor = commands.add_parser("doctor", help="what is installed here, and whether it can play")
     doctor.add_argument("address", nargs="?", help="a server that should be reached: HOST:PORT or unix:PATH")
-    target = parser.parse_args(arguments).address
+    add_connection(doctor)
+    given = parser.parse_args(arguments)
+
+    def server() -> str:
+        with connected(given.address, given) as client:
+            return f"boardwire {client.server().version} answers at {given.address}"
+
     checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server, proxy]
-    if target is not None:
-
-        def server() -> str:
-            return address(target)
-
+    # Whoever plays on a server elsewhere needs no binary here.
+    spared = () if given.address is None else (binary, private_server)
+    if given.address is not None:
         checks.append(server)
     failed = False
     for check in checks:
@@ -103,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
             status, found = "ok", check()
         except _Warning as warning:
             status, found = "warn", str(warning)
-        # A file that is no program, a version that is not there, a server that does not answer: all are told.
+        # The binary is no program or of another version, or a server does not answer.
         except (
             BoardwireError,
             OSError,
@@ -112,7 +111,8 @@ def main(arguments: list[str] | None = None) -> int:
             subprocess.SubprocessError,
             ImportError,
         ) as error:
-            status, found, failed = "fail", " ".join(str(error).split()), True
+            status, found = "warn" if check in spared else "fail", " ".join(str(error).split())
+            failed |= status == "fail"
         print(f"{status:<4}  {check.__name__.replace('_', ' ')}: {found}")
     return int(failed)
 

@@ -41,14 +41,14 @@ def proof(token: str | None, target: str, *, insecure: bool) -> Metadata:
         return ()
     if not (token.isascii() and token.isprintable() and token.strip() == token != ""):
         raise ValueError("a token is a word of printable ASCII")
-    if not insecure and not _is_here(target):
+    if not insecure and not is_here(target):
         raise ValueError(
             f"the token could be read on its way to {target}: connect with tls=True, or with insecure=True"
         )
     return (("boardwire-token", token),)
 
 
-def _is_here(target: str) -> bool:
+def is_here(target: str) -> bool:
     """Whether what is sent to an address stays on this machine, as far as it says so itself."""
     if target.startswith("unix:"):
         return True

@@ -10,13 +10,14 @@ played, seen and rewarded there is what it is in batches: docs/frameworks/dm_env
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import logging
 import secrets
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 import grpc
@@ -28,9 +29,21 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 import boardwire
 
+from ._account import is_here
+from ._connecting import add_connection, connected
 from ._fields import ViewField
 from ._types import BatchStep, IllegalActions, Reward
-from .errors import BoardwireError, InvalidField, NotFound, NotPossibleNow
+from .errors import (
+    BoardwireError,
+    InvalidField,
+    NotFound,
+    NotPossibleNow,
+    ServerFault,
+    ServerFull,
+    UnknownBatch,
+)
+
+_LOG = logging.getLogger(__name__)
 
 #: The number (UID) of the only action, of each observation beside the view, and of the view's first field.
 ACTION = 1
@@ -40,6 +53,11 @@ MASK, REWARD, SUBSTITUTED, FIRST_FIELD = 1, 2, 3, 16
 STREAMS = 64
 #: The longest message that an agent may send.
 MESSAGE_BYTES = 64 << 10
+
+#: Worlds that a stream may have at once: each takes a stream of the gateway's connection to its server.
+WORLDS = 8
+#: What stands in line-ups of batches and matches for whoever is no bot.
+_NO_BOTS = ("learner", "remote")
 
 _T = TypeVar("_T")
 
@@ -59,19 +77,26 @@ class _Settings:
                 raise _refused("settings", name, f"of {', '.join(known)}{others}" if known else "empty")
         self._given = given
 
-    def value(self, name: str) -> Any:
-        """What a setting holds: a scalar of numpy or an array of them."""
-        return _unpacked(f"settings.{name}", self._given[name])
+    def value(self, name: str, longest: int = 0) -> Any:
+        """What a setting holds."""
+        return _unpacked(f"settings.{name}", self._given[name], longest)
 
     def names(self, prefix: str) -> Iterator[str]:
         """The settings that begin so."""
         return (name for name in self._given if name.startswith(prefix))
 
-    def read(self, name: str, otherwise: _T, expected: str, read: Callable[[Any], _T | None]) -> _T:
+    def read(
+        self,
+        name: str,
+        otherwise: _T,
+        expected: str,
+        read: Callable[[Any], _T | None],
+        longest: int = 0,
+    ) -> _T:
         """What a setting says, as `read` takes it; `otherwise` if it is not there."""
         if name not in self._given:
             return otherwise
-        value = self.value(name)
+        value = self.value(name, longest)
         found = read(value)
         if found is None:
             raise _refused(f"settings.{name}", value, expected)
@@ -80,30 +105,36 @@ class _Settings:
     def text(self, name: str, otherwise: str | None, choices: Sequence[str]) -> str:
         """One of a few words."""
         expected = f"one of {', '.join(choices)}"
-        found = self.read(
-            name, otherwise or "", expected, lambda value: str(value) if value in choices else None
-        )
+
+        def read(value: Any) -> str | None:
+            return str(value) if isinstance(value, str) and value in choices else None
+
+        found = self.read(name, otherwise or "", expected, read)
         if not found:
             raise _refused(f"settings.{name}", "nothing", expected)
         return found
 
-    def whole(self, name: str, otherwise: int | None, most: int) -> int | None:
-        """A whole number from 0."""
+    def whole(self, name: str, otherwise: int | None, least: int, most: int) -> int | None:
+        """A whole number."""
 
         def read(value: Any) -> int | None:
-            return int(value) if isinstance(value, np.integer) and 0 <= value <= most else None
+            return int(value) if isinstance(value, np.integer) and least <= value <= most else None
 
-        return self.read(name, otherwise, f"a whole number from 0 to {most}", read)
+        return self.read(name, otherwise, f"a whole number from {least} to {most}", read)
 
     def seed(self) -> int | None:
         """The seed, if one is given."""
-        return self.whole("seed", None, 2**64 - 1)
+        return self.whole("seed", None, 0, 2**64 - 1)
 
 
-def _unpacked(field: str, tensor: pb.Tensor) -> Any:
+def _unpacked(field: str, tensor: pb.Tensor, longest: int = 0) -> Any:
+    """A scalar of numpy; or an array of one dimension, with `longest` elements at most."""
+    # A single element of a large shape would be repeated as often.
+    shape = tuple(tensor.shape)
+    if shape and not (len(shape) == 1 and 0 < shape[0] <= longest):
+        raise _refused(field, f"a tensor of shape {list(shape)}", "a single value")
     try:
         return tensor_utils.unpack_tensor(tensor)
-    # The package raises what numpy does.
     except (TypeError, ValueError) as error:
         raise InvalidField(f"{field} is no tensor: {error}") from error
 
@@ -116,7 +147,7 @@ def _option(name: str, value: Any) -> str:
     raise _refused(f"settings.{name}", value, "a string, a whole number or a bool")
 
 
-@dataclass
+@dataclasses.dataclass
 class _World:
     """One environment and whoever is in it."""
 
@@ -131,6 +162,8 @@ class _World:
     interrupted: bool = False
     #: The seed from which the next sequence begins, if one was given.
     seed: int | None = None
+    #: Held while the batch is used, which is for one thread.
+    used: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
     def fields(self) -> Iterator[tuple[int, ViewField]]:
         """The fields of the view with their numbers."""
@@ -145,7 +178,7 @@ class _World:
         specs.observations[REWARD].CopyFrom(pb.TensorSpec(name="reward", dtype=pb.FLOAT))
         specs.observations[SUBSTITUTED].CopyFrom(_spec("substituted", pb.INT8, (), 1))
         for uid, field in self.fields():
-            # No field can be mistaken for another observation, and clients that nest by dots have a view.
+            # Clients that nest by dots have all fields in `observation["view"]`.
             dtype = pb.UINT8 if _is_bytes(field) else pb.INT32
             specs.observations[uid].CopyFrom(_spec(f"view.{field.name}", dtype, field.shape, field.max))
         return specs
@@ -206,6 +239,10 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
                     yield agent.answer(request)
                 except BoardwireError as error:
                     yield pb.EnvironmentResponse(error=_status(error))
+                except Exception:
+                    # A mistake of the gateway's own: it costs the answer, not the stream.
+                    _LOG.exception("a request of dm_env_rpc could not be answered")
+                    yield pb.EnvironmentResponse(error=_status(ServerFault("the gateway has made a mistake")))
         finally:
             agent.end()
 
@@ -214,22 +251,21 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
         names = ["game", "seats", "seat", "bots", "seed", "reward", "illegal_actions", "skip_forced"]
         settings = _Settings(given, names, "options.")
         game = settings.text("game", None, [game.id for game in self._client.games()])
-        seats = settings.whole("seats", None, 2**32 - 1)
+        seats = settings.whole("seats", None, 1, 2**32 - 1)
         options = {
             name.removeprefix("options."): _option(name, settings.value(name))
             for name in settings.names("options.")
         }
         count = self._client.game(game, seats=seats, options=options).seats
-        seat = settings.whole("seat", 0, count - 1) or 0
+        seat = settings.whole("seat", 0, 0, count - 1) or 0
 
         def bots(value: Any) -> list[str] | None:
-            if isinstance(value, str):
-                return [str(value)] * (count - 1)
-            is_row = isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.shape == (count - 1,)
-            return [str(name) for name in value] if is_row else None
+            names = [value] * (count - 1) if isinstance(value, str) else list(value.flat)
+            are_bots = all(isinstance(name, str) and name not in _NO_BOTS for name in names)
+            return [str(name) for name in names] if are_bots and len(names) == count - 1 else None
 
         expected = f"the name of a bot, or {count - 1} of them, for the other seats in turn"
-        named = settings.read("bots", ["random"] * (count - 1), expected, bots)
+        named = settings.read("bots", ["random"] * (count - 1), expected, bots, count - 1)
         batch = self._client.open_batch(
             game,
             environments=1,
@@ -272,23 +308,48 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
         return world
 
     def give(self, world: _World, seed: int | None, *, interrupts: bool) -> None:
-        """Lets the next sequence begin from a seed, if there is one; whoever is there may have to be told."""
+        """Ends the sequence of a world, and notes the seed of the next one if there is one.
+
+        Args:
+            world: The world.
+            seed: The seed.
+            interrupts: Whether another stream ends it: the agent in the world is told with its next step.
+        """
         with self._lock:
             world.interrupted |= interrupts
             world.seed = world.seed if seed is None else seed
 
-    def began(self, world: _World) -> int | None:
-        """Forgets what ended the last sequence; gives the seed of the next, if there is one."""
+    def begin(self, world: _World) -> BatchStep:
+        """Begins the next sequence."""
         with self._lock:
             world.interrupted, seed, world.seed = False, world.seed, None
-        return seed
+        try:
+            return self.use(world, lambda: world.batch.reset(seed=seed))
+        except BoardwireError:
+            with self._lock:
+                # Another may have been given meanwhile.
+                world.seed = seed if world.seed is None else world.seed
+            raise
+
+    def use(self, world: _World, call: Callable[[], BatchStep]) -> BatchStep:
+        """Makes a call of the batch of a world."""
+        with world.used:
+            self.find(world.name)
+            try:
+                return call()
+            except UnknownBatch:
+                # It has not been used for too long.
+                with self._lock:
+                    self._worlds.pop(world.name, None)
+                raise
 
     def remove(self, name: str) -> None:
         """Ends a world."""
         world = self.find(name)
-        with self._lock:
-            self._worlds.pop(name, None)
-        world.batch.close()
+        with world.used:
+            with self._lock:
+                self._worlds.pop(name, None)
+            world.batch.close()
 
 
 class _Agent:
@@ -343,6 +404,8 @@ class _Agent:
         return self._gateway.find(self._joined.name)
 
     def _create(self, asked: pb.CreateWorldRequest) -> dict[str, Any]:
+        if len(self._made) == WORLDS:
+            raise ServerFull(f"a stream has {WORLDS} worlds at most: destroy one that is not needed")
         world = self._gateway.create(asked.settings)
         self._made.add(world.name)
         return {"world_name": world.name}
@@ -363,17 +426,13 @@ class _Agent:
                 raise _refused("requested_observations", uid, expected)
         shown = world.shown
         if shown is None:
-            seed = self._gateway.began(world)
-            try:
-                shown = world.batch.reset(seed=seed)
-            except BoardwireError:
-                self._gateway.give(world, seed, interrupts=False)
-                raise
+            shown = self._gateway.begin(world)
             state = pb.RUNNING
         elif world.interrupted:
             state = pb.INTERRUPTED
         else:
-            shown = world.batch.step([world.action(asked.actions)])
+            action = world.action(asked.actions)
+            shown = self._gateway.use(world, lambda: world.batch.step([action]))
             state = pb.RUNNING
         if shown.terminated[0]:
             state = pb.TERMINATED
@@ -410,7 +469,7 @@ class _Agent:
 
 
 def _status(error: BoardwireError) -> status_pb2.Status:
-    """A refusal as every server of ours words it."""
+    """A refusal with its reason, as a Boardwire server sends it."""
     detail = any_pb2.Any()
     detail.Pack(
         error_details_pb2.ErrorInfo(reason=error.reason, domain="boardwire.v1", metadata=error.metadata)
@@ -448,11 +507,6 @@ def serve(client: boardwire.Client, listen: str, *, streams: int = STREAMS) -> t
     return server, port
 
 
-def _is_sheltered(listen: str) -> bool:
-    host = listen.rpartition(":")[0].strip("[]")
-    return listen.startswith("unix:") or host in ("localhost", "::1") or host.startswith("127.")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serves until it is interrupted or terminated."""
     parser = argparse.ArgumentParser(
@@ -461,21 +515,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--listen", default="127.0.0.1:50052", help="HOST:PORT or unix:PATH [default: %(default)s]")
     add("--server", help="the Boardwire server; a private one when left out")
-    add("--token", help="of an account there")
+    add_connection(parser)
     add("--streams", type=int, default=STREAMS, help="agents at once [default: %(default)s]")
-    add(
-        "--insecure",
-        action="store_true",
-        help="listens where other machines can connect: nothing is encrypted",
-    )
+    add("--open", action="store_true", help="listens where other machines can connect: nothing is encrypted")
     given = parser.parse_args(arguments)
-    if not (given.insecure or _is_sheltered(given.listen)):
-        parser.error(f"{given.listen} can be reached from other machines, unencrypted: it takes --insecure")
+    if not (given.open or is_here(given.listen)):
+        parser.error(f"{given.listen} is not this machine alone, and nothing is encrypted: it takes --open")
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
-        with boardwire.connect(given.server, token=given.token) as client:
+        with connected(given.server, given) as client:
             server, port = serve(client, given.listen, streams=given.streams)
             host = (
                 given.listen

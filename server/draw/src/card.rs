@@ -22,7 +22,7 @@ struct Face<'a> {
     ground: Option<&'static str>,
     /// How many of what, group by group; what belongs to no group comes first.
     groups: Vec<Group<'a>>,
-    /// What it is or names, in words.
+    /// The words of its categories, and the names of other cards on it.
     notes: Vec<String>,
     /// Everything, in words.
     all: Vec<String>,
@@ -73,7 +73,7 @@ pub(crate) fn card(info: &GameInfo, table_name: &str, row: u16) -> String {
     Face::of(info, table, row).draw()
 }
 
-/// The words with which this column and another begin, as many as there are, and what is left of its name.
+/// Splits the name of a column: the longest beginning that another column shares, and the rest.
 fn split<'a>(table: &Table, name: &'a str) -> (&'a str, &'a str) {
     let begins = |words: &str| {
         let alike = |other: &&str| other.strip_prefix(words).is_some_and(|rest| rest.starts_with('_'));
@@ -133,6 +133,9 @@ impl<'a> Face<'a> {
         }
         for group in self.groups.iter_mut().filter(|group| group.words == words) {
             if is_place {
+                if rest.len() > 1 {
+                    group.places.push(' ');
+                }
                 group.places.push_str(rest);
             } else {
                 group.discs.push((value, mark(rest)));
@@ -165,6 +168,10 @@ impl<'a> Face<'a> {
     fn draw_lines(&self, svg: &mut String) {
         let mut y = 31;
         for Group { words: begin, discs: all, places } in &self.groups {
+            // What finds no room stands in the title alone.
+            if y + 9 > CARD_HEIGHT {
+                break;
+            }
             if !begin.is_empty() {
                 let begin = escaped(&shortened(format!("{} {places}", words(begin)).trim_end(), 15));
                 let _ = write!(

@@ -17,7 +17,7 @@ impl Audits for GoldenCompass {
         self.audit_tokens(state)?;
         self.audit_tiles(state)?;
         self.audit_characters(state)?;
-        self.audit_step(state)?;
+        self.audit_decision(state)?;
         self.all_seats().try_for_each(|seat| self.audit_memory(state, seat))
     }
 }
@@ -162,7 +162,7 @@ impl GoldenCompass {
     }
 
     /// The decision is about something that can be chosen.
-    fn audit_step(&self, state: &State) -> Audit {
+    fn audit_decision(&self, state: &State) -> Audit {
         let (catalogue, acting) = (self.printed(), state.acting());
         let is_sound = match state.decision {
             Decision::Keep => state.places.of(self.seats).iter().any(|place| place.kept.is_none()),

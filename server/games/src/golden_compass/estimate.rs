@@ -36,7 +36,7 @@ impl GoldenCompass {
         self.seat_worth(state, seat, time_left) - others.max().expect("nobody plays alone")
     }
 
-    /// What a seat has, and what it can gain for.
+    /// What a seat has, and what it may gain.
     fn seat_worth(&self, state: &State, seat: Seat, time_left: i32) -> i32 {
         let place = &state.places[seat];
         let points = self.points(state, seat).total() * 100;

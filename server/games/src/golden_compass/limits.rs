@@ -46,7 +46,7 @@ pub(super) const COMPASS: u8 = 14;
 /// Axes of the wheel.
 pub(super) const AXES: usize = 15;
 /// The sum of the weights of all axes.
-pub(super) const WEIGHTS: u32 = 255;
+pub(super) const WEIGHTS: u32 = 256;
 /// Spaces one red symbol advances.
 pub(super) const ADVANCE: u8 = 9;
 /// Characters of all periods together.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -110,20 +110,21 @@ impl Place {
                 })
             }
             Self::Unix(path) => {
-                if is_left_behind(path).await {
+                if self.is_left_behind().await {
                     std::fs::remove_file(path)?;
                 }
                 Ok(Listener::Unix(UnixSocket::bind(path)?))
             }
         }
     }
-}
 
-/// Whether this is a socket nobody answers on: that of a server that was killed. Any other file stays where it is.
-async fn is_left_behind(path: &Path) -> bool {
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    is_socket && UnixStream::connect(path).await.is_err_and(refused)
+    /// Whether this is a socket nobody answers on: that of a server that was killed. Any other file stays where it is.
+    pub(super) async fn is_left_behind(&self) -> bool {
+        let Self::Unix(path) = self else { return false };
+        let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+        let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        is_socket && UnixStream::connect(path).await.is_err_and(refused)
+    }
 }
 
 /// Where a listener accepts connections, as clients write it.

@@ -24,7 +24,7 @@ enum Biome {
     Desert = Symbol::Desert as isize,
 }
 
-/// The words for the wonders, likewise.
+/// The words for the wonders, each with the symbol it counts as.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 enum Wonder {

@@ -99,7 +99,7 @@ fn axes(catalogue: &Catalogue) -> Table {
     let shown = symbols.into_iter().fold(drawn, |table, (name, blue)| {
         table.flag(name, move |axis| axis.blue == blue || axis.blue == Blue::FreeChoice)
     });
-    shown.count("weight", |axis| to_byte(axis.weight)).finish()
+    shown.count("weight", |axis| i16::try_from(axis.weight).expect("at most 256")).finish()
 }
 
 fn cities(catalogue: &Catalogue) -> Table {

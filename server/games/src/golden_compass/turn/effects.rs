@@ -10,7 +10,7 @@ use super::super::catalogue::Op;
 use super::super::state::{Aim, Decision, Hand, State};
 
 impl GoldenCompass {
-    /// Carries out the next effect, as far as a choice: the decision, if one is due.
+    /// Carries out the next effect, up to the first choice in it; gives the decision that is due, if one is.
     pub(super) fn carry_out(&self, state: &mut State, op: Op, chance: &mut Chance) -> Option<Decision> {
         if let Op::Spend(count) = op {
             // A cost is asked only if it can be paid for something; else its list ends.

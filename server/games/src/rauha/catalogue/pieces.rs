@@ -58,7 +58,7 @@ impl Per {
     pub(in crate::rauha) const ALL: [Self; 6] =
         [Self::Flying, Self::Land, Self::Marine, Self::Spore, Self::Water, Self::BestAnimal];
 
-    /// It in words.
+    /// What is counted, in words.
     pub(in crate::rauha) fn words(self) -> &'static str {
         ["flying", "land", "marine", "Spore", "water", "best animal"][self as usize]
     }

@@ -2,25 +2,31 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::CommandFactory as _;
-use rustix::fs::{Access, access, statfs};
+use rustix::fs::{Access, FlockOperation, access, fcntl_lock, statfs};
 use rustix::process::{Resource, getrlimit};
+use tempfile::TempDir;
 
 use super::{Front, Settings, journal};
 use crate::cli::Cli;
 use crate::edge::Bounds;
+use crate::journal::Reading;
 use crate::run::runtime;
 
 /// Descriptors that are no connections: listeners, the journal's files, what the runtime and the logs have open.
 const OTHER_DESCRIPTORS: u64 = 64;
 /// What should be free on a journal's disk: a match takes some kilobytes, so that this is room for days.
 const ENOUGH_DISK: u64 = 1 << 30;
+/// What a copy of the journal is called.
+const COPY: &str = "journal";
 /// What the client reads, beside what flags of the binary do.
 const OF_THE_CLIENT: [&str; 2] = ["BOARDWIRE_BINARY", "BOARDWIRE_WIRE"];
 /// File systems on which a journal does not last or `SQLite` cannot rely on locks, by Linux's numbers.
@@ -59,20 +65,26 @@ impl fmt::Display for Found {
     }
 }
 
-/// Prints a line for each thing that a server with these settings needs. It listens for a moment where the server would,
-/// reads all files that it would read, and changes none.
+/// Prints a line for each thing that a server with these settings needs. It listens for a moment where the server would, reads
+/// all files that it would read, and changes none.
 pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let runtime = runtime()?;
+    // What is sent to a collector takes tasks.
+    let _inside = runtime.enter();
+    let logs = settings.observe().map(|_| "they can be written");
+    let snapshots = settings
+        .snapshot_key()
+        .map(|key| if key.is_some() { "the key can be used" } else { "the key is drawn at the start" });
     let found = [
+        ("logs", logs.into()),
         ("files", Front::of(settings).map(|_| "certificates, keys and accounts can be used").into()),
-        ("snapshots", settings.snapshot_key().map(|_| "the key can be used").into()),
+        ("snapshots", snapshots.into()),
+        ("threads", settings.pool().map(|_| "the pool can be started").map_err(anyhow::Error::from).into()),
         (
             "games",
             settings.tables().map(|tables| format!("{} can be played", tables.registry().known())).into(),
         ),
-        (
-            "sockets",
-            runtime()?.block_on(sockets(settings)).map(|()| "all addresses can be listened on").into(),
-        ),
+        ("sockets", runtime.block_on(sockets(settings)).map(|()| "all addresses can be listened on").into()),
         (
             "journal",
             settings
@@ -99,16 +111,30 @@ pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
 }
 
 async fn sockets(settings: &Settings) -> anyhow::Result<()> {
-    Front::of(settings)?.listen().await.map(drop)
+    let front = Front::of(settings)?;
+    for (address, place) in &front.places {
+        // What a server that was killed has left there is removed by the one that follows.
+        if !place.is_left_behind().await {
+            let listener = place.bind(None).await;
+            listener.with_context(|| format!("cannot listen on {address}"))?;
+        }
+    }
+    for address in [front.metrics, front.watch_page].into_iter().flatten() {
+        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    }
+    Ok(())
 }
 
 /// Whether the matches of a journal could go on, or a new one be made, and whether it would last.
 fn kept(settings: &Settings, path: &Path) -> anyhow::Result<Found> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().context("it is a folder")?;
-    let found = if path.exists() {
+    // An empty file is as good as none.
+    let found = if std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
         let matches = settings.matches(&Arc::new(settings.pool()?))?;
-        let found = journal::read(&matches, &path, settings.keeping(), settings.journal_give_up)?;
+        let copy = copied(&path)?;
+        let reading = Reading::open(&copy.path().join(COPY), settings.keeping())?;
+        let found = journal::read(&matches, &path, &reading, settings.journal_give_up)?;
         format!("{} matches can go on", found.sound.len())
     } else {
         access(folder, Access::WRITE_OK)
@@ -127,6 +153,25 @@ fn kept(settings: &Settings, path: &Path) -> anyhow::Result<Found> {
         )),
         None => Found::Ok(found),
     })
+}
+
+/// A folder with a copy of a journal that no server has open, since `SQLite` writes beside what it reads.
+fn copied(path: &Path) -> anyhow::Result<TempDir> {
+    let about = || format!("journal {}", path.display());
+    let file = File::options().read(true).write(true).open(path).with_context(about)?;
+    // Those of SQLite are of this kind.
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
+        .with_context(|| format!("{}: another server has it open", about()))?;
+    let folder = tempfile::tempdir().context("there is no folder for a copy of the journal")?;
+    for ending in ["", "-wal", "-tail"] {
+        let mut from = path.as_os_str().to_owned();
+        from.push(ending);
+        match std::fs::copy(&from, folder.path().join(format!("{COPY}{ending}"))) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            copied => drop(copied.with_context(about)?),
+        }
+    }
+    Ok(folder)
 }
 
 /// Whether the server may have so many connections: it does not raise the limit itself.

@@ -8,9 +8,8 @@ use anyhow::{Context as _, bail};
 use crate::journal::{Damage, Journal, Keeping, Kept, Reading};
 use crate::matches::Matches;
 
-/// A journal that has been read.
-pub(super) struct Read {
-    reading: Reading,
+/// What a journal holds.
+pub(super) struct Found {
     /// The matches that can go on.
     pub(super) sound: Vec<Kept>,
     damaged: Vec<Damage>,
@@ -20,10 +19,14 @@ pub(super) struct Read {
 /// `give_up` says so.
 ///
 /// # Errors
-/// A file that cannot be used; matches that are damaged, or that cannot be played on here.
-pub(super) fn read(matches: &Matches, path: &Path, keeping: Keeping, give_up: bool) -> anyhow::Result<Read> {
+/// A file that cannot be read; matches that are damaged, or that cannot be played on here.
+pub(super) fn read(
+    matches: &Matches,
+    path: &Path,
+    reading: &Reading,
+    give_up: bool,
+) -> anyhow::Result<Found> {
     let about = || format!("journal {}", path.display());
-    let reading = Reading::open(path, keeping)?;
     let (kept, mut damaged) = reading.read().map_err(anyhow::Error::msg).with_context(about)?;
     let sound = |kept: &Kept| match matches.check(kept) {
         Ok(()) => true,
@@ -42,13 +45,13 @@ pub(super) fn read(matches: &Matches, path: &Path, keeping: Keeping, give_up: bo
             sound.len(),
         );
     }
-    Ok(Read { reading, sound, damaged })
+    Ok(Found { sound, damaged })
 }
 
 /// Takes the matches of a journal in, which go on once they begin, and keeps all that happens from now on in it.
 ///
 /// # Errors
-/// As [`read`]; a file that cannot be written.
+/// As [`read`]; a file that cannot be used.
 pub(super) fn keep(
     matches: Matches,
     path: &Path,
@@ -56,7 +59,8 @@ pub(super) fn keep(
     give_up: bool,
 ) -> anyhow::Result<(Matches, Arc<Journal>)> {
     let about = || format!("journal {}", path.display());
-    let Read { reading, sound, damaged } = read(&matches, path, keeping, give_up)?;
+    let reading = Reading::open(path, keeping)?;
+    let Found { sound, damaged } = read(&matches, path, &reading, give_up)?;
     for damage in &damaged {
         tracing::error!(match_id = damage.id, problem = damage.problem, "the journal has lost something");
     }

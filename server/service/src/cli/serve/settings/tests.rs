@@ -31,6 +31,15 @@ fn flags_go_over_the_file_and_the_file_over_defaults() {
 }
 
 #[test]
+fn a_command_line_can_take_back_what_a_file_permits() {
+    let is_insecure =
+        |line: &[&str], file: &str| flags(line).or(toml::from_str(file).expect("it is right")).is_insecure();
+    assert!(is_insecure(&["--insecure"], "") && is_insecure(&["--insecure=true"], "insecure = false"));
+    assert!(is_insecure(&[], "insecure = true"));
+    assert!(!is_insecure(&["--insecure=false"], "insecure = true") && !is_insecure(&[], ""));
+}
+
+#[test]
 fn a_certificate_comes_with_its_key() {
     let file = "tls_cert = 'a'\ntls_key = 'b'\ntls_client_ca = 'c'";
     let files = flags(&["--tls-cert", "d"]).or(toml::from_str(file).expect("it is right")).tls();
