@@ -376,8 +376,9 @@ impl Matches {
     pub fn expire(&self, now: Instant) {
         let open = self.all_open();
         let limit = self.limits.idle;
-        let idle = |arbiter: &Arc<Arbiter>| {
-            arbiter.idle_since().is_some_and(|since| now.saturating_duration_since(since) >= limit)
+        let idle = |arbiter: Arc<Arbiter>| {
+            let since = arbiter.idle_since()?;
+            (now.saturating_duration_since(since) >= limit).then_some((since, arbiter))
         };
         let (ended, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|arbiter| arbiter.has_ended());
         for arbiter in &ended {
@@ -386,7 +387,10 @@ impl Matches {
         if self.check_journal().is_err() {
             return;
         }
-        for arbiter in open.into_iter().filter(idle) {
+        let mut idle: Vec<_> = open.into_iter().filter_map(idle).collect();
+        // Those that are remembered lie together in memory then, and do not keep the pages of all others.
+        idle.sort_by_key(|(since, _)| *since);
+        for (_, arbiter) in idle {
             tracing::info!(match_id = arbiter.id(), "match expired");
             arbiter.close(CloseReason::Idle { limit });
             self.put_away(&arbiter);
