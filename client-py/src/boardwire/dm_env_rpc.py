@@ -10,6 +10,7 @@ played, seen and rewarded there is what it is in batches: docs/frameworks/dm_env
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import logging
 import secrets
@@ -56,7 +57,7 @@ MESSAGE_BYTES = 64 << 10
 
 #: Worlds that a stream may have at once: each takes a stream of the gateway's connection to its server.
 WORLDS = 8
-#: What stands in line-ups of batches and matches for whoever is no bot.
+#: Words of line-ups for a player that is no bot.
 _NO_BOTS = ("learner", "remote")
 
 _T = TypeVar("_T")
@@ -149,7 +150,7 @@ def _option(name: str, value: Any) -> str:
 
 @dataclasses.dataclass
 class _World:
-    """One environment and whoever is in it."""
+    """One environment and the agent that is in it."""
 
     name: str
     batch: boardwire.Batch
@@ -296,6 +297,11 @@ class Gateway(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
                 return self._worlds[name]
         raise NotFound(f"there is no world {name!r}: it was destroyed, or its stream has ended")
 
+    def living(self, names: set[str]) -> set[str]:
+        """Those of some worlds that have not ended."""
+        with self._lock:
+            return names & self._worlds.keys()
+
     def take(self, name: str) -> _World:
         """The world of this name, for one agent alone."""
         world = self.find(name)
@@ -363,7 +369,7 @@ class _Agent:
     def answer(self, request: pb.EnvironmentRequest) -> pb.EnvironmentResponse:
         """Answers one request."""
         kind = request.WhichOneof("payload")
-        answers: dict[str | None, Callable[[Any], dict[str, Any]]] = {
+        answers: dict[str, Callable[[Any], Any]] = {
             "create_world": self._create,
             "join_world": self._join,
             "step": self._step,
@@ -373,51 +379,39 @@ class _Agent:
             "destroy_world": self._destroy,
         }
         if kind not in answers:
-            known = ", ".join(filter(None, answers))
-            raise _refused("payload", kind or "nothing", f"one of {known}")
-        response = pb.EnvironmentResponse()
-        getattr(response, str(kind)).SetInParent()
-        for name, value in answers[kind](getattr(request, str(kind))).items():
-            field = getattr(response, str(kind))
-            if isinstance(value, str | int):
-                setattr(field, name, value)
-            elif isinstance(value, dict):
-                for uid, tensor in value.items():
-                    getattr(field, name)[uid].CopyFrom(tensor)
-            else:
-                getattr(field, name).CopyFrom(value)
-        return response
+            raise _refused("payload", kind or "nothing", f"one of {', '.join(answers)}")
+        return pb.EnvironmentResponse(**{kind: answers[kind](getattr(request, kind))})
 
     def end(self) -> None:
         """Leaves, and ends the worlds that this stream has made."""
         self._leave()
-        for name in self._made:
-            try:
+        for name in self._gateway.living(self._made):
+            # Another stream may destroy it at the same time.
+            with contextlib.suppress(BoardwireError):
                 self._gateway.remove(name)
-            except BoardwireError:
-                # It has been destroyed, or its server has ended: it is gone.
-                continue
 
     def _here(self, request: str) -> _World:
         if self._joined is None:
             raise NotPossibleNow(f"this stream has joined no world: `join_world` comes before `{request}`")
         return self._gateway.find(self._joined.name)
 
-    def _create(self, asked: pb.CreateWorldRequest) -> dict[str, Any]:
+    def _create(self, asked: pb.CreateWorldRequest) -> pb.CreateWorldResponse:
+        # Another stream may have destroyed some, or nobody has used them for too long.
+        self._made = self._gateway.living(self._made)
         if len(self._made) == WORLDS:
             raise ServerFull(f"a stream has {WORLDS} worlds at most: destroy one that is not needed")
         world = self._gateway.create(asked.settings)
         self._made.add(world.name)
-        return {"world_name": world.name}
+        return pb.CreateWorldResponse(world_name=world.name)
 
-    def _join(self, asked: pb.JoinWorldRequest) -> dict[str, Any]:
+    def _join(self, asked: pb.JoinWorldRequest) -> pb.JoinWorldResponse:
         _Settings(asked.settings, ())
         if self._joined is not None:
             raise NotPossibleNow("this stream is in a world: `leave_world` comes before `join_world`")
         self._joined = self._gateway.take(asked.world_name)
-        return {"specs": self._joined.specs()}
+        return pb.JoinWorldResponse(specs=self._joined.specs())
 
-    def _step(self, asked: pb.StepRequest) -> dict[str, Any]:
+    def _step(self, asked: pb.StepRequest) -> pb.StepResponse:
         world = self._here("step")
         known = {MASK, REWARD, SUBSTITUTED, *(uid for uid, _ in world.fields())}
         for uid in asked.requested_observations:
@@ -439,33 +433,34 @@ class _Agent:
         elif shown.truncated[0]:
             state = pb.INTERRUPTED
         world.shown = shown if state == pb.RUNNING else None
-        return {"state": state, "observations": world.observations(shown, asked.requested_observations)}
+        return pb.StepResponse(
+            state=state, observations=world.observations(shown, asked.requested_observations)
+        )
 
-    def _reset(self, asked: pb.ResetRequest) -> dict[str, Any]:
+    def _reset(self, asked: pb.ResetRequest) -> pb.ResetResponse:
         world = self._here("reset")
         self._gateway.give(world, _Settings(asked.settings, ["seed"]).seed(), interrupts=False)
         world.shown = None
-        return {"specs": world.specs()}
+        return pb.ResetResponse(specs=world.specs())
 
-    def _reset_world(self, asked: pb.ResetWorldRequest) -> dict[str, Any]:
+    def _reset_world(self, asked: pb.ResetWorldRequest) -> pb.ResetWorldResponse:
         seed = _Settings(asked.settings, ["seed"]).seed()
         world = self._gateway.find(asked.world_name)
         if world is self._joined:
             world.shown = None
         self._gateway.give(world, seed, interrupts=world is not self._joined)
-        return {}
+        return pb.ResetWorldResponse()
 
-    def _leave(self, _: object = None) -> dict[str, Any]:
+    def _leave(self, _: object = None) -> pb.LeaveWorldResponse:
         if self._joined is not None:
             self._joined.shown, self._joined.taken, self._joined = None, False, None
-        return {}
+        return pb.LeaveWorldResponse()
 
-    def _destroy(self, asked: pb.DestroyWorldRequest) -> dict[str, Any]:
+    def _destroy(self, asked: pb.DestroyWorldRequest) -> pb.DestroyWorldResponse:
         if self._joined is not None and self._joined.name == asked.world_name:
             raise NotPossibleNow("this stream is in that world: `leave_world` comes before `destroy_world`")
         self._gateway.remove(asked.world_name)
-        self._made.discard(asked.world_name)
-        return {}
+        return pb.DestroyWorldResponse()
 
 
 def _status(error: BoardwireError) -> status_pb2.Status:
