@@ -1,8 +1,7 @@
 """dm_env_rpc: an agent of that protocol plays by the loop of dm_env, choosing legal actions at random.
 
-Whoever has an agent that speaks dm_env_rpc has one for these games: a gateway makes a world, a table with
-bots at the other seats, and the package `dm-env-rpc` makes an environment of it. All that is ours here is
-the server and the gateway to it.
+An agent that speaks dm_env_rpc can play these games: a gateway makes a world, a table with bots at the other
+seats, and the package `dm-env-rpc` makes an environment of it. Ours are the server and the gateway alone.
 
     python dm_env_rpc_agent.py                             # a hundred episodes of Faraway, some seconds
     python dm_env_rpc_agent.py rauha --seats 3 --bots greedy random

@@ -134,7 +134,8 @@ def test_few_descriptors_and_misspelt_variables_are_warned_of() -> None:
     assert "ulimit -n 4160" in found["descriptors"][1]
     assert found["variables"] == (
         "warn",
-        "nobody reads BOARDWIRE_MAX_MATCHS: `boardwire serve --help` names the variable of each flag",
+        "no flag and no client reads BOARDWIRE_MAX_MATCHS: "
+        "`boardwire serve --help` names the variable of each flag",
     )
 
 

@@ -57,7 +57,7 @@ def binary() -> str:
     if said != ["boardwire", boardwire.__version__]:
         raise RuntimeError(
             f"{path} says that it is {' '.join(said) or 'nothing'}, not boardwire {boardwire.__version__}: "
-            "install the package anew, or have BOARDWIRE_BINARY name another"
+            "install the package again, or name another binary in BOARDWIRE_BINARY"
         )
     return str(path)
 
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
             return f"boardwire {client.server().version} answers at {given.address}"
 
     checks: list[Callable[[], str]] = [interpreter, packages, extension, binary, private_server, proxy]
-    # Whoever plays on a server elsewhere needs no binary here.
+    # A client of a server elsewhere needs no binary here.
     spared = () if given.address is None else (binary, private_server)
     if given.address is not None:
         checks.append(server)

@@ -169,7 +169,7 @@ impl<'a> Face<'a> {
         let mut y = 31;
         for Group { words: begin, discs: all, places } in &self.groups {
             // What finds no room stands in the title alone.
-            if y + 9 > CARD_HEIGHT {
+            if y + 17 > CARD_HEIGHT {
                 break;
             }
             if !begin.is_empty() {

@@ -3,7 +3,7 @@
 //! A [`Game`] is the rules of one table: catalogue, seat count and options fixed, immutable, shared. Its
 //! state is a plain value that [`apply`] alone changes; chance is a parameter. What a seat may know leaves
 //! the rules only as a [view](Views::view) or a [text](Texts::text), and a bot only ever sees a position
-//! whose hidden part was [drawn anew](Hidden::resample) for its seat.
+//! whose hidden part was [sampled](Hidden::resample) for its seat.
 //!
 //! This crate is not for playing over a network, keeping time or storing matches: it does no input or
 //! output, reads no clock or environment, starts no thread and knows no float.

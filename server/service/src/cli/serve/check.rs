@@ -214,7 +214,7 @@ fn memory(root: &Path, bounds: &Bounds) -> Found {
     }
 }
 
-/// Whether somebody reads all variables that begin as ours do.
+/// Whether a flag or the client reads every variable that begins with `BOARDWIRE_`.
 fn variables(names: impl Iterator<Item = String>) -> Found {
     let mut known: BTreeSet<String> = OF_THE_CLIENT.map(str::to_owned).into();
     for command in Cli::command().get_subcommands() {
@@ -227,7 +227,7 @@ fn variables(names: impl Iterator<Item = String>) -> Found {
         return Found::Ok("every BOARDWIRE_ variable is read".to_owned());
     }
     Found::Warn(format!(
-        "nobody reads {}: `boardwire serve --help` names the variable of each flag",
+        "no flag and no client reads {}: `boardwire serve --help` names the variable of each flag",
         unknown.join(", ")
     ))
 }
