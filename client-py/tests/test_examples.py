@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.util
 import json
+import math
 import os
 import re
 import signal
@@ -87,6 +88,9 @@ def end_early(
 ) -> str:
     """Runs an example until it has begun, as `begun` sees from what it has printed, and ends it by Ctrl-C.
 
+    An interruption can get lost, since Python ignores what is raised in `__del__` and in callbacks of C. Then
+    whoever waits presses Ctrl-C once more.
+
     Returns:
         What it printed after that; it must end well.
     """
@@ -97,18 +101,26 @@ def end_early(
         cwd=folder,
         start_new_session=True,
     )
+
+    def read_until(seen: Callable[[str], bool], seconds: float) -> str:
+        assert ran.stdout is not None
+        shown, end = "", time.monotonic() + seconds
+        while ran.poll() is None and not seen(shown) and time.monotonic() < end:
+            shown += (ran.stdout.read() or b"").decode(errors="replace")
+            time.sleep(0.05)
+        return shown
+
     with ran:
         assert ran.stdout is not None
         os.set_blocking(ran.stdout.fileno(), False)
-        shown = ""
-        while ran.poll() is None and not begun(shown):
-            shown += (ran.stdout.read() or b"").decode(errors="replace")
-            time.sleep(0.05)
+        shown, told = read_until(begun, math.inf), ""
         time.sleep(well_into)
+        while ran.poll() is None and "ended early" not in told:
+            # As a terminal does, Ctrl-C tells all processes of the group: the private server, too.
+            os.killpg(ran.pid, signal.SIGINT)
+            told += read_until(lambda more: "ended early" in more, 20)
         os.set_blocking(ran.stdout.fileno(), True)
-        # As a terminal does, Ctrl-C tells all processes of the group: the private server, too.
-        os.killpg(ran.pid, signal.SIGINT)
-        told = ran.communicate(timeout=120)[0].decode(errors="replace")
+        told += ran.communicate(timeout=120)[0].decode(errors="replace")
     assert ran.returncode == 0, shown + told
     return told
 
@@ -295,8 +307,7 @@ def test_rllib_leaves_the_checkpoint_as_it_was_when_training_fails(
         ("sb3_maskable_ppo.py --timesteps 100000", "timesteps, wins", "sb3/faraway.zip"),
         ("cleanrl_ppo.py", "before learning", "cleanrl/faraway.pt"),
         ("torchrl_ppo.py", "before learning", "torchrl/faraway.pt"),
-        # Numba compiles a part of its first update, and may swallow a Ctrl-C while it does.
-        ("tianshou_dqn.py", r"Epoch #1: +([3-9]|\d\d)%", "tianshou/faraway.pt"),
+        ("tianshou_dqn.py", "Epoch #1: ", "tianshou/faraway.pt"),
     ],
 )
 def test_training_with_a_framework_ends_early_and_keeps_what_was_done(
