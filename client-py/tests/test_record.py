@@ -83,38 +83,42 @@ def test_steps_are_what_each_seat_is_shown_when_its_match_is_played_again(
 
 
 @pytest.mark.parametrize(("game", "seats"), SOME)
-def test_an_arena_records_the_same(client: boardwire.Client, tmp_path: Path, game: str, seats: int) -> None:
+def test_an_arena_is_recorded_from_its_replays(
+    client: boardwire.Client, tmp_path: Path, game: str, seats: int
+) -> None:
     seated = ["greedy", *["random"] * (seats - 1)]
-    arena(game, "--seats", ",".join(seated), "--matches", str(seats), "--record", str(tmp_path))
-    recording = boardwire.Recording(tmp_path)
+    replays = tmp_path / "replays"
+    arena(game, "--seats", ",".join(seated), "--matches", str(seats), "--replays", str(replays))
+    recording = boardwire.record_arena(tmp_path / "steps", replays, client=client)
     assert recording.episodes == seats
     assert recording.spec(client).digest == recording.facts.spec_digest
     assert recording.facts.line_ups == [seated[-turn:] + seated[:-turn] for turn in range(seats)]
     play_again(client, recording)
-
-
-def test_an_arena_that_was_cut_off_goes_on_with_its_recording(tmp_path: Path) -> None:
-    common = ["faraway", "--seats", "greedy,random", "--seed", "5"]
-    arena(*common, "--matches", "20", "--record", str(tmp_path / "whole"))
-    out = ["--out", str(tmp_path / "deals")]
-    held = ["--record", str(tmp_path / "held"), *out]
-    arena(*common, "--matches", "8", *held)
-    # A deal of which the recording does not know is played again.
-    arena(*common, "--matches", "12", *out)
-    arena(*common, "--matches", "20", *held)
-    recording = boardwire.Recording(tmp_path / "held")
-    assert [file.name for file in recording.files] == [
-        "episodes-000000000.parquet",
-        "episodes-000000008.parquet",
-    ]
-    equal(recording.read(), boardwire.Recording(tmp_path / "whole").read())
-    refused = arena(*common, "--record", str(tmp_path / "whole"), good=False)
-    assert "has 10 deals already, which are not in the file of --out" in refused
-    refused = arena(*common[:-1], "6", "--record", str(tmp_path / "whole"), good=False)
-    assert "is of another recording" in refused
-    assert "name another folder" in refused
+    with pytest.raises(FileExistsError, match="name another folder"):
+        boardwire.record_arena(tmp_path / "steps", replays, client=client)
     with pytest.raises(ValueError, match="source"):
-        boardwire.record(tmp_path / "whole", "faraway", recording.facts.line_ups, seed=5)
+        boardwire.record(tmp_path / "steps", game, recording.facts.line_ups, client=client)
+
+
+def test_what_an_agent_gave_up_is_left_out_and_what_is_no_replay_refused(
+    client: boardwire.Client, tmp_path: Path
+) -> None:
+    replays = tmp_path / "replays"
+    arena("faraway", "--seats", "greedy,random", "--matches", "4", "--replays", str(replays))
+    given_up, other = (replays / f"deal-00000000{deal}-way-0.json" for deal in (0, 1))
+    with client.create_match("faraway", players=["remote", "random"]) as match:
+        match.join(0).resign()
+        match.replay().save(given_up)
+    with pytest.warns(UserWarning, match="1 matches were given up"):
+        recording = boardwire.record_arena(tmp_path / "steps", replays, client=client)
+    assert sorted(set(recording.read().episode.tolist())) == [1, 2, 3]
+    given_up.unlink()
+    played = json.loads(other.read_text())
+    del played["frames"][-1]
+    for text, said in (("{", "is no replay"), (json.dumps(played), "ends before the match is over")):
+        other.write_text(text)
+        with pytest.raises(ValueError, match=said):
+            boardwire.record_arena(tmp_path / "more", replays, client=client)
 
 
 def arena(*arguments: str, good: bool = True) -> str:

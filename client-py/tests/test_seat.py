@@ -178,6 +178,46 @@ def test_two_seats_reset_together_and_the_host_alone(client: boardwire.Client) -
         other.join()
 
 
+def play_out(seat: boardwire.Seat) -> boardwire.Observation:
+    """Chooses first actions until the episode is over."""
+    seen = seat.observe(wait=True)
+    while not seen.over:
+        seen = seat.act(first(seen))
+    return seen
+
+
+@CARRIERS
+def test_a_match_of_two_episodes_closes_itself(client: boardwire.Client, carry: Carry) -> None:
+    match = client.create_match("faraway", players=["remote", "random"], episodes=2)
+    with carry(match.join(0)) as seat:
+        with pytest.raises(errors.EpisodeNotOver):
+            seat.reset()
+        play_out(seat)
+        assert seat.reset().episode == 1
+        assert play_out(seat).outcome == seat.observe(wait=True).outcome
+        info = match.info()
+        assert (info.episodes, info.state, info.close_reason) == (2, "closed", "finished")
+        with pytest.raises(errors.MatchClosed):
+            seat.reset()
+        assert client.replay(match.id, episode=0).seed_opening is not None
+
+
+@CARRIERS
+def test_a_seat_waits_for_the_host_that_begins_episodes(client: boardwire.Client, carry: Carry) -> None:
+    with client.create_match("faraway", players=["remote", "random"], host_begins=True) as match:
+        assert match.info().host_begins
+        with carry(match.join(0)) as seat:
+            play_out(seat)
+            asking = threading.Thread(target=seat.reset)
+            asking.start()
+            while match.info().waiting_for:
+                pass
+            assert match.info().episode == 0
+            match.reset(seed=9)
+            asking.join()
+            assert match.info().seed_source == "given"
+
+
 def test_options_and_rewards_reach_the_match(client: boardwire.Client) -> None:
     match = client.create_match(
         "faraway",

@@ -150,7 +150,7 @@ def valid(stubs: Stubs) -> list[Call]:
             (pb.OpenDealRequest(match_id=fair.match.id, secret=secret), fair_token),
             (pb.ObserveRequest(match_id=match), token),
             (pb.ActRequest(match_id=match, action=3, wait=False), token),
-            (pb.ResetRequest(match_id=match, seed=3, episode=0), seat.created.host_token),
+            (pb.ResetMatchRequest(match_id=match, seed=3, episode=0), seat.created.host_token),
             (pb.ResignRequest(match_id=match, episode=1, seat=1), seat.created.host_token),
             (pb.GetReplayRequest(match_id=match, episode=0), token),
             (pb.WatchRequest(match_id=match, after=0, depict=True), seat.created.spectator_token),

@@ -56,6 +56,29 @@ def test_what_was_cut_off_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert more == figures(*common[:3], "--matches", "30")
 
 
+def test_replays_are_kept_of_every_match_and_can_be_verified(tmp_path: Path) -> None:
+    common = ["faraway", "--seats", "greedy,random", "--seed", "5"]
+    whole = figures(*common, "--matches", "20")
+    replays, out = tmp_path / "replays", ["--out", str(tmp_path / "deals")]
+    kept = ["--replays", str(replays), *out]
+    assert figures(*common, "--matches", "8", *kept) == figures(*common, "--matches", "8")
+    # A deal of which there is no replay is played again.
+    figures(*common, "--matches", "12", *out)
+    (replays / "deal-000000002-way-1.json").unlink()
+    assert figures(*common, "--matches", "20", *kept) == whole
+    files = sorted(file.name for file in replays.glob("deal-*"))
+    assert files == [f"deal-{deal:09}-way-{way}.json" for deal in range(10) for way in range(2)]
+    for name in ("deal-000000002-way-1.json", "deal-000000009-way-0.json"):
+        verified = subprocess.run(
+            [str(find_binary()), "verify", str(replays / name)], capture_output=True, text=True, timeout=60
+        )
+        assert verified.returncode == 0, verified.stderr
+    refused = arena(*common[:-1], "6", "--replays", str(replays))
+    assert refused.returncode == 1
+    assert "is of another arena" in refused.stderr
+    assert "name another folder" in refused.stderr
+
+
 def test_it_goes_on_until_intervals_are_narrow() -> None:
     found = figures("faraway", "--seats", "random,random", "--until-width", "0.9")
     assert found["deals"] == 30, "it ends with the fewest deals that prove anything"

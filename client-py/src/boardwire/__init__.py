@@ -28,7 +28,7 @@ from ._info import (
     ServerInfo,
 )
 from ._league import League
-from ._record import record
+from ._record import record, record_arena
 from ._recording import Recording, RecordingFacts, Steps
 from ._replay import ActionCause, Frame, PlayedAction, Replay
 from ._rollouts import Decisions, Learner, Policy, Rollout, Rollouts
@@ -128,6 +128,7 @@ __all__ = [
     "errors",
     "evaluate",
     "record",
+    "record_arena",
     "versus",
 ]
 

@@ -135,6 +135,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
         watch_delay: float = 0.0,
         clock: Clock | Mapping[int, Clock] | None = None,
         fair_deals: bool = False,
+        episodes: int = 0,
+        host_begins: bool = False,
     ) -> _Match:
         """Creates a match and deals its first episode.
 
@@ -159,6 +161,9 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
                 `{0: boardwire.Clock(limit=1)}`; for as long as they like when left out.
             fair_deals: Whether every agent has a hand in the deals, so that nobody can choose what is dealt:
                 each calls `Seat.open` before anything else. Not with a seed.
+            episodes: After how many episodes the match closes itself; 0 for no end. Each is played out.
+            host_begins: Whether only `Match.reset` begins episodes, which the `reset` of seats waits for: the
+                host chooses each deal then, and takes note of each result. Not with `seat_may_seed`.
 
         Raises:
             UnknownGame: The game is not served.
@@ -179,6 +184,8 @@ class ClientCore(Catalog, Generic[_Seat, _Match, _Batch]):
             watch_delay=_convert.duration(watch_delay) if watch_delay else None,
             clocks=_convert.clocks(clock, len(players)),
             fair_deals=fair_deals,
+            episodes=episodes,
+            host_begins=host_begins,
             request_id=str(uuid.uuid4()),
         )
         answer, connection = await self._link.ask(

@@ -175,6 +175,8 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         skip_forced=message.skip_forced,
         illegal_actions=cast(IllegalActions, word(match_pb2.IllegalActionPolicy, message.illegal_actions)),
         seat_may_seed=message.seat_may_seed,
+        episodes=message.episodes,
+        host_begins=message.host_begins,
         private=message.private,
         labels=dict(message.labels),
         watch_delay=message.watch_delay.ToTimedelta(),

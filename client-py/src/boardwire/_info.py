@@ -15,7 +15,7 @@ MatchState = Literal["playing", "over", "closed", "gathering"]
 
 #: Why a match has been closed: by its host, since nobody used it for too long, since a bot of it failed,
 #: since the server is shutting down, or since a seat did not open what it had contributed to the deal.
-CloseReason = Literal["host", "idle", "bot_failed", "shutting_down", "withheld"]
+CloseReason = Literal["host", "idle", "bot_failed", "shutting_down", "withheld", "finished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ class MatchInfo:
         skip_forced: Whether the engine plays decisions with a single legal action.
         illegal_actions: What happens to illegal actions.
         seat_may_seed: Whether the only remote seat may give seeds.
+        episodes: After how many episodes it closes itself; never, when 0.
+        host_begins: Whether only the host begins episodes.
         private: Whether the match is shown to those alone who hold a token of it: host, seats, spectators.
         labels: What its host has labelled it with.
         watch_delay: How long after they have come to be positions are shown, by `watch` to everybody, by
@@ -132,6 +134,8 @@ class MatchInfo:
     skip_forced: bool
     illegal_actions: IllegalActions
     seat_may_seed: bool
+    episodes: int
+    host_begins: bool
     private: bool
     labels: Mapping[str, str]
     watch_delay: timedelta

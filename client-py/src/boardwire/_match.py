@@ -88,11 +88,11 @@ class MatchCore(Generic[_Seat]):
 
     async def _reset(self, seed: SupportsIndex | None = None) -> None:
         """Begins the next episode at once, with this seed or the next one derived."""
-        request = pb.ResetRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
+        request = pb.ResetMatchRequest(match_id=self.id, seed=None if seed is None else operator.index(seed))
         await self._connection.call(
-            lambda on: on.match.Reset,
+            lambda on: on.match.ResetMatch,
             request,
-            timeout=WAIT_SECONDS,
+            timeout=self._client._timeout,
             token=self.host_token,
             advice=MATCH_GOES_ON,
         )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from google.protobuf import json_format
 from numpy.typing import NDArray
 
 from ._line_ups import LEARNER, seats_of
@@ -17,6 +22,10 @@ from ._rollouts import Decisions, Policy, whole_actions
 from ._spec import GameSpec
 from ._sync import Batch, Client, connect
 from ._types import NOBODY, BatchStep, Reward
+from .v1 import replay_pb2
+
+#: How many matches of an arena are played once more at a time.
+_AT_ONCE = 256
 
 
 def record(
@@ -86,17 +95,108 @@ def record(
         seeds = np.random.PCG64(seed).random_raw(episodes)
         for first in range(done, episodes, environments):
             part = seeds[first : first + environments]
-            steps = _Play(served, spec, facts, given, first, part).steps()
+            steps = _Play(served, spec, facts, given, first + np.arange(len(part)), part).steps()
             _parquet.write(target / f"episodes-{first:09}.parquet", facts, steps)
             if progress is not None:
                 progress(len(part))
     return Recording(target)
 
 
+def record_arena(
+    folder: str | Path,
+    replays: str | Path,
+    *,
+    reward: Reward = "rank",
+    progress: Callable[[int], object] | None = None,
+    client: Client | None = None,
+) -> Recording:
+    """Plays the matches of an arena once more and writes what every seat saw, chose and earned.
+
+    Needs `boardwire[data]`. Matches that an agent has given up are left out, with a warning: what a seat
+    earns by that is no part of a game.
+
+    Args:
+        folder: Where the files go; made if it is not there.
+        replays: What `boardwire arena --replays FOLDER` has written.
+        reward: What seats are rewarded for.
+        progress: Is called with a number of episodes, as often as some are written.
+        client: A client of a running server; a private one is started when left out.
+
+    Returns:
+        The recording, as it can be read back. Episode i is deal i // line_ups, in line-up i % line_ups.
+
+    Raises:
+        FileNotFoundError: There are no replays.
+        FileExistsError: The folder has a recording already.
+        ValueError: A file is no replay, or the server has other rules.
+    """
+    from . import _parquet
+
+    told = json.loads(Path(replays, "arena.json").read_text("utf-8"))
+    line_ups = [[told["bots"][player] for player in players] for players in told["line_ups"]]
+    played = [_Played(file, len(line_ups)) for file in sorted(Path(replays).glob("deal-*-way-*.json"))]
+    whole = [match for match in played if not match.given_up]
+    if len(whole) < len(played):
+        warnings.warn(f"{len(played) - len(whole)} matches were given up: they are left out", stacklevel=2)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    if any(target.glob("episodes-*.parquet")):
+        raise FileExistsError(f"{target} has a recording already: name another folder")
+    with connect() if client is None else nullcontext(client) as served:
+        spec = served.game(told["game"], seats=len(line_ups[0]), options=told["options"])
+        if spec.digest != told["spec_digest"]:
+            raise ValueError(f"{replays} was played by other rules: {told['spec_digest']}, not {spec.digest}")
+        names = {name for players in line_ups for name in players}
+        guests = [name for name in names if name.startswith(("policy:", "agent:"))]
+        facts = replace(_facts(spec, line_ups, guests, told["seed"], reward), source="boardwire arena")
+        for at in range(0, len(whole), _AT_ONCE):
+            part = {match.episode: match for match in whole[at : at + _AT_ONCE]}
+
+            def again(asked: Decisions, part: Mapping[int, _Played] = part) -> list[int]:
+                asking = zip(asked.environment.tolist(), asked.seat.tolist(), strict=True)
+                return [part[episode].next(seat) for episode, seat in asking]
+
+            episodes = np.array(list(part), np.int64)
+            seeds = np.array([match.seed for match in part.values()], np.uint64)
+            steps = _Play(served, spec, facts, dict.fromkeys(names, again), episodes, seeds).steps()
+            _parquet.write(target / f"episodes-{episodes[0]:09}.parquet", facts, steps)
+            if progress is not None:
+                progress(len(part))
+    return Recording(target)
+
+
+class _Played:
+    """A match of an arena, from a file: its seed, and what each seat has chosen."""
+
+    def __init__(self, file: Path, ways: int) -> None:
+        deal, way = re.findall(r"\d+", file.name)
+        self.episode = int(deal) * ways + int(way)
+        self._file = file
+        try:
+            replay = json_format.Parse(file.read_text("utf-8"), replay_pb2.Replay())
+        except (json_format.ParseError, UnicodeDecodeError) as error:
+            raise ValueError(f"{file} is no replay: {error}") from None
+        self.seed = replay.seed_opening.seed
+        self._actions: dict[int, list[int]] = {}
+        for frame in replay.frames:
+            if frame.HasField("played"):
+                self._actions.setdefault(frame.seat, []).append(frame.played.action)
+        self.given_up = any(any(frame.outcome.forfeits) for frame in replay.frames[-1:])
+        for actions in self._actions.values():
+            actions.reverse()
+
+    def next(self, seat: int) -> int:
+        """What the seat has chosen after what it was asked for before."""
+        actions = self._actions.get(seat)
+        if not actions:
+            raise ValueError(f"{self._file} ends before the match is over")
+        return actions.pop()
+
+
 def _facts(
     spec: GameSpec,
     line_ups: Sequence[Sequence[str]],
-    policies: Mapping[str, Policy],
+    policies: Collection[str],
     seed: int,
     reward: Reward,
 ) -> RecordingFacts:
@@ -155,19 +255,19 @@ class _Play:
         spec: GameSpec,
         facts: RecordingFacts,
         policies: Mapping[str, Policy],
-        first: int,
+        episodes: NDArray[np.int64],
         seeds: NDArray[np.uint64],
     ) -> None:
         self._client = client
         self._spec = spec
         self._facts = facts
-        self._first = first
+        self._episodes = episodes
         self._seeds = seeds
         self._names = sorted({name for players in facts.line_ups for name in players})
         self._policies = policies
         self._bots = [name for name in self._names if name not in policies]
         numbers = np.array([[self._names.index(name) for name in players] for players in facts.line_ups])
-        self._players = numbers[(first + np.arange(len(seeds))) % len(numbers)]
+        self._players = numbers[episodes % len(numbers)]
 
     def steps(self) -> Steps:
         """Plays, and gives the steps of all seats."""
@@ -210,7 +310,7 @@ class _Play:
                 continue
             if name in self._policies:
                 lead = shown[0]
-                asked = Decisions(lead.view[own], lead.mask[own], lead.seat[own], self._first + own)
+                asked = Decisions(lead.view[own], lead.mask[own], lead.seat[own], self._episodes[own])
                 actions[own] = whole_actions(self._policies[name](asked), len(own), f"policy {name!r}")
             else:
                 advice = shown[self._bots.index(name)].advice
@@ -235,7 +335,7 @@ class _Play:
         # The last decision of a seat earns what the episode brings.
         earns = np.append(is_last[1:], False) & ~is_last
         return Steps(
-            episode=self._first + at,
+            episode=self._episodes[at],
             seat=seat,
             player=np.array(self._names, np.str_)[self._players[at, seat]],
             ply=ply,

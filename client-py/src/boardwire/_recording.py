@@ -98,7 +98,7 @@ class RecordingFacts:
         line_ups: Who played where: episode i has line-up i % line_ups.
         policies: Those of the players who are no bots of the server.
         seed: The seed from which the seeds of all episodes follow.
-        source: What has written it: `boardwire.record` or `boardwire arena`. Each draws seeds its own way.
+        source: Who has played: `boardwire.record` or `boardwire arena`. Each draws seeds its own way.
         format: How all this is laid out.
     """
 
@@ -122,7 +122,7 @@ class Recording:
     """A folder of recorded episodes, read back. Needs `boardwire[data]`.
 
     The files are `episodes-*.parquet`, each with whole episodes, in the order of their names. They were
-    written by `record`, or by `boardwire arena --record`; docs/data.md says what is in them.
+    written by `record` or `record_arena`; docs/data.md says what is in them.
 
     Attributes:
         folder: The folder.

@@ -189,19 +189,27 @@ class SeatCore(Generic[_Search]):
             EpisodeNotOver: Other remote seats are still playing, or the deal is fair.
             HostOnly: A seed is not the seat's to give.
         """
-        request = pb.ResetRequest(
-            match_id=self.match_id,
-            seed=None if seed is None else operator.index(seed),
-            episode=self.last.episode if self.last else None,
-            wait=wait,
-            extras=_extras(text, False, actions),
-        )
-        if seed is not None and self._host_token:
+        given = None if seed is None else operator.index(seed)
+        episode = self.last.episode if self.last else None
+        if given is not None and self._host_token:
             # The host gives the seed, and the seat looks.
-            await _Calls(self._connection, self._host_token).ask(request, timeout or WAIT_SECONDS)
+            await self._connection.call(
+                lambda on: on.match.ResetMatch,
+                pb.ResetMatchRequest(match_id=self.match_id, seed=given, episode=episode),
+                timeout=timeout or WAIT_SECONDS,
+                token=self._host_token,
+                advice=MATCH_GOES_ON,
+            )
             # That episode is over. Who is interrupted now has not seen the next, and may give another seed.
             self.last = None
             return await self._observe(wait=wait, text=text, actions=actions, timeout=timeout)
+        request = pb.ResetRequest(
+            match_id=self.match_id,
+            seed=given,
+            episode=episode,
+            wait=wait,
+            extras=_extras(text, False, actions),
+        )
         return await self._ask(request, timeout, True)
 
     async def _open(self, *, timeout: float = WAIT_SECONDS) -> None:

@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use boardwire_kernel::{Digest, Seat};
 
 use crate::agent::Agent;
-use crate::arbiter::{Arbiter, CloseReason, Decision, Extras, Observation, Phase, Role};
+use crate::arbiter::{Arbiter, CloseReason, Decision, Extras, Looker, Observation, Phase};
 use crate::edge::Origin;
 use crate::error::ServiceError;
 use crate::matches::Matches;
@@ -154,7 +154,7 @@ impl Sitting {
             let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
             ends.entry(position.episode).or_insert((position.ply, position.digest));
         }
-        let joined = self.arbiter.summary().joined;
+        let joined = self.arbiter.summary(Looker::Seat(Seat::FIRST)).joined;
         let joined = self.arbiter.settings().remote().iter().all(|seat| joined.contains(seat));
         let (verdict, resets) = {
             let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +162,7 @@ impl Sitting {
         };
         if resets {
             // It is there to reset, or has been closed.
-            let _ = self.arbiter.reset(Role::Host, None, None).await;
+            let _ = self.arbiter.reset_match(None, None).await;
         }
         verdict
     }
@@ -209,7 +209,7 @@ async fn play(arbiter: Arc<Arbiter>, seat: Seat) -> Result<(), ServiceError> {
             }
             arbiter.act(seat, decide(&seen)).await?;
         } else {
-            arbiter.reset(Role::Seat(seat), None, Some(seen.episode)).await?;
+            arbiter.reset(seat, None, Some(seen.episode)).await?;
         }
     }
 }

@@ -43,12 +43,12 @@ pub use event::{Cause, Forfeit, Forfeited};
 pub use fair::{FairDeal, OPENING, Part, binds, is_bound, key as fair_key};
 pub use observation::{Ending, Extras, Observation};
 pub use record::{Depiction, Frame, Move, Replay};
-pub use settings::{Ended, Series, Settings};
+pub use settings::Settings;
 pub(crate) use settings::{LONGEST, MOST_WATCH_DELAY};
 pub use summary::{Phase, Position, Summary};
 pub use tickets::Role;
 pub use verify::{Mismatch, Verified, verify};
-pub use watching::Watcher;
+pub use watching::{Looker, Watcher};
 
 use crate::error::ServiceError;
 use crate::secret;

@@ -7,7 +7,6 @@ mod completions;
 mod games;
 mod health;
 mod man;
-mod parquet;
 mod play;
 mod policies;
 mod proto;

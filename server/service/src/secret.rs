@@ -132,18 +132,6 @@ impl Seeds {
         }
     }
 
-    /// The same for the episode after `skip` others.
-    pub(crate) fn begin_at(given: Option<u64>, skip: u32) -> (Self, Key, SeedSource) {
-        match Self::begin(given) {
-            (Self::Given { seed, .. }, ..) if skip > 0 => {
-                let mut seeds = Self::Given { seed, next: skip };
-                let (key, source) = seeds.next();
-                (seeds, key, source)
-            }
-            begun => begun,
-        }
-    }
-
     /// The key of the next episode.
     pub(crate) fn next(&mut self) -> (Key, SeedSource) {
         match self {

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use boardwire_api::v1::Frame;
 
-use boardwire_kernel::{RngStream, Seat, Viewer};
+use boardwire_kernel::{RngStream, Seat};
 use tonic::Code;
 use turmoil::Sim;
 
-use crate::arbiter::Phase;
+use crate::arbiter::{Looker, Phase};
 use crate::edge::Bounds;
 use world::World;
 
@@ -79,7 +79,7 @@ fn outcome(game: &'static str, chaos: Option<u64>) -> Outcome {
         }
     }
     let arbiter = world.arbiter().expect("it has been created");
-    let replay = arbiter.replay(Viewer::Public, None, false).expect("it is kept");
+    let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
     let played =
         replay.frames.iter().filter_map(|frame| frame.played).map(|played| (played.seat, played.action));
     let seen = std::mem::take(&mut *world.seen.lock().expect("nobody panics"));

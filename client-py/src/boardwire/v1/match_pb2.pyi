@@ -161,6 +161,8 @@ class _CloseReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """The server is shutting down."""
     CLOSE_REASON_WITHHELD: _CloseReason.ValueType  # 5
     """Agents did not open what they had contributed to the deal: they have forfeited the match."""
+    CLOSE_REASON_FINISHED: _CloseReason.ValueType  # 6
+    """All its episodes have been played. Observe still shows how the last one ended."""
 
 class CloseReason(_CloseReason, metaclass=_CloseReasonEnumTypeWrapper):
     """Why a match has been closed."""
@@ -177,6 +179,8 @@ CLOSE_REASON_SHUTTING_DOWN: CloseReason.ValueType  # 4
 """The server is shutting down."""
 CLOSE_REASON_WITHHELD: CloseReason.ValueType  # 5
 """Agents did not open what they had contributed to the deal: they have forfeited the match."""
+CLOSE_REASON_FINISHED: CloseReason.ValueType  # 6
+"""All its episodes have been played. Observe still shows how the last one ended."""
 global___CloseReason = CloseReason
 
 class _MatchState:
@@ -274,6 +278,8 @@ class Match(google.protobuf.message.Message):
     WATCH_DELAY_FIELD_NUMBER: builtins.int
     CLOCKS_FIELD_NUMBER: builtins.int
     FAIR_FIELD_NUMBER: builtins.int
+    EPISODES_FIELD_NUMBER: builtins.int
+    HOST_BEGINS_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The match's id."""
     game: builtins.str
@@ -311,6 +317,10 @@ class Match(google.protobuf.message.Message):
     """
     seed_source: global___SeedSource.ValueType
     """Where the present episode's seed comes from."""
+    episodes: builtins.int
+    """After how many episodes it closes itself; never, when 0."""
+    host_begins: builtins.bool
+    """Whether only the host begins episodes."""
     @property
     def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who plays at each seat, in seat order, as at its creation: `remote`, or the name of a bot."""
@@ -333,8 +343,8 @@ class Match(google.protobuf.message.Message):
 
     @property
     def seed_opening(self) -> global___SeedOpening:
-        """What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
-        the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
+        """What the commitment hides, once it may be known. When the episode is over: of drawn seeds to the host and the seats, of
+        given ones, from which later seeds follow, to the host. When the match is closed: to everybody.
         """
 
     @property
@@ -379,9 +389,11 @@ class Match(google.protobuf.message.Message):
         watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
         clocks: collections.abc.Iterable[global___Clock] | None = ...,
         fair: global___FairDeal | None = ...,
+        episodes: builtins.int = ...,
+        host_begins: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "create_time", b"create_time", "fair", b"fair", "last_action_time", b"last_action_time", "seed_opening", b"seed_opening", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "clocks", b"clocks", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "fair", b"fair", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed_opening", b"_seed_opening", "clocks", b"clocks", "close_reason", b"close_reason", "create_time", b"create_time", "episode", b"episode", "episodes", b"episodes", "fair", b"fair", "game", b"game", "host_begins", b"host_begins", "id", b"id", "illegal_actions", b"illegal_actions", "joined", b"joined", "labels", b"labels", "last_action_time", b"last_action_time", "options", b"options", "players", b"players", "ply", b"ply", "private", b"private", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed_commitment", b"seed_commitment", "seed_opening", b"seed_opening", "seed_source", b"seed_source", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "state", b"state", "waiting_for", b"waiting_for", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed_opening", b"_seed_opening"]) -> typing.Literal["seed_opening"] | None: ...
 
 global___Match = Match

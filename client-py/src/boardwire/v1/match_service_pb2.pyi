@@ -73,6 +73,8 @@ class CreateMatchRequest(google.protobuf.message.Message):
     WATCH_DELAY_FIELD_NUMBER: builtins.int
     CLOCKS_FIELD_NUMBER: builtins.int
     FAIR_DEALS_FIELD_NUMBER: builtins.int
+    EPISODES_FIELD_NUMBER: builtins.int
+    HOST_BEGINS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game's id."""
     seed: builtins.int
@@ -99,6 +101,14 @@ class CreateMatchRequest(google.protobuf.message.Message):
     """Whether the match is listed for nobody, and shown to those alone who hold a token of it: host, seats, spectators."""
     fair_deals: builtins.bool
     """Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed."""
+    episodes: builtins.int
+    """After how many episodes the match closes itself; 0 for no end. The present episode and the four before it are kept: a
+    host that wants the replays of more fetches each when it is over.
+    """
+    host_begins: builtins.bool
+    """Whether only the host begins episodes, so that it can choose each deal and take note of each result: not with
+    `seat_may_seed`.
+    """
     @property
     def players(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Who plays at each seat, in seat order: `remote`, or a bot such as `random`, `greedy` or `mc:160`."""
@@ -142,9 +152,11 @@ class CreateMatchRequest(google.protobuf.message.Message):
         watch_delay: google.protobuf.duration_pb2.Duration | None = ...,
         clocks: collections.abc.Iterable[boardwire.v1.match_pb2.Clock] | None = ...,
         fair_deals: builtins.bool = ...,
+        episodes: builtins.int = ...,
+        host_begins: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_seed", b"_seed", "seed", b"seed", "watch_delay", b"watch_delay"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "clocks", b"clocks", "fair_deals", b"fair_deals", "game", b"game", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_seed", b"_seed", "clocks", b"clocks", "episodes", b"episodes", "fair_deals", b"fair_deals", "game", b"game", "host_begins", b"host_begins", "illegal_actions", b"illegal_actions", "labels", b"labels", "options", b"options", "players", b"players", "private", b"private", "request_id", b"request_id", "reward", b"reward", "seat_may_seed", b"seat_may_seed", "seed", b"seed", "skip_forced", b"skip_forced", "watch_delay", b"watch_delay"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
 
 global___CreateMatchRequest = CreateMatchRequest
@@ -556,6 +568,60 @@ class ActResponse(google.protobuf.message.Message):
 global___ActResponse = ActResponse
 
 @typing.final
+class ResetMatchRequest(google.protobuf.message.Message):
+    """Begins the next episode of a match."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    SEED_FIELD_NUMBER: builtins.int
+    EPISODE_FIELD_NUMBER: builtins.int
+    match_id: builtins.str
+    """The match's id."""
+    seed: builtins.int
+    """The seed of the next episode; when left out, the next one derived from the seed given before, or a
+    secret one when none was.
+    """
+    episode: builtins.int
+    """The episode that is to be left. One that has been left already is no error. When left out, whichever is present."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.str = ...,
+        seed: builtins.int | None = ...,
+        episode: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_episode", b"_episode", "_seed", b"_seed", "episode", b"episode", "seed", b"seed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_episode", b"_episode", "_seed", b"_seed", "episode", b"episode", "match_id", b"match_id", "seed", b"seed"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_episode", b"_episode"]) -> typing.Literal["episode"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_seed", b"_seed"]) -> typing.Literal["seed"] | None: ...
+
+global___ResetMatchRequest = ResetMatchRequest
+
+@typing.final
+class ResetMatchResponse(google.protobuf.message.Message):
+    """The match, in its next episode."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: builtins.int
+    @property
+    def match(self) -> boardwire.v1.match_pb2.Match:
+        """The match."""
+
+    def __init__(
+        self,
+        *,
+        match: boardwire.v1.match_pb2.Match | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["match", b"match"]) -> None: ...
+
+global___ResetMatchResponse = ResetMatchResponse
+
+@typing.final
 class ResetRequest(google.protobuf.message.Message):
     """Asks for the next episode."""
 
@@ -569,9 +635,7 @@ class ResetRequest(google.protobuf.message.Message):
     match_id: builtins.str
     """The match's id."""
     seed: builtins.int
-    """The seed of the next episode; when left out, the next one derived from the seed given before, or a
-    secret one when none was.
-    """
+    """The seed of the next episode, as in ResetMatchRequest, from the only agent of a match created with `seat_may_seed`."""
     episode: builtins.int
     """The episode that is to be left. One that has been left already is no error: the answer then shows the
     present one. When left out, whichever is present.
@@ -609,7 +673,7 @@ class ResetResponse(google.protobuf.message.Message):
     OBSERVATION_FIELD_NUMBER: builtins.int
     @property
     def observation(self) -> boardwire.v1.observation_pb2.Observation:
-        """What the seat sees; absent for the host."""
+        """What the seat sees."""
 
     def __init__(
         self,

@@ -81,6 +81,11 @@ class MatchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.ResetRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResetResponse.FromString,
                 _registered_method=True)
+        self.ResetMatch = channel.unary_unary(
+                '/boardwire.v1.MatchService/ResetMatch',
+                request_serializer=boardwire_dot_v1_dot_match__service__pb2.ResetMatchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResetMatchResponse.FromString,
+                _registered_method=True)
         self.Resign = channel.unary_unary(
                 '/boardwire.v1.MatchService/Resign',
                 request_serializer=boardwire_dot_v1_dot_match__service__pb2.ResignRequest.SerializeToString,
@@ -175,10 +180,17 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reset(self, request, context):
-        """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-        is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-        deals are fair, nobody may before the end. Safe to retry with `episode`.
+        """A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+        `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResetMatch(self, request, context):
+        """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+        `episode`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -213,7 +225,7 @@ class MatchServiceServicer(object):
 
     def Watch(self, request, context):
         """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-        to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
         after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -274,6 +286,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.Reset,
                     request_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResetRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_match__service__pb2.ResetResponse.SerializeToString,
+            ),
+            'ResetMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResetMatch,
+                    request_deserializer=boardwire_dot_v1_dot_match__service__pb2.ResetMatchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_match__service__pb2.ResetMatchResponse.SerializeToString,
             ),
             'Resign': grpc.unary_unary_rpc_method_handler(
                     servicer.Resign,
@@ -546,6 +563,33 @@ class MatchService(object):
             '/boardwire.v1.MatchService/Reset',
             boardwire_dot_v1_dot_match__service__pb2.ResetRequest.SerializeToString,
             boardwire_dot_v1_dot_match__service__pb2.ResetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResetMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/boardwire.v1.MatchService/ResetMatch',
+            boardwire_dot_v1_dot_match__service__pb2.ResetMatchRequest.SerializeToString,
+            boardwire_dot_v1_dot_match__service__pb2.ResetMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -88,10 +88,17 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-    is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-    deals are fair, nobody may before the end. Safe to retry with `episode`.
+    """A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+    `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+    episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
+    """
+
+    ResetMatch: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.ResetMatchRequest,
+        boardwire.v1.match_service_pb2.ResetMatchResponse,
+    ]
+    """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+    `episode`.
     """
 
     Resign: grpc.UnaryUnaryMultiCallable[
@@ -126,7 +133,7 @@ class MatchServiceStub:
         boardwire.v1.match_service_pb2.WatchResponse,
     ]
     """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-    to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+    to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
     after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
     """
 
@@ -202,10 +209,17 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.ResetRequest,
         boardwire.v1.match_service_pb2.ResetResponse,
     ]
-    """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-    is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-    at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-    deals are fair, nobody may before the end. Safe to retry with `episode`.
+    """A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+    `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+    episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
+    """
+
+    ResetMatch: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.match_service_pb2.ResetMatchRequest,
+        boardwire.v1.match_service_pb2.ResetMatchResponse,
+    ]
+    """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+    `episode`.
     """
 
     Resign: grpc.aio.UnaryUnaryMultiCallable[
@@ -240,7 +254,7 @@ class MatchServiceAsyncStub:
         boardwire.v1.match_service_pb2.WatchResponse,
     ]
     """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-    to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+    to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
     after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
     """
 
@@ -334,10 +348,19 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: boardwire.v1.match_service_pb2.ResetRequest,
         context: _ServicerContext,
     ) -> typing.Union[boardwire.v1.match_service_pb2.ResetResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetResponse]]:
-        """Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-        is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-        deals are fair, nobody may before the end. Safe to retry with `episode`.
+        """A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+        `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
+        """
+
+    @abc.abstractmethod
+    def ResetMatch(
+        self,
+        request: boardwire.v1.match_service_pb2.ResetMatchRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[boardwire.v1.match_service_pb2.ResetMatchResponse, collections.abc.Awaitable[boardwire.v1.match_service_pb2.ResetMatchResponse]]:
+        """The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+        `episode`.
         """
 
     @abc.abstractmethod
@@ -380,7 +403,7 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[boardwire.v1.match_service_pb2.WatchResponse], collections.abc.AsyncIterator[boardwire.v1.match_service_pb2.WatchResponse]]:
         """Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-        to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
         after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
         """
 

@@ -74,8 +74,8 @@ pub struct Match {
     /// Where the present episode's seed comes from.
     #[prost(enumeration = "SeedSource", tag = "21")]
     pub seed_source: i32,
-    /// What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
-    /// the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
+    /// What the commitment hides, once it may be known. When the episode is over: of drawn seeds to the host and the seats, of
+    /// given ones, from which later seeds follow, to the host. When the match is closed: to everybody.
     #[prost(message, optional, tag = "22")]
     pub seed_opening: ::core::option::Option<SeedOpening>,
     /// How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
@@ -88,6 +88,12 @@ pub struct Match {
     /// How its deals come about, if they are fair.
     #[prost(message, optional, tag = "25")]
     pub fair: ::core::option::Option<FairDeal>,
+    /// After how many episodes it closes itself; never, when 0.
+    #[prost(uint32, tag = "26")]
+    pub episodes: u32,
+    /// Whether only the host begins episodes.
+    #[prost(bool, tag = "27")]
+    pub host_begins: bool,
 }
 /// How deals come about in which everybody has a hand. All hashes are SHA-256.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -327,6 +333,8 @@ pub enum CloseReason {
     ShuttingDown = 4,
     /// Agents did not open what they had contributed to the deal: they have forfeited the match.
     Withheld = 5,
+    /// All its episodes have been played. Observe still shows how the last one ended.
+    Finished = 6,
 }
 impl CloseReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -341,6 +349,7 @@ impl CloseReason {
             Self::BotFailed => "CLOSE_REASON_BOT_FAILED",
             Self::ShuttingDown => "CLOSE_REASON_SHUTTING_DOWN",
             Self::Withheld => "CLOSE_REASON_WITHHELD",
+            Self::Finished => "CLOSE_REASON_FINISHED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -352,6 +361,7 @@ impl CloseReason {
             "CLOSE_REASON_BOT_FAILED" => Some(Self::BotFailed),
             "CLOSE_REASON_SHUTTING_DOWN" => Some(Self::ShuttingDown),
             "CLOSE_REASON_WITHHELD" => Some(Self::Withheld),
+            "CLOSE_REASON_FINISHED" => Some(Self::Finished),
             _ => None,
         }
     }
@@ -2848,6 +2858,14 @@ pub struct CreateMatchRequest {
     /// Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed.
     #[prost(bool, tag = "14")]
     pub fair_deals: bool,
+    /// After how many episodes the match closes itself; 0 for no end. The present episode and the four before it are kept: a
+    /// host that wants the replays of more fetches each when it is over.
+    #[prost(uint32, tag = "15")]
+    pub episodes: u32,
+    /// Whether only the host begins episodes, so that it can choose each deal and take note of each result: not with
+    /// `seat_may_seed`.
+    #[prost(bool, tag = "16")]
+    pub host_begins: bool,
 }
 /// A new match, with what lets its seats in.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3021,14 +3039,34 @@ pub struct ActResponse {
     #[prost(message, optional, tag = "1")]
     pub observation: ::core::option::Option<Observation>,
 }
+/// Begins the next episode of a match.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResetMatchRequest {
+    /// The match's id.
+    #[prost(string, tag = "1")]
+    pub match_id: ::prost::alloc::string::String,
+    /// The seed of the next episode; when left out, the next one derived from the seed given before, or a
+    /// secret one when none was.
+    #[prost(fixed64, optional, tag = "2")]
+    pub seed: ::core::option::Option<u64>,
+    /// The episode that is to be left. One that has been left already is no error. When left out, whichever is present.
+    #[prost(uint32, optional, tag = "3")]
+    pub episode: ::core::option::Option<u32>,
+}
+/// The match, in its next episode.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ResetMatchResponse {
+    /// The match.
+    #[prost(message, optional, tag = "1")]
+    pub r#match: ::core::option::Option<Match>,
+}
 /// Asks for the next episode.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResetRequest {
     /// The match's id.
     #[prost(string, tag = "1")]
     pub match_id: ::prost::alloc::string::String,
-    /// The seed of the next episode; when left out, the next one derived from the seed given before, or a
-    /// secret one when none was.
+    /// The seed of the next episode, as in ResetMatchRequest, from the only agent of a match created with `seat_may_seed`.
     #[prost(fixed64, optional, tag = "2")]
     pub seed: ::core::option::Option<u64>,
     /// The episode that is to be left. One that has been left already is no error: the answer then shows the
@@ -3045,7 +3083,7 @@ pub struct ResetRequest {
 /// The beginning of an episode.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ResetResponse {
-    /// What the seat sees; absent for the host.
+    /// What the seat sees.
     #[prost(message, optional, tag = "1")]
     pub observation: ::core::option::Option<Observation>,
 }
@@ -3120,13 +3158,13 @@ pub struct PlayRequest {
     /// The client's own number for it, which the answer repeats.
     #[prost(uint32, tag = "1")]
     pub tag: u32,
-    /// What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
+    /// What to do, as whoever's token opened the stream.
     #[prost(oneof = "play_request::Request", tags = "2, 3, 4, 5")]
     pub request: ::core::option::Option<play_request::Request>,
 }
 /// Nested message and enum types in `PlayRequest`.
 pub mod play_request {
-    /// What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
+    /// What to do, as whoever's token opened the stream.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Request {
         /// As Observe.
@@ -3482,10 +3520,9 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Act"));
             self.inner.unary(req, path, codec).await
         }
-        /// Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-        /// is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-        /// deals are fair, nobody may before the end. Safe to retry with `episode`.
+        /// A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+        /// `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        /// episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         pub async fn reset(
             &mut self,
             request: impl tonic::IntoRequest<super::ResetRequest>,
@@ -3505,6 +3542,32 @@ pub mod match_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("boardwire.v1.MatchService", "Reset"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+        /// `episode`.
+        pub async fn reset_match(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ResetMatchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ResetMatchResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/boardwire.v1.MatchService/ResetMatch",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("boardwire.v1.MatchService", "ResetMatch"));
             self.inner.unary(req, path, codec).await
         }
         /// Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
@@ -3586,7 +3649,7 @@ pub mod match_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-        /// to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        /// to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
         /// after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
         pub async fn watch(
             &mut self,
@@ -3713,14 +3776,22 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::ActRequest>,
         ) -> std::result::Result<tonic::Response<super::ActResponse>, tonic::Status>;
-        /// Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-        /// is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-        /// at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-        /// deals are fair, nobody may before the end. Safe to retry with `episode`.
+        /// A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+        /// `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+        /// episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
         async fn reset(
             &self,
             request: tonic::Request<super::ResetRequest>,
         ) -> std::result::Result<tonic::Response<super::ResetResponse>, tonic::Status>;
+        /// The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+        /// `episode`.
+        async fn reset_match(
+            &self,
+            request: tonic::Request<super::ResetMatchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ResetMatchResponse>,
+            tonic::Status,
+        >;
         /// Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
         /// seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
         async fn resign(
@@ -3758,7 +3829,7 @@ pub mod match_service_server {
             + std::marker::Send
             + 'static;
         /// Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-        /// to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+        /// to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
         /// after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
         async fn watch(
             &self,
@@ -4238,6 +4309,51 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ResetSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/boardwire.v1.MatchService/ResetMatch" => {
+                    #[allow(non_camel_case_types)]
+                    struct ResetMatchSvc<T: MatchService>(pub Arc<T>);
+                    impl<
+                        T: MatchService,
+                    > tonic::server::UnaryService<super::ResetMatchRequest>
+                    for ResetMatchSvc<T> {
+                        type Response = super::ResetMatchResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ResetMatchRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MatchService>::reset_match(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ResetMatchSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -698,8 +698,8 @@ message Match {
   bytes seed_commitment = 20;
   // Where the present episode's seed comes from.
   SeedSource seed_source = 21;
-  // What the commitment hides, once it may be known: of drawn seeds when their episode is over, to the host and
-  // the seats as long as the match is open; of given ones, from which later seeds follow, when the match is closed.
+  // What the commitment hides, once it may be known. When the episode is over: of drawn seeds to the host and the seats, of
+  // given ones, from which later seeds follow, to the host. When the match is closed: to everybody.
   optional SeedOpening seed_opening = 22;
   // How much later positions are shown: by Watch to every caller; by GetReplay, GetMatch and ListMatches to callers that
   // are neither the host nor a seat.
@@ -708,6 +708,10 @@ message Match {
   repeated Clock clocks = 24;
   // How its deals come about, if they are fair.
   FairDeal fair = 25;
+  // After how many episodes it closes itself; never, when 0.
+  uint32 episodes = 26;
+  // Whether only the host begins episodes.
+  bool host_begins = 27;
 }
 
 // How deals come about in which everybody has a hand. All hashes are SHA-256.
@@ -828,6 +832,8 @@ enum CloseReason {
   CLOSE_REASON_SHUTTING_DOWN = 4;
   // Agents did not open what they had contributed to the deal: they have forfeited the match.
   CLOSE_REASON_WITHHELD = 5;
+  // All its episodes have been played. Observe still shows how the last one ended.
+  CLOSE_REASON_FINISHED = 6;
 }
 
 // How a match stands.
@@ -893,11 +899,13 @@ service MatchService {
   rpc Observe(ObserveRequest) returns (ObserveResponse);
   // Makes the seat's decision. Safe to retry: the same decision with the same action changes nothing.
   rpc Act(ActRequest) returns (ActResponse);
-  // Begins the next episode, once the present one is over and every remote seat has asked for it; waits for the others, and
-  // is refused before the end. The host may reset at any time and give the seed; the only remote seat of a match may reset
-  // at any time, and give the seed if the match was created with `seat_may_seed`; in an arena once the episode is over. Where
-  // deals are fair, nobody may before the end. Safe to retry with `episode`.
+  // A seat asks for the next episode, once the present one is over. It begins when every remote seat has asked for it, or with
+  // `host_begins` when the host calls ResetMatch; Reset waits for that. An agent that plays against bots alone may leave an
+  // episode before its end, unless the match has `episodes`, `host_begins` or fair deals. Safe to retry with `episode`.
   rpc Reset(ResetRequest) returns (ResetResponse);
+  // The host begins the next episode: at any time, or once the present one is over where deals are fair. Safe to retry with
+  // `episode`.
+  rpc ResetMatch(ResetMatchRequest) returns (ResetMatchResponse);
   // Gives up the present episode for a seat: it is last, the others share the first place. The host may name the
   // seat. Safe to retry with `episode`: one that the seat has given up already stays as it is.
   rpc Resign(ResignRequest) returns (ResignResponse);
@@ -911,7 +919,7 @@ service MatchService {
   // retry.
   rpc GetReplay(GetReplayRequest) returns (GetReplayResponse);
   // Shows every position as the public may see it, one after another, as the match goes on: to anybody, of a private match
-  // to whoever sends a token of it. Ends when the host closes the match. Frames are numbered: whoever loses the stream goes on
+  // to whoever sends a token of it. Ends when the host closes the match, or all its episodes have been played. Frames are numbered: whoever loses the stream goes on
   // after the last one that has come. Who takes them slower than they come falls behind and holds nobody up.
   rpc Watch(WatchRequest) returns (stream WatchResponse);
   // Ends the match for good; only the host may. Waiting calls are answered with MATCH_CLOSED. Safe to retry.
@@ -955,6 +963,12 @@ message CreateMatchRequest {
   repeated Clock clocks = 13;
   // Whether every agent has a hand in the deals, so that nobody can choose what is dealt: not with a seed.
   bool fair_deals = 14;
+  // After how many episodes the match closes itself; 0 for no end. The present episode and the four before it are kept: a
+  // host that wants the replays of more fetches each when it is over.
+  uint32 episodes = 15;
+  // Whether only the host begins episodes, so that it can choose each deal and take note of each result: not with
+  // `seat_may_seed`.
+  bool host_begins = 16;
 }
 
 // A new match, with what lets its seats in.
@@ -1090,12 +1104,28 @@ message ActResponse {
   Observation observation = 1;
 }
 
-// Asks for the next episode.
-message ResetRequest {
+// Begins the next episode of a match.
+message ResetMatchRequest {
   // The match's id.
   string match_id = 1;
   // The seed of the next episode; when left out, the next one derived from the seed given before, or a
   // secret one when none was.
+  optional fixed64 seed = 2;
+  // The episode that is to be left. One that has been left already is no error. When left out, whichever is present.
+  optional uint32 episode = 3;
+}
+
+// The match, in its next episode.
+message ResetMatchResponse {
+  // The match.
+  Match match = 1;
+}
+
+// Asks for the next episode.
+message ResetRequest {
+  // The match's id.
+  string match_id = 1;
+  // The seed of the next episode, as in ResetMatchRequest, from the only agent of a match created with `seat_may_seed`.
   optional fixed64 seed = 2;
   // The episode that is to be left. One that has been left already is no error: the answer then shows the
   // present one. When left out, whichever is present.
@@ -1108,7 +1138,7 @@ message ResetRequest {
 
 // The beginning of an episode.
 message ResetResponse {
-  // What the seat sees; absent for the host.
+  // What the seat sees.
   Observation observation = 1;
 }
 
@@ -1168,7 +1198,7 @@ message WatchResponse {
 message PlayRequest {
   // The client's own number for it, which the answer repeats.
   uint32 tag = 1;
-  // What to do. All of a stream's requests are for the seat, or by the host, whose token opened it.
+  // What to do, as whoever's token opened the stream.
   oneof request {
     // As Observe.
     ObserveRequest observe = 2;

@@ -14,8 +14,8 @@ use boardwire_api::v1::{
     GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, InviteRequest, InviteResponse,
     JoinMatchRequest, JoinMatchResponse, ListMatchesRequest, ListMatchesResponse, Observation,
     ObserveRequest, ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest, PlayResponse,
-    ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse, play_request,
-    play_response,
+    ResetMatchRequest, ResetMatchResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse,
+    WatchRequest, WatchResponse, play_request, play_response,
 };
 use boardwire_server::edge::{CONNECTION_WINDOW, KEEPALIVE, STREAM_WINDOW};
 use boardwire_server::run::runtime;
@@ -137,6 +137,10 @@ impl MatchService for Echo {
 
     async fn reset(&self, _: Request<ResetRequest>) -> Answer<ResetResponse> {
         Ok(Response::new(ResetResponse { observation: Some(self.0.next()) }))
+    }
+
+    async fn reset_match(&self, _: Request<ResetMatchRequest>) -> Answer<ResetMatchResponse> {
+        unserved()
     }
 
     async fn play(&self, request: Request<Streaming<PlayRequest>>) -> Answer<Self::PlayStream> {

@@ -9,7 +9,7 @@ use boardwire_kernel::Seat;
 
 use super::scenario::{Scenario, Trouble};
 use super::{End, SEEN, decide};
-use crate::arbiter::{Arbiter, Phase, Role};
+use crate::arbiter::{Arbiter, Phase};
 
 /// How the episodes of a scenario end, by their numbers.
 pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {
@@ -21,7 +21,7 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
     arbiter.begin();
     let mut ends = BTreeMap::new();
     if let Trouble::Reset(_) = scenario.trouble {
-        arbiter.reset(Role::Host, None, None).await?;
+        arbiter.reset_match(None, None).await?;
     }
     while ends.len() < scenario.episodes as usize {
         while arbiter.phase() == Phase::Playing {
@@ -34,7 +34,7 @@ pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Res
         }
         let position = arbiter.position();
         ends.insert(position.episode, (position.ply, position.digest));
-        arbiter.reset(Role::Host, None, None).await?;
+        arbiter.reset_match(None, None).await?;
     }
     Ok(ends)
 }

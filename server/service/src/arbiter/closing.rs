@@ -32,6 +32,8 @@ pub enum CloseReason {
         #[serde(with = "forms::seats")]
         seats: SeatSet,
     },
+    /// All its episodes have been played: the last one can still be seen as it ended.
+    Finished,
     /// The server stops.
     ShuttingDown,
 }
@@ -88,12 +90,18 @@ impl Arbiter {
         }
     }
 
+    /// Refuses when the match has ended for good, unless all its episodes have been played: whoever has played the last one is
+    /// still shown how that ended.
+    pub(super) fn refuse_cut(&self, inner: &Inner) -> Result<(), ServiceError> {
+        if inner.standing.closed == Some(CloseReason::Finished) { Ok(()) } else { self.refuse_closed(inner) }
+    }
+
     /// The same under the lock.
     pub(super) fn refuse_closed(&self, inner: &Inner) -> Result<(), ServiceError> {
         let id = || self.name.id.clone();
         Err(match &inner.standing.closed {
             None => return Ok(()),
-            Some(CloseReason::Host) => ServiceError::MatchClosed { id: id() },
+            Some(CloseReason::Host | CloseReason::Finished) => ServiceError::MatchClosed { id: id() },
             Some(CloseReason::Idle { limit }) => {
                 ServiceError::MatchExpired { id: id(), seconds: limit.as_secs() }
             }

@@ -30,8 +30,7 @@ pub(super) fn first(settings: &Settings) -> (Opened, Seeds) {
     if settings.fair_deals {
         return (Opened::nothing(), Seeds::Drawn);
     }
-    let skip = settings.series.as_ref().map_or(0, |series| series.skip);
-    let (seeds, key, source) = Seeds::begin_at(settings.seed, skip);
+    let (seeds, key, source) = Seeds::begin(settings.seed);
     (Opened::new(key, source), seeds)
 }
 
@@ -110,6 +109,14 @@ impl Standing {
             return Err(ServiceError::EpisodeOver { episode });
         }
         Ok(Some(What::Forfeited { forfeited, given: None }))
+    }
+
+    /// Refuses while the present episode is played.
+    pub(super) fn check_over(&self) -> Result<(), ServiceError> {
+        if self.is_over() {
+            return Ok(());
+        }
+        Err(ServiceError::EpisodeNotOver { episode: self.present.episode })
     }
 
     /// Refuses an episode that has not come yet.

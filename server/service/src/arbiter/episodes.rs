@@ -1,96 +1,117 @@
 //! How the episodes of a match begin and how they end early.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use boardwire_batch::Refused;
+use boardwire_kernel::Seat;
 
 use super::event::What;
-use super::{Arbiter, Forfeit, Forfeited, Inner, Role, Series};
+use super::thinking::Thinking;
+use super::{Arbiter, Forfeit, Forfeited, Inner, Role, Settings};
 use crate::error::{ServiceError, list};
 
 impl Arbiter {
-    /// Begins the next episode: at once for the host and for an agent that plays against bots alone, else when every
-    /// remote seat has asked for it. A seat's episode of a series is over before it begins the next, which waits until others
-    /// are as far.
+    /// Begins the next episode, for the host: at any time, or once the present one is over where deals are fair.
+    ///
+    /// # Errors
+    /// A seed where deals are fair, an episode that is not over or has not come, a match that has ended for good.
+    pub async fn reset_match(
+        self: &Arc<Self>,
+        seed: Option<u64>,
+        leave: Option<u32>,
+    ) -> Result<(), ServiceError> {
+        let round = {
+            let mut inner = self.lock();
+            if self.has_left(&inner, seed, leave)? {
+                None
+            } else {
+                // Where deals are fair nobody leaves one that it dislikes.
+                if self.settings.fair_deals {
+                    inner.standing.check_over()?;
+                }
+                self.begin_next(&mut inner, seed)?
+            }
+        };
+        self.carry_on(round);
+        self.kept().await
+    }
+
+    /// Asks for the next episode, for a seat, and waits for it. It begins at once for an agent that plays against bots alone,
+    /// else when every remote seat has asked for it, or when the host begins it.
     ///
     /// # Errors
     /// A seed from a seat that may not give one, an episode that is not over or has not come, a match that has ended
     /// for good; more calls that wait than a seat may have.
     pub async fn reset(
         self: &Arc<Self>,
-        role: Role,
+        seat: Seat,
         seed: Option<u64>,
         leave: Option<u32>,
     ) -> Result<(), ServiceError> {
-        if let (Role::Seat(_), Some(Series { skip, until, .. })) = (role, &self.settings.series) {
-            let may_come = |inner: &mut Inner| {
-                let present = inner.standing.present.episode;
-                let is_left = leave.is_some_and(|episode| episode < present);
-                Ok((is_left || skip + present + 1 < until.load(Ordering::Relaxed)).then_some(()))
-            };
-            self.until(role, may_come).await?;
-        }
-        let asked = {
+        let (left, round) = {
             let mut inner = self.lock();
-            self.refuse_closed(&inner)?;
             let present = inner.standing.present.episode;
-            leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
-            if leave.is_some_and(|episode| episode < present) {
-                None
+            if self.has_left(&inner, seed, leave)? {
+                (leave.unwrap_or_default(), None)
+            } else if self.counts_vote(&mut inner, seat, seed)? {
+                (present, self.begin_next(&mut inner, seed)?)
             } else {
-                inner.standing.check_dealt()?;
-                inner.standing.check_left()?;
-                let begins = self.may_begin(&mut inner, role, seed)?;
-                if begins {
-                    let dealt = inner.standing.deal(seed);
-                    self.happened(&mut inner, [dealt])?;
-                    inner.clocks.all_begin_anew();
-                }
-                Some((present, begins.then(|| self.settle(&mut inner))))
+                (present, None)
             }
         };
-        // It has been left already; that too is told when it is written.
-        let Some((present, round)) = asked else { return self.kept().await };
-        if let Some(round) = round {
-            self.carry_on(round);
+        self.carry_on(round);
+        self.until(Role::Seat(seat), |inner| Ok((inner.standing.present.episode > left).then_some(()))).await
+    }
+
+    /// Whether the episode that is to be left has been left already.
+    ///
+    /// # Errors
+    /// As [`reset`](Self::reset), but for who may ask.
+    fn has_left(&self, inner: &Inner, seed: Option<u64>, leave: Option<u32>) -> Result<bool, ServiceError> {
+        self.refuse_closed(inner)?;
+        leave.map_or(Ok(()), |episode| inner.standing.not_to_come(episode))?;
+        if leave.is_some_and(|episode| episode < inner.standing.present.episode) {
+            return Ok(true);
         }
-        self.until(role, |inner| Ok((inner.standing.present.episode > present).then_some(()))).await
-    }
-
-    /// Lets calls that wait look once more whether they may go on, since something has changed that is none of the match.
-    pub fn look_again(&self) {
-        self.changed.notify_waiters();
-    }
-
-    /// Counts the vote of `role` for the next episode; whether it may begin now.
-    fn may_begin(&self, inner: &mut Inner, role: Role, seed: Option<u64>) -> Result<bool, ServiceError> {
-        let remote = self.settings.remote();
+        inner.standing.check_dealt()?;
+        inner.standing.check_left()?;
         if seed.is_some() && self.settings.fair_deals {
             let (value, expected) =
                 ("given".to_owned(), "nothing: the deals of this match are fair".to_owned());
             return Err(Refused::BadField { field: "seed", value, expected }.into());
         }
-        // Where deals are fair nobody leaves one that it dislikes, the host neither.
-        if self.settings.fair_deals && !inner.standing.is_over() {
-            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.present.episode });
-        }
-        let Role::Seat(seat) = role else { return Ok(true) };
+        Ok(false)
+    }
+
+    /// Deals the next episode; gives the round of bots that have to think.
+    fn begin_next(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        seed: Option<u64>,
+    ) -> Result<Option<Thinking>, ServiceError> {
+        let dealt = inner.standing.deal(seed);
+        self.happened(inner, [dealt])?;
+        inner.clocks.all_begin_anew();
+        Ok(self.settle(inner))
+    }
+
+    /// Counts the vote of `seat` for the next episode; whether it may begin now.
+    fn counts_vote(&self, inner: &mut Inner, seat: Seat, seed: Option<u64>) -> Result<bool, ServiceError> {
+        let Settings { seat_may_seed, fair_deals, episodes, host_begins, .. } = self.settings;
+        let remote = self.settings.remote();
         let alone = remote.len() == 1;
         // Whoever gives a seed knows every card.
-        if seed.is_some() && !(alone && self.settings.seat_may_seed) {
+        if seed.is_some() && !(alone && seat_may_seed) {
             return Err(ServiceError::HostOnly { id: self.name.id.clone() });
         }
-        // In a series every episode counts: whoever dislikes its cards cannot leave it.
-        if alone && self.settings.series.is_none() {
+        // Where episodes are counted, whoever dislikes its cards cannot leave them.
+        if alone && !fair_deals && !host_begins && episodes == 0 {
             return Ok(true);
         }
-        if !inner.standing.is_over() {
-            return Err(ServiceError::EpisodeNotOver { episode: inner.standing.present.episode });
-        }
+        inner.standing.check_over()?;
         let is_new = !inner.standing.votes.contains(seat);
         self.happened(inner, is_new.then_some(What::Voted { seat }))?;
-        Ok(inner.standing.votes == remote)
+        Ok(!host_begins && inner.standing.votes == remote)
     }
 
     /// Ends the present episode against a seat, once no bot thinks: it resigns, or the host names it.

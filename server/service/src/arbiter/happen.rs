@@ -22,11 +22,8 @@ impl Arbiter {
             self.bot_failed(inner, fault);
             None
         });
-        if let Some(series) = &self.settings.series
-            && let Some(ended) = inner.standing.ended(series)
-        {
-            // Whoever does not count any more does not want it.
-            let _ = series.ends.send(ended);
+        if inner.standing.is_over() && self.settings.is_last(inner.standing.present.episode) {
+            self.end(inner, CloseReason::Finished);
         }
         inner.rounds += u64::from(round.is_some());
         let number = if round.is_some() { inner.rounds } else { 0 };

@@ -22,6 +22,7 @@ use crate::journal::{Entry, Journal, Kept, chained, forms};
 use crate::secret::{self, Seeds};
 
 /// What a match was created with.
+#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Serialize, Deserialize)]
 struct Created {
     #[serde(with = "forms::time")]
@@ -36,6 +37,8 @@ struct Created {
     skip_forced: bool,
     illegal_actions: IllegalActions,
     seat_may_seed: bool,
+    episodes: u32,
+    host_begins: bool,
     private: bool,
     watch_delay: Duration,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -232,6 +235,8 @@ impl Arbiter {
             skip_forced: settings.skip_forced,
             illegal_actions: settings.illegal_actions,
             seat_may_seed: settings.seat_may_seed,
+            episodes: settings.episodes,
+            host_begins: settings.host_begins,
             private: settings.private,
             watch_delay: settings.watch_delay,
             clocks: settings.clocks.iter().map(|clock| clock.as_ref().map(KeptClock::of)).collect(),
@@ -327,7 +332,8 @@ impl Created {
                 .map(|clock| clock.as_ref().map(clock_of).transpose())
                 .collect::<Result<_, _>>()?,
             labels: self.labels.clone(),
-            series: None,
+            episodes: self.episodes,
+            host_begins: self.host_begins,
         };
         settings.check().map_err(|refused| format!("line 0: {refused}"))?;
         Ok((table, settings))

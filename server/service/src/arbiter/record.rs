@@ -14,7 +14,7 @@ use super::event::{Cause, Forfeited};
 use super::fair::{FairDeal, Part};
 use super::observation::{Ending, Extras};
 use super::standing::{Impossible, Standing};
-use super::{Arbiter, CloseReason, Opened, SeedSource};
+use super::{Arbiter, CloseReason, Looker, Opened, SeedSource};
 use crate::convert;
 use crate::error::ServiceError;
 
@@ -329,10 +329,12 @@ impl Standing {
         self.past.front().map_or(self.present.episode, |record| record.episode)
     }
 
-    /// What an episode follows from, when nothing hidden or to come follows from it any more.
-    pub(super) fn revealed(&self, record: &Record) -> Option<Opened> {
+    /// What an episode follows from, once it may be known: to those who take part, when nothing hidden or to come follows from
+    /// it any more, or the host has given it; to all, when the match is over.
+    pub(super) fn revealed(&self, record: &Record, to: Looker) -> Option<Opened> {
         let over = record.episode < self.present.episode || self.is_over();
-        let shown = self.has_ended() || (over && record.opened.source == SeedSource::Drawn);
+        let known = to == Looker::Host || record.opened.source == SeedSource::Drawn;
+        let shown = self.has_ended() || (over && known && to.belongs());
         (shown && record.dealt.is_some()).then_some(record.opened)
     }
 
@@ -352,21 +354,17 @@ impl Arbiter {
         (info.max_plies as usize + 2) * (info.layout.bytes() + FRAME)
     }
 
-    /// An episode as `viewer` may see it: the present one, unless another is asked for. As long as it is played, of all
-    /// decisions only the viewer's own are shown. To somebody who does not belong to the match it may be shown `delayed`.
+    /// An episode as `looker` may see it: the present one, unless another is asked for. As long as it is played, of all
+    /// decisions only the looker's own are shown.
     ///
     /// # Errors
     /// An episode that has not come, or is not kept any more.
-    pub fn replay(
-        &self,
-        viewer: Viewer,
-        episode: Option<u32>,
-        delayed: bool,
-    ) -> Result<Replay, ServiceError> {
+    pub fn replay(&self, looker: Looker, episode: Option<u32>) -> Result<Replay, ServiceError> {
+        let viewer = looker.viewer();
         let (record, over, revealed, fair) = {
             let inner = self.lock();
             let standing = &inner.standing;
-            let shown = if delayed { standing.shown(self.settings.watch_delay) } else { None };
+            let shown = standing.shown(self.settings.watch_delay).filter(|_| !looker.belongs());
             let latest = shown.as_ref().map_or(standing.present.episode, |record| record.episode);
             let episode = episode.unwrap_or(latest);
             Standing::not_after(latest, episode)?;
@@ -382,7 +380,7 @@ impl Arbiter {
             // A seed that was given tells of the episodes after this one, too.
             let tells_later = record.opened.source != SeedSource::Drawn;
             let is_held_back = is_cut || (tells_later && shown.is_some());
-            let revealed = standing.revealed(&record).filter(|_| !is_held_back);
+            let revealed = standing.revealed(&record, looker).filter(|_| !is_held_back);
             (record, over && !is_cut, revealed, standing.fair_deal())
         };
         let shown = if over { ShownDecisions::All } else { ShownDecisions::Own };

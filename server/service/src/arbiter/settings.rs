@@ -1,16 +1,13 @@
 //! What a match is created with.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use boardwire_batch::reward::RewardKind;
 use boardwire_batch::{IllegalActions, Player, Refused};
-use boardwire_kernel::{Outcome, Seat, SeatSet};
-use tokio::sync::mpsc::UnboundedSender;
+use boardwire_kernel::{Seat, SeatSet};
 
-use super::{Clock, Forfeited, OPENING};
+use super::{Clock, OPENING};
 
 /// What a match is created with, beside its table.
 #[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
@@ -40,37 +37,10 @@ pub struct Settings {
     pub opening: Duration,
     /// What its host has labelled it with.
     pub labels: BTreeMap<String, String>,
-    /// Who counts its episodes in this process.
-    pub series: Option<Series>,
-}
-
-/// A series of episodes that somebody in this process counts.
-#[derive(Debug, Clone)]
-pub struct Series {
-    /// Which series it is.
-    pub number: usize,
-    /// How many of the first episodes that follow from the seed are left out.
-    pub skip: u32,
-    /// Seats begin episodes below this number, counted from the first that follows from the seed; for others they wait. Who
-    /// raises it lets them [`look_again`](super::Arbiter::look_again).
-    pub until: Arc<AtomicU32>,
-    /// Takes the end of every episode, some more than once.
-    pub ends: UnboundedSender<Ended>,
-}
-
-/// How an episode of a series has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Which series it is of.
-    pub series: usize,
-    /// Its number, counted from the first that follows from the seed.
-    pub episode: u32,
-    /// Every decision, in the order in which they were made.
-    pub moves: Vec<(Seat, u8)>,
-    /// The result; nothing, if it was cut at its greatest length.
-    pub outcome: Option<Outcome>,
-    /// How it was forfeited, if it was.
-    pub forfeited: Option<Forfeited>,
+    /// After how many episodes it closes itself; never, when 0. Each of them is played to its end.
+    pub episodes: u32,
+    /// Whether only the host begins episodes, each when the one before it is over.
+    pub host_begins: bool,
 }
 
 /// For how long spectators may be kept behind at most.
@@ -101,7 +71,8 @@ impl Settings {
             fair_deals: false,
             opening: OPENING,
             labels: BTreeMap::new(),
-            series: None,
+            episodes: 0,
+            host_begins: false,
         }
     }
 
@@ -137,6 +108,13 @@ impl Settings {
                 expected: "false where somebody gives a seed, and where no agent plays".to_owned(),
             });
         }
+        if self.host_begins && self.seat_may_seed {
+            return Err(Refused::BadField {
+                field: "host_begins",
+                value: "true".to_owned(),
+                expected: "false where a seat may give the seed of the next episode".to_owned(),
+            });
+        }
         self.clocks.iter().flatten().try_for_each(Clock::check)?;
         if self.skip_forced && self.remote().len() > 1 {
             return Err(Refused::BadField {
@@ -157,6 +135,11 @@ impl Settings {
     /// How long the agent at `seat` may think, if it has a clock.
     pub(crate) fn clock(&self, seat: Seat) -> Option<&Clock> {
         self.clocks.get(seat.index())?.as_ref()
+    }
+
+    /// Whether this is the last episode.
+    pub(super) fn is_last(&self, episode: u32) -> bool {
+        episode.checked_add(1) == Some(self.episodes)
     }
 
     /// The seats at which agents play.

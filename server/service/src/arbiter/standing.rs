@@ -12,7 +12,7 @@ use super::clock::{Clock, Time};
 use super::event::{Cause, Event, What};
 use super::fair::{Fair, Root};
 use super::record::{KEPT, Move, Record};
-use super::{CloseReason, Decision, Ended, Opened, Series, Settings};
+use super::{CloseReason, Decision, Opened, Settings};
 use crate::secret::Seeds;
 
 /// How a match stands.
@@ -242,17 +242,6 @@ impl Standing {
     pub(super) fn substitute_rng(&self, seat: Seat) -> RngStream {
         let words = self.places[seat.index()].substitutes;
         RngStream::resume(self.present.opened.key, SUBSTITUTE_STREAM + u64::from(seat.number()), words)
-    }
-
-    /// What whoever counts the series is told, if the episode is over.
-    pub(super) fn ended(&self, series: &Series) -> Option<Ended> {
-        self.is_over().then(|| Ended {
-            series: series.number,
-            episode: series.skip + self.present.episode,
-            moves: self.present.moves.iter().map(|played| (played.seat, played.action)).collect(),
-            outcome: self.play.outcome(),
-            forfeited: self.present.forfeited,
-        })
     }
 
     /// The same with all that `seat` cannot know drawn anew.

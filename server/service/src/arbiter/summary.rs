@@ -7,7 +7,7 @@ use boardwire_kernel::{Digest, SeatSet};
 use super::fair::{FairDeal, Part};
 use super::record::Record;
 use super::standing::Standing;
-use super::{Arbiter, CloseReason, Inner, Opened, SeedSource};
+use super::{Arbiter, CloseReason, Inner, Looker, Opened, SeedSource};
 
 /// How a match stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,49 +80,13 @@ impl Arbiter {
         }
     }
 
-    /// What may be known of the match.
+    /// What `looker` may know of the match. The public is told how it stood when the positions came about that it may see now.
     #[must_use]
-    pub fn summary(&self) -> Summary {
-        let inner = self.lock();
-        let phase = inner.phase();
-        let standing = &inner.standing;
-        let bots = self.settings.seats().filter(|seat| !self.settings.remote().contains(*seat));
-        let agents = self.settings.seats().filter(|seat| standing.holders[seat.index()].is_some());
-        Summary {
-            joined: bots.chain(agents).collect(),
-            waiting_for: match &phase {
-                Phase::Gathering => standing.missing(),
-                Phase::Playing => standing.pending(),
-                Phase::Over => {
-                    self.settings.remote().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
-                }
-                Phase::Closed(_) => SeatSet::EMPTY,
-            },
-            episode: standing.present.episode,
-            ply: standing.play.ply(),
-            created: self.name.created,
-            last_action: standing.present.acted,
-            commitment: (!standing.is_gathering()).then_some(standing.present.commitment),
-            source: standing.present.opened.source,
-            revealed: standing.revealed(&standing.present),
-            fair: standing.fair_deal(),
-            server_part: standing
-                .present
-                .server_part
-                .filter(|_| standing.revealed(&standing.present).is_some()),
-            phase,
-        }
-    }
-}
-
-impl Arbiter {
-    /// What spectators may know of the match: how it stood when the positions came about that they may see now.
-    #[must_use]
-    pub fn shown(&self) -> Summary {
-        let summary = self.summary();
-        let Some(record) = self.lock().standing.shown(self.settings.watch_delay) else {
-            return summary;
-        };
+    pub fn summary(&self, looker: Looker) -> Summary {
+        let summary = self.present(looker);
+        let delay = self.settings.watch_delay;
+        let shown = if looker.belongs() { None } else { self.lock().standing.shown(delay) };
+        let Some(record) = shown else { return summary };
         Summary {
             phase: Phase::Playing,
             waiting_for: SeatSet::EMPTY,
@@ -142,9 +106,41 @@ impl Arbiter {
         }
     }
 
+    fn present(&self, looker: Looker) -> Summary {
+        let inner = self.lock();
+        let phase = inner.phase();
+        let standing = &inner.standing;
+        let revealed = standing.revealed(&standing.present, looker);
+        let bots = self.settings.seats().filter(|seat| !self.settings.remote().contains(*seat));
+        let agents = self.settings.seats().filter(|seat| standing.holders[seat.index()].is_some());
+        Summary {
+            joined: bots.chain(agents).collect(),
+            waiting_for: match &phase {
+                Phase::Gathering => standing.missing(),
+                Phase::Playing => standing.pending(),
+                Phase::Over => {
+                    self.settings.remote().iter().filter(|seat| !standing.votes.contains(*seat)).collect()
+                }
+                Phase::Closed(_) => SeatSet::EMPTY,
+            },
+            episode: standing.present.episode,
+            ply: standing.play.ply(),
+            created: self.name.created,
+            last_action: standing.present.acted,
+            commitment: (!standing.is_gathering()).then_some(standing.present.commitment),
+            source: standing.present.opened.source,
+            revealed,
+            fair: standing.fair_deal(),
+            server_part: standing.present.server_part.filter(|_| revealed.is_some()),
+            phase,
+        }
+    }
+}
+
+impl Arbiter {
     /// How the match stands, as far as spectators may know.
     pub(crate) fn shown_phase(&self) -> Phase {
-        if self.settings.watch_delay.is_zero() { self.phase() } else { self.shown().phase }
+        if self.settings.watch_delay.is_zero() { self.phase() } else { self.summary(Looker::Public).phase }
     }
 }
 

@@ -11,7 +11,6 @@ mod secrecy;
 mod watching;
 
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use boardwire_batch::pool::Pool;
@@ -80,10 +79,7 @@ fn answer(seen: &Observation, action: u32) -> Decision {
 
 /// Plays the first legal action for every remote seat until the episode is over.
 async fn play_out(arbiter: &Arc<Arbiter>) {
-    loop {
-        if arbiter.phase() == Phase::Over {
-            return;
-        }
+    while arbiter.phase() == Phase::Playing {
         for seat in arbiter.settings.remote().iter() {
             let seen = look(arbiter, seat).await;
             if seen.pending.contains(seat) {
@@ -120,7 +116,7 @@ async fn a_decision_ahead_of_its_time_or_of_another_episode_is_stale() {
         assert!(matches!(arbiter.act(seat, decision).await, Err(ServiceError::StaleDecision { .. })));
     }
     arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
-    arbiter.reset(Role::Seat(seat), None, Some(0)).await.expect("an agent alone may reset");
+    arbiter.reset(seat, None, Some(0)).await.expect("an agent alone may reset");
     assert!(matches!(
         arbiter.act(seat, answer(&seen, legal(&seen)[0])).await,
         Err(ServiceError::StaleDecision { expected_episode: 1, expected_decision: 0, .. })
@@ -220,17 +216,17 @@ fn forced_decisions_are_not_skipped_before_other_agents() {
 
 #[tokio::test]
 async fn a_seat_gives_a_seed_only_if_the_match_was_created_so() {
-    let (host, seat) = (Role::Host, Role::Seat(Seat::new(0)));
+    let seat = Seat::new(0);
     let strict = faraway(settings(&[REMOTE, RANDOM]));
     let refused = strict.reset(seat, Some(3), None).await;
     assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "{refused:?}");
-    assert_eq!(strict.summary().episode, 0);
-    strict.reset(host, Some(3), None).await.expect("the host may");
-    assert_eq!(strict.summary().source, SeedSource::Given(3));
+    assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).episode, 0);
+    strict.reset_match(Some(3), None).await.expect("the host may");
+    assert_eq!(strict.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
     strict.reset(seat, None, None).await.expect("without a seed it may");
     let free = faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
     free.reset(seat, Some(3), None).await.expect("the match allows it");
-    assert_eq!(free.summary().source, SeedSource::Given(3));
+    assert_eq!(free.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(3));
     let shared = faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, REMOTE]) });
     let refused = shared.reset(seat, Some(3), None).await;
     assert!(matches!(refused, Err(ServiceError::HostOnly { .. })), "another agent plays there");
@@ -262,58 +258,73 @@ async fn a_seat_has_few_calls_waiting() {
 #[tokio::test]
 async fn agents_that_share_a_match_begin_the_next_episode_together() {
     let arbiter = faraway(settings(&[REMOTE, REMOTE]));
-    let (zero, one) = (Role::Seat(Seat::new(0)), Role::Seat(Seat::new(1)));
+    let (zero, one) = (Seat::new(0), Seat::new(1));
     let early = arbiter.reset(zero, None, None).await;
     assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }));
     assert!(matches!(arbiter.reset(zero, Some(3), None).await, Err(ServiceError::HostOnly { .. })));
     play_out(&arbiter).await;
     let (first, second) = tokio::join!(arbiter.reset(zero, None, Some(0)), arbiter.reset(one, None, Some(0)));
-    assert_eq!((first, second, arbiter.summary().episode), (Ok(()), Ok(()), 1));
+    assert_eq!((first, second, arbiter.summary(Looker::Seat(Seat::FIRST)).episode), (Ok(()), Ok(()), 1));
     assert_eq!(arbiter.reset(zero, None, Some(0)).await, Ok(()), "an episode left already is no error");
-    assert_eq!(arbiter.summary().episode, 1);
-    arbiter.reset(Role::Host, Some(5), None).await.expect("the host may reset at any time");
-    assert_eq!(arbiter.summary().episode, 2);
+    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).episode, 1);
+    arbiter.reset_match(Some(5), None).await.expect("the host may reset at any time");
+    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).episode, 2);
 }
 
 #[tokio::test]
-async fn an_agent_alone_leaves_no_episode_of_a_series() {
-    let (ends, mut ended) = tokio::sync::mpsc::unbounded_channel();
-    let series = Some(Series { number: 0, skip: 0, until: Arc::new(AtomicU32::new(u32::MAX)), ends });
-    let arbiter = faraway(Settings { series, ..settings(&[REMOTE, RANDOM]) });
-    let role = Role::Seat(Seat::new(0));
-    let early = arbiter.reset(role, None, None).await;
-    assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }));
+async fn a_match_of_some_episodes_is_closed_after_them_and_none_is_left() {
+    let arbiter = faraway(Settings { episodes: 2, ..settings(&[REMOTE, RANDOM]) });
+    let seat = Seat::new(0);
     for episode in 0..2 {
+        let early = arbiter.reset(seat, None, None).await;
+        assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode }), "it dislikes its cards");
         play_out(&arbiter).await;
-        arbiter.reset(role, None, Some(episode)).await.expect("it is over");
-        assert_eq!(ended.recv().await.expect("it counts").episode, episode);
+        if episode == 0 {
+            arbiter.reset(seat, None, Some(0)).await.expect("it is over");
+        }
     }
+    assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Finished));
+    let seen = arbiter.observe(seat, true, Extras::default()).await.expect("how it ended is still shown");
+    assert!(seen.terminated && seen.ending.is_some() && seen.episode == 1);
+    for refused in [arbiter.reset(seat, None, Some(1)).await, arbiter.reset_match(None, None).await] {
+        assert_eq!(refused, Err(ServiceError::MatchClosed { id: arbiter.id().to_owned() }));
+    }
+    assert!(arbiter.replay(Looker::Seat(seat), Some(0)).expect("it is kept").revealed.is_some());
 }
 
 #[tokio::test]
-async fn an_agent_waits_where_it_is_far_ahead_in_its_series() {
-    let (ends, _ended) = tokio::sync::mpsc::unbounded_channel();
-    let until = Arc::new(AtomicU32::new(102));
-    let series = Some(Series { number: 0, skip: 100, until: Arc::clone(&until), ends });
-    let arbiter = faraway(Settings { series, ..settings(&[REMOTE, RANDOM]) });
-    let role = Role::Seat(Seat::new(0));
+async fn bots_alone_finish_a_match_of_one_episode() {
+    let arbiter = faraway(Settings { episodes: 1, ..settings(&[RANDOM, RANDOM]) });
+    assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Finished));
+}
+
+#[tokio::test]
+async fn where_the_host_begins_episodes_seats_wait_for_it() {
+    let arbiter = faraway(Settings { host_begins: true, ..settings(&[REMOTE, RANDOM]) });
+    let seat = Seat::new(0);
+    let early = arbiter.reset(seat, None, None).await;
+    assert_eq!(early, Err(ServiceError::EpisodeNotOver { episode: 0 }), "it dislikes its cards");
     play_out(&arbiter).await;
-    arbiter.reset(role, None, Some(0)).await.expect("episode 101 may begin");
+    let mut asks = Box::pin(arbiter.reset(seat, None, Some(0)));
+    assert!(futures_util::poll!(&mut asks).is_pending(), "the host has not begun it");
+    arbiter.reset_match(Some(9), Some(0)).await.expect("the host may");
+    asks.await.expect("now it has");
+    arbiter.reset_match(Some(9), Some(0)).await.expect("it may ask again");
+    let summary = arbiter.summary(Looker::Host);
+    assert_eq!((summary.episode, summary.source), (1, SeedSource::Given(9)));
     play_out(&arbiter).await;
-    let mut ahead = Box::pin(arbiter.reset(role, None, Some(1)));
-    assert!(futures_util::poll!(&mut ahead).is_pending(), "others are not as far");
-    arbiter.reset(role, None, Some(0)).await.expect("it has left that one");
-    until.store(103, Ordering::Relaxed);
-    arbiter.look_again();
-    ahead.await.expect("now they are");
-    assert_eq!(arbiter.summary().episode, 2);
+    let revealed = |looker| arbiter.replay(looker, None).expect("it is kept").revealed;
+    assert!(revealed(Looker::Host).is_some(), "it has given the seed");
+    assert_eq!((revealed(Looker::Seat(seat)), revealed(Looker::Public)), (None, None));
+    let both = Settings { host_begins: true, seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) };
+    assert!(both.check().expect_err("two would give seeds").to_string().contains("host_begins"));
 }
 
 #[tokio::test]
 async fn equal_seeds_show_equal_episodes() {
     let may_seed = || faraway(Settings { seat_may_seed: true, ..settings(&[REMOTE, RANDOM]) });
     let (one, two) = (may_seed(), may_seed());
-    let role = Role::Seat(Seat::new(0));
+    let role = Seat::new(0);
     two.reset(role, Some(99), None).await.expect("an agent alone may give a seed");
     two.reset(role, Some(7), None).await.expect("an agent alone may give a seed");
     for _ in 0..3 {
@@ -330,20 +341,30 @@ async fn equal_seeds_show_equal_episodes() {
 async fn seeds_are_shown_when_nothing_follows_from_them_any_more() {
     let given = faraway(settings(&[REMOTE, RANDOM]));
     play_out(&given).await;
-    assert_eq!(given.summary().source, SeedSource::Given(7));
-    assert_eq!(given.summary().revealed, None, "later seeds follow from a given one");
+    assert_eq!(given.summary(Looker::Seat(Seat::FIRST)).source, SeedSource::Given(7));
+    assert_eq!(
+        given.summary(Looker::Seat(Seat::FIRST)).revealed,
+        None,
+        "later seeds follow from a given one"
+    );
     given.close(CloseReason::Host);
-    let opened = given.summary().revealed.expect("a closed match shows its seed");
+    let opened = given.summary(Looker::Seat(Seat::FIRST)).revealed.expect("a closed match shows its seed");
     assert_eq!((opened.source, opened.key), (SeedSource::Given(7), 7.into()));
     let digest = given.table.digest;
     let bytes =
         [given.id().as_bytes(), &[0; 4], digest.as_bytes(), opened.key.as_bytes(), &opened.salt].concat();
-    assert_eq!(*blake3::hash(&bytes).as_bytes(), given.summary().commitment.expect("it is dealt"));
+    assert_eq!(
+        *blake3::hash(&bytes).as_bytes(),
+        given.summary(Looker::Seat(Seat::FIRST)).commitment.expect("it is dealt")
+    );
 
     let drawn = faraway(Settings { seed: None, ..settings(&[REMOTE, RANDOM]) });
-    assert_eq!((drawn.summary().source, drawn.summary().revealed), (SeedSource::Drawn, None));
+    assert_eq!(
+        (drawn.summary(Looker::Seat(Seat::FIRST)).source, drawn.summary(Looker::Seat(Seat::FIRST)).revealed),
+        (SeedSource::Drawn, None)
+    );
     play_out(&drawn).await;
-    assert!(drawn.summary().revealed.is_some());
+    assert!(drawn.summary(Looker::Seat(Seat::FIRST)).revealed.is_some());
 }
 
 #[tokio::test]

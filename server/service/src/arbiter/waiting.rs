@@ -62,7 +62,7 @@ impl Arbiter {
             changed.as_mut().enable();
             let (answer, mark) = {
                 let mut inner = self.lock();
-                let answer = match self.refuse_closed(&inner) {
+                let answer = match self.refuse_cut(&inner) {
                     // The seat has been given to somebody else: whoever called has nothing to do with it any more.
                     Ok(()) if Self::holder(&inner, role) != holder => {
                         Err(ServiceError::WrongToken { id: self.name.id.clone() })

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use boardwire_batch::Refused;
 use boardwire_batch::tables::Table;
-use boardwire_kernel::Viewer;
+use boardwire_kernel::{Seat, Viewer};
 
 use super::log::{Mark, written};
 use super::record::{Depiction, Record, Retrace, ShownDecisions};
@@ -27,6 +27,33 @@ pub struct Watcher {
     next: Option<Frame>,
 }
 
+/// Somebody who looks at a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looker {
+    /// Who created it: sees what the public may, at once.
+    Host,
+    /// An agent at a seat.
+    Seat(Seat),
+    /// Anybody else.
+    Public,
+}
+
+impl Looker {
+    /// Whose view it is shown.
+    pub(super) fn viewer(self) -> Viewer {
+        match self {
+            Self::Host | Self::Public => Viewer::Public,
+            Self::Seat(seat) => seat.into(),
+        }
+    }
+
+    /// Whether it takes part in the match: it is shown without delay, and drawn seeds once their episode is over.
+    #[must_use]
+    pub fn belongs(self) -> bool {
+        self != Self::Public
+    }
+}
+
 /// What there is for a watcher.
 enum News {
     /// The frame after the last, when this has been written.
@@ -38,19 +65,19 @@ enum News {
 }
 
 impl Arbiter {
-    /// As whom the holder of a token looks at the match, and whether it is the host or a seat. Without a token anybody may
-    /// look as the public does, unless the match is private; and with a spectator's even then.
+    /// As whom the holder of a token looks at the match. Without a token anybody may look as the public does, unless the match
+    /// is private; and with a spectator's even then.
     ///
     /// # Errors
     /// A private match without a token, or a token that is none of this match's.
-    pub fn looks(&self, token: Option<&str>) -> Result<(Viewer, bool), ServiceError> {
+    pub fn looks(&self, token: Option<&str>) -> Result<Looker, ServiceError> {
         let is_spectator = |token| secret::digest(token) == self.name.spectator.digest;
         if token.map_or(!self.settings.private, is_spectator) {
-            return Ok((Viewer::Public, false));
+            return Ok(Looker::Public);
         }
         Ok(match self.role(token)? {
-            Role::Seat(seat) => (seat.into(), true),
-            Role::Host => (Viewer::Public, true),
+            Role::Seat(seat) => Looker::Seat(seat),
+            Role::Host => Looker::Host,
         })
     }
 
@@ -80,7 +107,8 @@ impl Arbiter {
 }
 
 impl Watcher {
-    /// Waits for the next frame, however long that takes; false when the host has closed the match and all has been shown.
+    /// Waits for the next frame, however long that takes; false when the host has closed the match, or all its episodes have been played, and
+    /// all has been shown.
     ///
     /// # Errors
     /// A match that has ended otherwise, frames that are not kept any more, a journal that cannot be written.
@@ -121,7 +149,7 @@ impl Watcher {
         let Some(record) = standing.records().find(|record| next < record.end()) else {
             return match &standing.closed {
                 None => Ok(News::Nothing),
-                Some(CloseReason::Host) => Ok(News::End),
+                Some(CloseReason::Host | CloseReason::Finished) => Ok(News::End),
                 Some(_) => self.arbiter.refuse_closed(&inner).map(|()| News::End),
             };
         };
@@ -171,13 +199,17 @@ impl Arbiter {
     async fn wait_until(&self, time: SystemTime) -> Result<(), ServiceError> {
         let left = time.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO);
         let left = left.min(self.settings.watch_delay);
+        // Even no time at all would take until the timer's next tick, a millisecond for every frame.
+        if left.is_zero() {
+            return Ok(());
+        }
         let mut passed = pin!(tokio::time::sleep(left));
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             {
                 let inner = self.lock();
-                if !left.is_zero() && inner.standing.closed == Some(CloseReason::ShuttingDown) {
+                if inner.standing.closed == Some(CloseReason::ShuttingDown) {
                     return self.refuse_closed(&inner);
                 }
             }

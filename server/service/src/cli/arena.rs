@@ -1,18 +1,16 @@
 //! `arena`: how strong bots are against each other, and how sure that is.
 
-mod books;
 mod deal;
 mod entrant;
 mod host;
 mod ledger;
-mod recording;
+mod replays;
 mod schedule;
 mod standings;
-mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,16 +19,18 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use anyhow::Context as _;
+use boardwire_batch::messages::options;
 use boardwire_batch::tables::{Table, Tables};
 use boardwire_bots::Bot;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use self::books::Books;
 use self::deal::{Deal, Played};
 use self::entrant::Entrant;
 use self::host::Host;
+use self::ledger::Ledger;
+use self::replays::Replays;
 use self::schedule::Schedule;
 use self::standings::{Standing, float, standings, width};
 use super::address::sheltered;
@@ -64,9 +64,10 @@ pub(super) struct Arena {
     /// Keeps finished deals in a file, with which the same command goes on after it was interrupted.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Writes what every seat saw, chose and earned to Parquet files in a folder; with `--out` the same command goes on there.
+    /// Keeps the replay of every match in a folder, as JSON that `boardwire verify` checks; with `--out` the same command goes
+    /// on there.
     #[arg(long, value_name = "DIR")]
-    record: Option<PathBuf>,
+    replays: Option<PathBuf>,
     /// Starts what sits at the seats called `agent:NAME` with this command, to which the server's address and an invitation
     /// are added; may be repeated. Without one, invitations are printed, for somebody else to start it.
     #[arg(long = "agent", value_name = "NAME=COMMAND", value_parser = pair)]
@@ -80,6 +81,14 @@ pub(super) struct Arena {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// What is kept of deals.
+struct Kept {
+    /// Those that need not be played any more.
+    known: BTreeMap<u64, Deal>,
+    ledger: Ledger,
+    replays: Option<Replays>,
 }
 
 /// What has been played, and how long it took.
@@ -101,9 +110,9 @@ impl Arena {
         self.table.seed = Some(self.seed(&schedule)?);
         let (tables, table) = self.table.set_up(schedule.seats())?;
         let entrants = self.entrants(&schedule, &tables, &table)?;
-        let books = self.books(&schedule, &table)?;
+        let kept = self.kept(&schedule, &table)?;
         let interrupted = interruption()?;
-        let found = self.play(tables, &table, &schedule, &entrants, books, &interrupted)?;
+        let found = self.play(tables, &table, &schedule, &entrants, kept, &interrupted)?;
         anyhow::ensure!(!found.deals.is_empty(), "interrupted before the first deal was over");
         let standings = standings(&found.deals);
         if self.json {
@@ -139,6 +148,7 @@ impl Arena {
         Ok(json!({
             "game": self.table.game,
             "spec_digest": table.rules.info().digest().to_string(),
+            "options": options(table.rules.info()),
             "seed": self.table.seed(),
             "bots": schedule.entrants,
             "policies": self.table.policies.digests()?,
@@ -148,10 +158,14 @@ impl Arena {
         }))
     }
 
-    /// What there is of earlier runs.
-    fn books(&self, schedule: &Schedule, table: &Arc<Table>) -> anyhow::Result<Books> {
-        let kept = (self.out.as_deref(), self.record.as_deref());
-        Books::open(kept, table, schedule, self.table.seed(), &self.what(schedule, table)?)
+    /// What there is of earlier runs. A deal whose replays are wanted and not there is played again.
+    fn kept(&self, schedule: &Schedule, table: &Table) -> anyhow::Result<Kept> {
+        let what = self.what(schedule, table)?;
+        let ways = schedule.line_ups.len();
+        let replays = self.replays.as_deref().map(|folder| Replays::open(folder, ways, &what)).transpose()?;
+        let (ledger, mut known) = Ledger::open(self.out.as_deref(), &what)?;
+        known.retain(|&deal, _| replays.as_ref().is_none_or(|replays| replays.has(deal)));
+        Ok(Kept { known, ledger, replays })
     }
 
     /// How many deals at most.
@@ -168,20 +182,24 @@ impl Arena {
         table: &Arc<Table>,
         schedule: &Schedule,
         entrants: &[Entrant],
-        mut books: Books,
+        mut kept: Kept,
         interrupted: &AtomicBool,
     ) -> anyhow::Result<Found> {
         let most = self.most(schedule);
         let (stop, next) = (AtomicBool::new(false), AtomicU64::new(0));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let done: BTreeSet<u64> = books.known.keys().copied().collect();
-        // Whoever has played waits for whoever records.
+        let done: BTreeSet<u64> = kept.known.keys().copied().collect();
+        let replays = kept.replays.take();
+        // Whoever has played waits for whoever counts.
         let (finished, arriving) = mpsc::sync_channel(2 * cores);
         let halted = || stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed);
+        // Bots alone need no server, and play many times as fast without.
         let bots: Option<Vec<Bot>> = entrants.iter().map(|entrant| entrant.bot().cloned()).collect();
+        let bots = bots.filter(|_| replays.is_none());
         let host = |finished: mpsc::SyncSender<anyhow::Result<Played>>| {
             let (seed, listen, done) = (self.table.seed(), &*self.listen, &done);
-            let host = Host { table, schedule, entrants, seed, listen, done };
+            let replays = replays.as_ref();
+            let host = Host { table, schedule, entrants, seed, most, listen, done, replays };
             if let Err(error) = host.play(tables, &finished, halted) {
                 // Whoever does not receive it any more has what was wanted.
                 let _ = finished.send(Err(error));
@@ -209,11 +227,9 @@ impl Arena {
                 }
                 None => drop(scope.spawn(|| host(finished))),
             }
-            let collected = self.collect(most, schedule, &mut books, arriving, interrupted, &progress);
+            let collected = self.collect(most, schedule, &mut kept, arriving, interrupted, &progress);
             stop.store(true, Ordering::Relaxed);
-            // What was received is kept, whatever has ended it.
-            let written = books.write();
-            collected.and_then(|collected| written.map(|()| collected))
+            collected
         })?;
         progress.finish_and_clear();
         let decisions_per_second = float(decisions) / begun.elapsed().as_secs_f64();
@@ -226,7 +242,7 @@ impl Arena {
         &self,
         most: u64,
         schedule: &Schedule,
-        books: &mut Books,
+        kept: &mut Kept,
         arriving: mpsc::Receiver<anyhow::Result<Played>>,
         interrupted: &AtomicBool,
         progress: &ProgressBar,
@@ -235,16 +251,16 @@ impl Arena {
         let mut arriving = arriving.into_iter();
         let (mut deals, mut decisions) = (Vec::new(), 0);
         while (deals.len() as u64) < most && !self.is_enough(&deals) {
-            if let Some(deal) = books.known.remove(&(deals.len() as u64)) {
+            if let Some(deal) = kept.known.remove(&(deals.len() as u64)) {
                 deals.push(deal);
                 progress.inc(1);
             } else if !interrupted.load(Ordering::Relaxed)
                 && let Some(played) = arriving.next()
             {
-                let played = played?;
-                let deal = Deal::of(schedule, &played);
+                let deal = Deal::of(schedule, &played?);
                 decisions += deal.decisions;
-                books.add(deal, played)?;
+                kept.ledger.add(&deal)?;
+                kept.known.insert(deal.number, deal);
             } else {
                 break;
             }

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use boardwire_api::v1;
 use boardwire_batch::tables::Tables;
 use clap::Args;
-use prost_reflect::{DescriptorPool, DynamicMessage};
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 
 use super::Catalogues;
 use crate::arbiter::{SeedSource, Verified, verify};
@@ -73,10 +73,22 @@ pub(super) fn read(path: &Path) -> anyhow::Result<v1::Replay> {
     } else {
         std::fs::read_to_string(path)?
     };
-    let pool = DescriptorPool::decode(boardwire_api::DESCRIPTORS).expect("descriptors are generated");
-    let replay = pool.get_message_by_name("boardwire.v1.Replay").expect("it is among them");
     let mut json = serde_json::Deserializer::from_str(&text);
-    let message = DynamicMessage::deserialize(replay, &mut json).context("it is no boardwire.v1.Replay")?;
+    let message =
+        DynamicMessage::deserialize(described(), &mut json).context("it is no boardwire.v1.Replay")?;
     json.end().context("something follows the replay")?;
     Ok(message.transcode_to()?)
+}
+
+/// The canonical JSON of a replay.
+pub(super) fn write(replay: &v1::Replay) -> anyhow::Result<String> {
+    let mut message = DynamicMessage::new(described());
+    message.transcode_from(replay)?;
+    Ok(serde_json::to_string(&message)?)
+}
+
+/// What a replay consists of.
+fn described() -> MessageDescriptor {
+    let pool = DescriptorPool::decode(boardwire_api::DESCRIPTORS).expect("descriptors are generated");
+    pool.get_message_by_name("boardwire.v1.Replay").expect("it is among them")
 }

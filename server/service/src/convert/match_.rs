@@ -8,15 +8,14 @@ use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 use super::clock::{clock_to, reading};
 use super::{bits, time, to_the_second};
 use crate::arbiter::{
-    Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Observation, Opened, Part, Phase,
-    SeedSource,
+    Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Looker, Observation, Opened, Part,
+    Phase, SeedSource,
 };
 
-/// A match as its host and its seats know it, or as anybody may.
-pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
-    let summary = if belongs { arbiter.summary() } else { arbiter.shown() };
+/// A match as somebody may know it.
+pub(crate) fn match_(arbiter: &Arbiter, looker: Looker) -> v1::Match {
+    let summary = arbiter.summary(looker);
     let settings = arbiter.settings();
-    let has_ended = matches!(&summary.phase, Phase::Closed(reason) if reason.is_final());
     let info = arbiter.table().rules.info();
     v1::Match {
         id: arbiter.id().to_owned(),
@@ -27,6 +26,8 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         skip_forced: settings.skip_forced,
         illegal_actions: illegal_to(settings.illegal_actions).into(),
         seat_may_seed: settings.seat_may_seed,
+        episodes: settings.episodes,
+        host_begins: settings.host_begins,
         private: settings.private,
         clocks: settings
             .clocks
@@ -50,10 +51,7 @@ pub(crate) fn match_(arbiter: &Arbiter, belongs: bool) -> v1::Match {
         seed_commitment: summary.commitment.map(|bytes| bytes.to_vec().into()).unwrap_or_default(),
         fair: summary.fair.map(fair_deal),
         seed_source: seed_source(summary.source).into(),
-        seed_opening: summary
-            .revealed
-            .filter(|_| belongs || has_ended)
-            .map(|opened| seed_opening(opened, summary.server_part)),
+        seed_opening: summary.revealed.map(|opened| seed_opening(opened, summary.server_part)),
     }
 }
 
@@ -79,6 +77,7 @@ fn close_reason(reason: &CloseReason) -> v1::CloseReason {
         CloseReason::Idle { .. } => v1::CloseReason::Idle,
         CloseReason::BotFailed(_) => v1::CloseReason::BotFailed,
         CloseReason::Withheld { .. } => v1::CloseReason::Withheld,
+        CloseReason::Finished => v1::CloseReason::Finished,
         CloseReason::ShuttingDown => v1::CloseReason::ShuttingDown,
     }
 }

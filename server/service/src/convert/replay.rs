@@ -9,11 +9,10 @@ use super::match_::{fair_deal, outcome, seed_opening, seed_source};
 use super::{bits, to_the_second};
 use crate::arbiter::{Arbiter, Cause, Depiction, Frame, Move, Replay};
 
-/// An episode as somebody may see it: `belongs` says whether that is the host or a seat of the match.
-pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Replay {
+/// An episode as somebody may see it.
+pub(crate) fn replay(arbiter: &Arbiter, replay: Replay) -> v1::Replay {
     let (table, settings) = (arbiter.table(), arbiter.settings());
     let info = table.rules.info();
-    let shown = belongs || arbiter.has_ended();
     v1::Replay {
         match_id: arbiter.id().to_owned(),
         game: info.id.to_owned(),
@@ -23,10 +22,7 @@ pub(crate) fn replay(arbiter: &Arbiter, replay: Replay, belongs: bool) -> v1::Re
         episode: replay.episode,
         seed_commitment: replay.commitment.to_vec().into(),
         seed_source: seed_source(replay.source).into(),
-        seed_opening: replay
-            .revealed
-            .filter(|_| shown)
-            .map(|opened| seed_opening(opened, replay.server_part)),
+        seed_opening: replay.revealed.map(|opened| seed_opening(opened, replay.server_part)),
         fair: replay.fair.map(fair_deal),
         viewer: replay.viewer.seat().map(|seat| seat.number().into()),
         over: replay.over,

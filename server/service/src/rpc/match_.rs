@@ -7,8 +7,8 @@ use boardwire_api::v1::{
     CreateMatchResponse, GetMatchRequest, GetMatchResponse, GetReplayRequest, GetReplayResponse, Invitation,
     InviteRequest, InviteResponse, JoinMatchRequest, JoinMatchResponse, ListMatchesRequest,
     ListMatchesResponse, ObserveRequest, ObserveResponse, OpenDealRequest, OpenDealResponse, PlayRequest,
-    PlayResponse, ResetRequest, ResetResponse, ResignRequest, ResignResponse, WatchRequest, WatchResponse,
-    play_request, play_response,
+    PlayResponse, ResetMatchRequest, ResetMatchResponse, ResetRequest, ResetResponse, ResignRequest,
+    ResignResponse, WatchRequest, WatchResponse, play_request, play_response,
 };
 use boardwire_batch::tables::Table;
 use boardwire_batch::{Refused, messages};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::pages::Paging;
 use super::request_id;
-use crate::arbiter::{Arbiter, Decision, MOST_WATCH_DELAY, Part, Role, Settings};
+use crate::arbiter::{Arbiter, Decision, Looker, MOST_WATCH_DELAY, Part, Role, Settings};
 use crate::convert;
 use crate::edge::{Answer, Call, Kind, Reply, Requests, Service};
 use crate::error::ServiceError;
@@ -43,6 +43,7 @@ pub(super) fn service(matches: &Arc<Matches>) -> Service<MatchPlane> {
         .call("Observe", MatchPlane::observe)
         .call("Act", MatchPlane::act)
         .call("Reset", MatchPlane::reset)
+        .call("ResetMatch", MatchPlane::reset_match)
         .call("Resign", MatchPlane::resign)
         .stream("Play", MatchPlane::play)
         .call("GetReplay", MatchPlane::replay)
@@ -61,8 +62,8 @@ const WATCHER_BYTES: usize = 16 << 10;
 const PICTURE_BYTES: usize = 256 << 10;
 
 /// A match as it stands, once all is written that this tells.
-async fn told(arbiter: &Arbiter, belongs: bool) -> Result<Option<v1::Match>, ServiceError> {
-    let told = convert::match_(arbiter, belongs);
+async fn told(arbiter: &Arbiter, looker: Looker) -> Result<Option<v1::Match>, ServiceError> {
+    let told = convert::match_(arbiter, looker);
     arbiter.kept().await?;
     Ok(Some(told))
 }
@@ -77,7 +78,7 @@ impl MatchPlane {
         timed.answered(arbiter.table().rules.info().id, false);
         let invite = |(seat, code): (Seat, String)| Invitation { seat: seat.number().into(), code };
         call.answer(&CreateMatchResponse {
-            r#match: told(&arbiter, true).await?,
+            r#match: told(&arbiter, Looker::Host).await?,
             invitations: arbiter.invitations().into_iter().map(invite).collect(),
             host_token: arbiter.host_token().to_owned(),
             spectator_token: arbiter.spectator_token().to_owned(),
@@ -86,8 +87,8 @@ impl MatchPlane {
 
     async fn get(self: Arc<Self>, call: Call, asked: GetMatchRequest) -> Result<Reply, ServiceError> {
         let arbiter = self.0.find(&asked.match_id)?;
-        let (_, belongs) = arbiter.looks(call.token())?;
-        call.answer(&GetMatchResponse { r#match: told(&arbiter, belongs).await? })
+        let looker = arbiter.looks(call.token())?;
+        call.answer(&GetMatchResponse { r#match: told(&arbiter, looker).await? })
     }
 
     async fn list(self: Arc<Self>, call: Call, mut asked: ListMatchesRequest) -> Result<Reply, ServiceError> {
@@ -100,8 +101,9 @@ impl MatchPlane {
         // The matches, and the message that they are copied to.
         let charge = call.budget().reserve(2 * paging.size * MATCH_BYTES).await?;
         let (origin, after) = (call.caller().origin(), paging.after.clone());
-        let tell =
-            move |arbiter: &Arbiter| is_wanted(arbiter, &asked).then(|| convert::match_(arbiter, false));
+        let tell = move |arbiter: &Arbiter| {
+            is_wanted(arbiter, &asked).then(|| convert::match_(arbiter, Looker::Public))
+        };
         let page = self.0.list(origin, after, paging.size, tell).await?;
         self.0.kept().await?;
         let answer = ListMatchesResponse { matches: page.matches, next_page_token: paging.next(page.last) };
@@ -116,7 +118,7 @@ impl MatchPlane {
         let (arbiter, seat, token) = self.0.join(&code, request, bound).await?;
         tracing::info!(match_id = arbiter.id(), seat = seat.number(), "seat joined");
         timed.answered(arbiter.table().rules.info().id, false);
-        let r#match = told(&arbiter, true).await?;
+        let r#match = told(&arbiter, Looker::Seat(seat)).await?;
         call.answer(&JoinMatchResponse { r#match, seat: seat.number().into(), token })
     }
 
@@ -149,6 +151,19 @@ impl MatchPlane {
         call.answer(&reset)
     }
 
+    async fn reset_match(
+        self: Arc<Self>,
+        call: Call,
+        asked: ResetMatchRequest,
+    ) -> Result<Reply, ServiceError> {
+        let arbiter = self.0.find(&asked.match_id)?;
+        if arbiter.role(call.token())? != Role::Host {
+            return Err(ServiceError::HostOnly { id: asked.match_id });
+        }
+        arbiter.reset_match(asked.seed, asked.episode).await?;
+        call.answer(&ResetMatchResponse { r#match: told(&arbiter, Looker::Host).await? })
+    }
+
     async fn resign(self: Arc<Self>, call: Call, asked: ResignRequest) -> Result<Reply, ServiceError> {
         let resigned = resign(&self.0, call.token(), &asked).await?;
         call.answer(&resigned)
@@ -176,11 +191,10 @@ impl MatchPlane {
         // The replay, and the message that it is copied to.
         let charge = call.budget().reserve(2 * arbiter.replay_bytes()).await?;
         // The seat may have been given to somebody else while there was no room.
-        let (viewer, belongs) = arbiter.looks(call.token())?;
+        let looker = arbiter.looks(call.token())?;
         let (played, owner) = (Arc::clone(&arbiter), self.0.owner(call.caller().origin()));
         let replayed = owner.run(move || {
-            let replay = played.replay(viewer, asked.episode, !belongs)?;
-            let replay = Some(convert::replay(&played, replay, belongs));
+            let replay = Some(convert::replay(&played, played.replay(looker, asked.episode)?));
             Reply::message(charge, &GetReplayResponse { replay })
         });
         let reply = replayed.await.ok_or_else(|| lost("a replay"))??;
@@ -222,7 +236,7 @@ impl MatchPlane {
 
     async fn close(self: Arc<Self>, call: Call, asked: CloseMatchRequest) -> Result<Reply, ServiceError> {
         let arbiter = self.0.close(&asked.match_id, call.token())?;
-        let r#match = told(&arbiter, true).await?;
+        let r#match = told(&arbiter, Looker::Host).await?;
         tracing::info!(match_id = arbiter.id(), "match closed");
         call.answer(&CloseMatchResponse { r#match })
     }
@@ -250,7 +264,8 @@ fn settings(matches: &Matches, asked: &CreateMatchRequest) -> Result<(Arc<Table>
         private: asked.private,
         watch_delay: convert::duration("watch_delay", asked.watch_delay, MOST_WATCH_DELAY)?,
         labels: asked.labels.clone(),
-        series: None,
+        episodes: asked.episodes,
+        host_begins: asked.host_begins,
     };
     Ok((table, settings))
 }
@@ -332,8 +347,7 @@ async fn reset(
 ) -> Result<ResetResponse, ServiceError> {
     let request = telemetry::Request::begin("Reset");
     let arbiter = matches.find(&asked.match_id)?;
-    let role = arbiter.role(token)?;
-    arbiter.reset(role, asked.seed, asked.episode).await?;
+    arbiter.reset(arbiter.seat(token)?, asked.seed, asked.episode).await?;
     let observation = seen(&arbiter, token, asked.wait, asked.extras).await?;
     request.answered(arbiter.table().rules.info().id, true);
     Ok(ResetResponse { observation })
@@ -404,7 +418,7 @@ mod tests {
         };
         let (table, settings) = settings(&matches, &asked).expect("it is right");
         let arbiter = matches.create(None, Origin::Unknown, table, settings).await.expect("it is created");
-        let bytes = convert::match_(&arbiter, false).encoded_len();
+        let bytes = convert::match_(&arbiter, Looker::Public).encoded_len();
         assert!((3_000..MATCH_BYTES).contains(&bytes), "{bytes}");
     }
 }

@@ -2,7 +2,6 @@
 //! waited for.
 
 use boardwire_batch::Refused;
-use boardwire_kernel::Viewer;
 use tokio::time::{Instant, advance};
 
 use super::*;
@@ -43,9 +42,8 @@ async fn reading(arbiter: &Arbiter, seat: Seat) -> Reading {
 /// Ends a match, and checks what was played as anybody may.
 fn check(arbiter: &Arbiter) {
     arbiter.close(CloseReason::Host);
-    let replay = arbiter.replay(Viewer::Public, None, false).expect("it is kept");
-    let verified =
-        verify(&convert::replay(arbiter, replay, false), &tables()).expect("it is as it should be");
+    let replay = arbiter.replay(Looker::Host, None).expect("it is kept");
+    let verified = verify(&convert::replay(arbiter, replay), &tables()).expect("it is as it should be");
     assert_eq!(verified.decisions, arbiter.lock().standing.present.moves.len());
 }
 
@@ -78,7 +76,7 @@ async fn a_decision_is_charged_beyond_its_limit_and_earns_its_increment() {
     arbiter.act(seat, last).await.expect("a repetition is answered");
     assert_eq!(reading(&arbiter, seat).await.bank, 9 * SECOND);
     // The next episode begins with a full bank.
-    arbiter.reset(Role::Seat(seat), None, None).await.expect("it plays alone");
+    arbiter.reset(seat, None, None).await.expect("it plays alone");
     assert_eq!(reading(&arbiter, seat).await.left, 11 * SECOND);
 }
 

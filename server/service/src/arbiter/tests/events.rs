@@ -77,7 +77,7 @@ async fn a_match_is_a_fold_over_its_events() {
             let arbiter = arbiter(table(game, seats), settings);
             let remote = arbiter.settings.remote();
             for seat in remote.iter() {
-                arbiter.join(seat, Some(Uuid::new_v4())).expect("it is free");
+                arbiter.join(seat, Some(Uuid::from_u128(seat.number().into()))).expect("it is free");
             }
             for _ in 0..2 {
                 while arbiter.phase() == Phase::Playing {
@@ -89,7 +89,7 @@ async fn a_match_is_a_fold_over_its_events() {
                     }
                     same_again(&arbiter);
                 }
-                let resets = remote.iter().map(|seat| arbiter.reset(Role::Seat(seat), None, None));
+                let resets = remote.iter().map(|seat| arbiter.reset(seat, None, None));
                 futures_util::future::try_join_all(resets).await.expect("the episode is over");
                 same_again(&arbiter);
             }

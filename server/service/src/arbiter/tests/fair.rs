@@ -2,7 +2,6 @@
 
 use boardwire_api::v1;
 use boardwire_batch::Refused;
-use boardwire_kernel::Viewer;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
@@ -39,7 +38,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
     let arbiter = fair(&[REMOTE, RANDOM, REMOTE]);
     let (first, last) = (Seat::new(0), Seat::new(2));
     let missing = |what| {
-        let summary = arbiter.summary();
+        let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
         assert_eq!((summary.phase, summary.commitment, summary.revealed), (Phase::Gathering, None, None));
         let told = arbiter.lock().standing.check_dealt().expect_err("nothing is dealt");
         assert!(told.to_string().ends_with(what), "{told}");
@@ -54,7 +53,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
         let early = std::pin::pin!(arbiter.open(first, own(first)));
         assert!(futures_util::poll!(early).is_pending(), "it waits");
     }
-    assert_eq!(arbiter.summary().fair.expect("it is fair").opened, [None; 3]);
+    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").opened, [None; 3]);
     arbiter.join_bound(last, None, bound(last)).expect("it is free");
     assert_eq!(missing("open what they have contributed"), [first, last].into_iter().collect());
     assert!(arbiter.open(first, own(last)).await.is_err(), "it is not what it is bound to");
@@ -62,7 +61,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
         arbiter.open(first, own(first)).await.expect("all have joined");
         assert_eq!(missing("open what they have contributed"), [last].into_iter().collect());
         // What one has opened is shown to nobody before the other has.
-        assert_eq!(arbiter.summary().fair.expect("it is fair").opened, [None; 3]);
+        assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").opened, [None; 3]);
     }
     let decision = Decision { episode: 0, number: 0, action: 0 };
     for refused in [
@@ -70,8 +69,8 @@ async fn nothing_is_dealt_before_all_have_opened() {
         arbiter.act(first, decision).await,
         arbiter.insight(first).await.map(drop),
         arbiter.resign(Role::Seat(first), None, None).await,
-        arbiter.reset(Role::Host, None, None).await,
-        arbiter.replay(Viewer::Public, None, false).map(drop),
+        arbiter.reset_match(None, None).await,
+        arbiter.replay(Looker::Host, None).map(drop),
     ] {
         assert!(matches!(refused, Err(ServiceError::NotDealt { .. })), "{refused:?}");
     }
@@ -85,7 +84,7 @@ async fn nothing_is_dealt_before_all_have_opened() {
     assert!(shown.expect("it is dealt").pending.contains(first));
     assert_eq!(first_frame.expect("it is dealt").expect("a frame").sequence, 1);
     assert_eq!(arbiter.phase(), Phase::Playing);
-    let shown = arbiter.summary().fair.expect("it is fair");
+    let shown = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair");
     assert_eq!(shown.opened, [Some(own(first)), None, Some(own(last))]);
 }
 
@@ -105,12 +104,12 @@ async fn bots_think_on_while_a_seat_repeats_what_it_has_opened() {
 #[tokio::test]
 async fn whoever_was_shown_an_episode_can_check_its_deal() {
     let arbiter = dealt(&[REMOTE, RANDOM, REMOTE]).await;
-    let server = arbiter.summary().fair.expect("it is fair").server;
+    let server = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server;
     let mut keys = Vec::new();
     for episode in 0..3 {
-        assert_eq!(arbiter.summary().server_part, None, "it is still to be played");
+        assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).server_part, None, "it is still to be played");
         play_out(&arbiter).await;
-        let summary = arbiter.summary();
+        let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
         let part = summary.server_part.expect("it is over");
         let mut hash = part;
         for _ in 0..=episode {
@@ -131,13 +130,12 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
         assert_eq!(key, <[u8; 32]>::from(Sha256::digest(bytes.concat())));
         assert!(!keys.contains(&key));
         keys.push(key);
-        let replay =
-            convert::replay(&arbiter, arbiter.replay(Viewer::Public, None, false).expect("kept"), true);
+        let replay = convert::replay(&arbiter, arbiter.replay(Looker::Host, None).expect("kept"));
         let verified = verify(&replay, &tables()).expect("it is as it should be");
         assert_eq!(verified.contributed, arbiter.settings.remote());
-        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+        arbiter.reset_match(None, None).await.expect("the host may");
     }
-    let seeded = arbiter.reset(Role::Host, Some(5), None).await;
+    let seeded = arbiter.reset_match(Some(5), None).await;
     assert!(matches!(seeded, Err(ServiceError::Refused(Refused::BadField { field: "seed", .. }))));
 }
 
@@ -145,7 +143,7 @@ async fn whoever_was_shown_an_episode_can_check_its_deal() {
 async fn a_deal_that_somebody_chose_is_found() {
     let arbiter = dealt(&[REMOTE, REMOTE]).await;
     arbiter.resign(Role::Host, Some(1), None).await.expect("it goes on");
-    let good = convert::replay(&arbiter, arbiter.replay(Viewer::Public, None, false).expect("kept"), true);
+    let good = convert::replay(&arbiter, arbiter.replay(Looker::Host, None).expect("kept"));
     let why = |change: &dyn Fn(&mut v1::Replay, &mut v1::FairDeal)| {
         let mut changed = good.clone();
         let mut deal = changed.fair.take().expect("it is fair");
@@ -193,7 +191,7 @@ async fn whoever_does_not_open_loses() {
     assert!((30..32).contains(&waited.as_secs()), "{waited:?}");
     assert_eq!(arbiter.phase(), Phase::Closed(CloseReason::Withheld { seats }));
     // What the honest one has opened is shown to nobody, and no key of a deal that never was.
-    let summary = arbiter.summary();
+    let summary = arbiter.summary(Looker::Seat(Seat::FIRST));
     assert_eq!(summary.fair.expect("it is fair").opened, [None, None]);
     assert_eq!((summary.commitment, summary.revealed), (None, None));
 }

@@ -49,7 +49,7 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let (first, second) = (Seat::new(0), Seat::new(1));
     arbiter.join_bound(first, None, Some(binds(&one))).expect("it is free");
     arbiter.invite(0).expect("nobody can have opened");
-    assert_eq!(arbiter.summary().fair.expect("it is fair").bound, [None, None]);
+    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").bound, [None, None]);
     arbiter.join_bound(first, None, Some(binds(&two))).expect("it is free");
     arbiter.join_bound(second, None, Some(binds(&one))).expect("it is free");
     arbiter.open(first, two).await.expect("all have joined");
@@ -59,7 +59,7 @@ async fn nobody_is_exchanged_while_deals_are_opened() {
     let request = Some(Uuid::from_u128(7));
     let token = arbiter.join_bound(second, request, Some(binds(&[3; 32]))).expect("it is free");
     assert_eq!(arbiter.join_bound(second, request, Some(binds(&[3; 32]))), Ok(token));
-    let shown = arbiter.summary().fair.expect("it is fair");
+    let shown = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair");
     assert_eq!(shown.bound, [Some(binds(&two)), Some(binds(&one))], "what was dealt from stays as it is");
 }
 

@@ -224,7 +224,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
             one_decision(&arbiter).await;
         }
         arbiter.resign(Role::Seat(Seat::FIRST), None, None).await.expect("it plays");
-        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+        arbiter.reset_match(None, None).await.expect("the host may");
         one_decision(&arbiter).await;
         arbiter.kept().await.expect("it is written");
         writing.close();
@@ -243,7 +243,7 @@ async fn no_value_in_a_journal_makes_the_server_panic() {
                     inner.clocks.next(&inner.standing);
                     inner.clocks.readings(&inner.standing);
                     drop(inner);
-                    crate::convert::match_(&again, true);
+                    crate::convert::match_(&again, Looker::Host);
                     Ok::<_, String>(())
                 }));
                 match tried.unwrap_or_else(|_| panic!("line {at}: {line}")) {
@@ -264,7 +264,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
     let settings = Settings { seed: None, fair_deals: true, ..settings(&[REMOTE, RANDOM, REMOTE]) };
     let fresh = Arbiter::new(table("faraway", 3), settings, pool().alone().owner(), 3).kept_in(&writing);
     let mut arbiter = Arc::new(fresh);
-    let server = arbiter.summary().fair.expect("it is fair").server;
+    let server = arbiter.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server;
     for step in 0..6 {
         let seat = Seat::new(if step % 2 == 0 { 0 } else { 2 });
         let part = [seat.number(); 32];
@@ -273,7 +273,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
             2 | 3 => arbiter.open(seat, part).await.expect("all have joined"),
             _ => {
                 play_out(&arbiter).await;
-                arbiter.reset(Role::Host, None, None).await.expect("the host may");
+                arbiter.reset_match(None, None).await.expect("the host may");
             }
         }
         let code = (step == 4).then(|| arbiter.invite(2).expect("it is dealt").1);
@@ -285,7 +285,7 @@ async fn a_fair_match_gathers_on_after_restarts() {
             let (before, after) = (arbiter.lock(), again.lock());
             assert_eq!(all_of(&arbiter, &before.standing), all_of(&again, &after.standing), "step {step}");
         }
-        assert_eq!(again.summary().fair.expect("it is fair").server, server);
+        assert_eq!(again.summary(Looker::Seat(Seat::FIRST)).fair.expect("it is fair").server, server);
         assert_eq!(again.phase() == Phase::Gathering, step < 3);
         if let Some(code) = code {
             assert!(again.invited().contains(&(Seat::new(2), secret::digest(&code))), "the new invitation");

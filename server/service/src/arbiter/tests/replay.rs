@@ -23,7 +23,8 @@ async fn observed(arbiter: &Arc<Arbiter>) -> Vec<Vec<(u32, Observation)>> {
 }
 
 fn shown_to(arbiter: &Arbiter, viewer: Viewer) -> Replay {
-    arbiter.replay(viewer, None, false).expect("it is kept")
+    let looker = viewer.seat().map_or(Looker::Host, Looker::Seat);
+    arbiter.replay(looker, None).expect("it is kept")
 }
 
 /// A seat's frames are what it was shown at every ply, in every game; nobody's decision but its own is among them before
@@ -135,18 +136,18 @@ async fn episodes_are_kept_for_a_while() {
             (None, Some(vec![2, 1]))
         );
         sequence = last.sequence + 1;
-        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+        arbiter.reset_match(None, None).await.expect("the host may");
     }
-    assert_eq!(arbiter.replay(Viewer::Public, Some(2), false).map(|replay| replay.episode), Ok(2));
-    let early = arbiter.replay(Viewer::Public, Some(1), false).expect_err("it is not kept");
+    assert_eq!(arbiter.replay(Looker::Host, Some(2)).map(|replay| replay.episode), Ok(2));
+    let early = arbiter.replay(Looker::Host, Some(1)).expect_err("it is not kept");
     assert!(early.to_string().contains("2 or more"), "{early}");
-    let late = arbiter.replay(Viewer::Public, Some(7), false).expect_err("it has not come");
+    let late = arbiter.replay(Looker::Host, Some(7)).expect_err("it has not come");
     assert!(late.to_string().contains("6 or less"), "{late}");
 }
 
 /// A replay as a seat is sent it.
 fn sent(arbiter: &Arbiter, viewer: Viewer) -> v1::Replay {
-    convert::replay(arbiter, shown_to(arbiter, viewer), true)
+    convert::replay(arbiter, shown_to(arbiter, viewer))
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ async fn to_resign_twice_is_to_resign_once_and_an_episode_is_lost_by_one() {
     arbiter.resign(seat(1), None, Some(0)).await.expect("a repetition is answered");
     assert_eq!(look(&arbiter, Seat::new(1)).await, before);
     assert_eq!(arbiter.resign(seat(0), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
-    arbiter.reset(HOST, None, None).await.expect("the host may");
+    arbiter.reset_match(None, None).await.expect("the host may");
     assert_eq!(arbiter.resign(seat(1), None, Some(0)).await, Err(ServiceError::EpisodeOver { episode: 0 }));
     let early = arbiter.resign(seat(1), None, Some(2)).await;
     assert!(
@@ -70,23 +70,25 @@ async fn nobody_resigns_for_another_seat_but_the_host() {
 #[tokio::test]
 async fn a_match_tells_what_it_waits_for() {
     let arbiter = faraway(settings(&[REMOTE, REMOTE, REMOTE]));
-    let waiting_for = || arbiter.summary().waiting_for.iter().map(Seat::number).collect::<Vec<_>>();
+    let waiting_for = || {
+        arbiter.summary(Looker::Seat(Seat::FIRST)).waiting_for.iter().map(Seat::number).collect::<Vec<_>>()
+    };
     assert_eq!(waiting_for(), [0, 1, 2]);
     let seen = look(&arbiter, Seat::new(1)).await;
-    let dealt = arbiter.summary().last_action;
+    let dealt = arbiter.summary(Looker::Seat(Seat::FIRST)).last_action;
     while SystemTime::now() <= dealt {
         std::hint::spin_loop();
     }
     arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("it is due");
     assert_eq!(waiting_for(), [0, 2]);
-    let acted = arbiter.summary().last_action;
-    assert!(acted > dealt && dealt >= arbiter.summary().created);
+    let acted = arbiter.summary(Looker::Seat(Seat::FIRST)).last_action;
+    assert!(acted > dealt && dealt >= arbiter.summary(Looker::Seat(Seat::FIRST)).created);
     arbiter.act(Seat::new(1), answer(&seen, legal(&seen)[0])).await.expect("a repetition");
     look(&arbiter, Seat::new(0)).await;
-    assert_eq!(arbiter.summary().last_action, acted, "nothing was done since");
+    assert_eq!(arbiter.summary(Looker::Seat(Seat::FIRST)).last_action, acted, "nothing was done since");
     arbiter.resign(seat(0), None, Some(0)).await.expect("it may");
     assert_eq!((arbiter.phase(), waiting_for()), (Phase::Over, vec![0, 1, 2]));
-    let vote = arbiter.reset(seat(2), None, None);
+    let vote = arbiter.reset(Seat::new(2), None, None);
     let mut vote = std::pin::pin!(vote);
     assert!(futures_util::poll!(vote.as_mut()).is_pending());
     assert_eq!(waiting_for(), [0, 1], "one has asked for the next");

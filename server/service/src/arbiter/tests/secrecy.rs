@@ -86,9 +86,10 @@ async fn a_server_that_stops_shows_no_more_than_before() {
             arbiter.act(seat, answer(&seen, legal(&seen)[0])).await.expect("it is due");
         }
         let told = || {
-            let replay = arbiter.replay(Seat::FIRST.into(), None, false).expect("it is kept");
-            let shown = [true, false].map(|belongs| crate::convert::match_(&arbiter, belongs).seed_opening);
-            (replay, arbiter.summary().revealed, shown)
+            let replay = arbiter.replay(Looker::Seat(Seat::FIRST), None).expect("it is kept");
+            let shown =
+                [Looker::Host, Looker::Public].map(|to| crate::convert::match_(&arbiter, to).seed_opening);
+            (replay, arbiter.summary(Looker::Seat(Seat::FIRST)).revealed, shown)
         };
         let before = told();
         arbiter.close(CloseReason::ShuttingDown);

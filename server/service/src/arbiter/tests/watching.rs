@@ -1,7 +1,6 @@
 //! Whoever watches a match sees every position once, in order, as the public may.
 
 use boardwire_batch::Refused;
-use boardwire_kernel::Viewer;
 
 use super::*;
 
@@ -12,7 +11,7 @@ async fn play(arbiter: &Arc<Arbiter>, episodes: u32) {
             arbiter.resign(Role::Host, Some(0), None).await.expect("it goes on");
         }
         play_out(arbiter).await;
-        arbiter.reset(Role::Host, None, None).await.expect("the host may");
+        arbiter.reset_match(None, None).await.expect("the host may");
     }
 }
 
@@ -39,7 +38,7 @@ async fn a_watcher_sees_every_position_once() {
         };
         let ((), seen) = tokio::join!(playing, watching);
         let all = (0..5).flat_map(|episode| {
-            let replay = arbiter.replay(Viewer::Public, Some(episode), false).expect("it is kept");
+            let replay = arbiter.replay(Looker::Host, Some(episode)).expect("it is kept");
             replay.frames.into_iter().map(|frame| Frame { played: None, ..frame })
         });
         let all: Vec<Frame> = all.collect();
@@ -61,7 +60,7 @@ async fn a_slow_watcher_is_told_what_it_has_missed() {
     let mut slow = arbiter.watch(Some(0)).expect("the first frame is there");
     assert_eq!(taken(&mut slow, 1).await[0].sequence, 1);
     play(&arbiter, 6).await;
-    let oldest = arbiter.replay(Viewer::Public, Some(2), false).expect("it is kept").frames[0].sequence;
+    let oldest = arbiter.replay(Looker::Host, Some(2)).expect("it is kept").frames[0].sequence;
     assert_eq!(next(&mut slow).await, Err(ServiceError::FramesGone { after: 1, oldest }));
     let mut again = arbiter.watch(Some(oldest - 1)).expect("it is kept");
     assert_eq!(taken(&mut again, 1).await[0].sequence, oldest);
@@ -85,14 +84,14 @@ async fn a_watcher_is_told_how_the_match_ends() {
 async fn positions_are_held_back_as_long_as_the_host_said() {
     let watch_delay = Duration::from_hours(1);
     let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
-    let replay = |delayed| arbiter.replay(Viewer::Public, None, delayed).expect("it is kept");
+    let replay = |looker| arbiter.replay(looker, None).expect("it is kept");
     play_out(&arbiter).await;
     let begun = tokio::time::Instant::now();
     let mut watcher = arbiter.watch(Some(0)).expect("the match is open");
     taken(&mut watcher, 1).await;
     let waited = begun.elapsed();
     assert!((Duration::from_mins(59)..=watch_delay).contains(&waited), "{waited:?}");
-    let [late, own] = [replay(true), replay(false)];
+    let [late, own] = [replay(Looker::Public), replay(Looker::Seat(Seat::FIRST))];
     assert!(own.over && own.revealed.is_none() && own.frames.len() > 1, "its seed was given");
     assert!(!late.over && late.revealed.is_none());
     assert_eq!((late.frames.len(), late.frames[0].ending.is_some()), (1, false), "the deal alone");
@@ -104,11 +103,11 @@ fn a_private_match_is_shown_to_whoever_holds_a_token_of_it() {
         faraway(Settings { private: true, ..settings(&[REMOTE, RANDOM]) })
     });
     let seat = private.join(Seat::new(0), None).expect("it is free");
-    assert_eq!(open.looks(None), Ok((Viewer::Public, false)));
+    assert_eq!(open.looks(None), Ok(Looker::Public));
     assert_eq!(private.looks(None), Err(ServiceError::MissingToken));
-    assert_eq!(private.looks(Some(private.spectator_token())), Ok((Viewer::Public, false)));
-    assert_eq!(private.looks(Some(private.host_token())), Ok((Viewer::Public, true)));
-    assert_eq!(private.looks(Some(&seat)), Ok((Viewer::from(Seat::new(0)), true)));
+    assert_eq!(private.looks(Some(private.spectator_token())), Ok(Looker::Public));
+    assert_eq!(private.looks(Some(private.host_token())), Ok(Looker::Host));
+    assert_eq!(private.looks(Some(&seat)), Ok(Looker::Seat(Seat::new(0))));
     for foreign in [open.spectator_token(), open.host_token(), ""] {
         assert!(matches!(private.looks(Some(foreign)), Err(ServiceError::WrongToken { .. })));
     }
@@ -134,7 +133,7 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
             .filter(|(at, _)| *at != 5)
             .for_each(|(_, played)| played.at = long_ago);
     }
-    let replay = arbiter.replay(Viewer::Public, None, true).expect("it is kept");
+    let replay = arbiter.replay(Looker::Public, None).expect("it is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "the deal and five decisions");
     {
         let present = &mut arbiter.lock().standing.present;
@@ -142,7 +141,7 @@ async fn a_clock_that_is_set_back_shows_nothing_early() {
         present.acted = present.moves[7].at;
         present.forfeited = Some(Forfeited { seat: Seat::new(0), why: Forfeit::Host });
     }
-    let replay = arbiter.replay(Viewer::Public, None, true).expect("it is kept");
+    let replay = arbiter.replay(Looker::Public, None).expect("it is kept");
     assert_eq!((replay.frames.len(), replay.over), (6, false), "nor is the end shown");
 }
 
@@ -153,20 +152,20 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
     let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
     play(&arbiter, 2).await;
     play_out(&arbiter).await;
-    let full = arbiter.summary();
+    let full = arbiter.summary(Looker::Seat(Seat::FIRST));
     assert_eq!((full.phase.clone(), full.episode), (Phase::Over, 2));
-    let shown = arbiter.shown();
+    let shown = arbiter.summary(Looker::Public);
     let nothing = (Phase::Playing, SeatSet::EMPTY, 0, 0);
     assert_eq!((shown.phase, shown.waiting_for, shown.episode, shown.ply), nothing);
     assert!(shown.last_action < full.last_action && shown.commitment != full.commitment);
     assert_eq!(arbiter.shown_phase(), Phase::Playing);
     let refused = arbiter.watch(Some(2)).err().expect("it is to come").to_string();
     assert!(refused.contains("1 or less"), "{refused}");
-    let refused = arbiter.replay(Viewer::Public, Some(1), true).expect_err("it is to come").to_string();
+    let refused = arbiter.replay(Looker::Public, Some(1)).expect_err("it is to come").to_string();
     assert!(refused.contains("0 or less"), "{refused}");
     arbiter.close(CloseReason::Host);
-    assert_eq!(arbiter.shown().phase, Phase::Playing, "its end is to come");
-    let [own, other] = [true, false].map(|belongs| crate::convert::match_(&arbiter, belongs));
+    assert_eq!(arbiter.summary(Looker::Public).phase, Phase::Playing, "its end is to come");
+    let [own, other] = [Looker::Host, Looker::Public].map(|to| crate::convert::match_(&arbiter, to));
     assert_eq!((own.ply, other.ply), (full.ply, 0));
     // Long afterwards all is shown.
     {
@@ -174,7 +173,7 @@ async fn a_match_that_is_shown_late_stands_as_it_stood_then() {
         let times = present.moves.iter_mut().map(|played| &mut played.at).chain(&mut present.dealt);
         times.chain([&mut present.acted]).for_each(|time| *time -= 2 * watch_delay);
     }
-    assert_eq!(arbiter.shown(), arbiter.summary());
+    assert_eq!(arbiter.summary(Looker::Public), arbiter.summary(Looker::Seat(Seat::FIRST)));
 }
 
 #[tokio::test]
@@ -182,7 +181,10 @@ async fn a_match_that_is_shown_late_and_has_not_been_dealt_is_gathering() {
     let watch_delay = Duration::from_hours(1);
     let fair = Settings { seed: None, fair_deals: true, watch_delay, ..settings(&[REMOTE, RANDOM]) };
     let arbiter = faraway(fair);
-    assert_eq!((arbiter.shown(), arbiter.shown_phase()), (arbiter.summary(), Phase::Gathering));
+    assert_eq!(
+        (arbiter.summary(Looker::Public), arbiter.shown_phase()),
+        (arbiter.summary(Looker::Seat(Seat::FIRST)), Phase::Gathering)
+    );
 }
 
 /// A system's clock that is set back while positions are shown stops them no longer than the delay.
@@ -225,13 +227,16 @@ async fn a_seed_is_held_back_as_long_as_any_of_its_positions() {
     };
     play_out(&arbiter).await;
     age();
-    arbiter.reset(Role::Host, None, None).await.expect("the host may");
+    arbiter.reset_match(None, None).await.expect("the host may");
     arbiter.close(CloseReason::Host);
-    let first = |delayed| arbiter.replay(Viewer::Public, Some(0), delayed).expect("it is kept");
-    assert!(first(false).revealed.is_some());
-    assert!(first(true).over && first(true).revealed.is_none(), "the next episode has just begun");
+    let first = |looker| arbiter.replay(looker, Some(0)).expect("it is kept");
+    assert!(first(Looker::Host).revealed.is_some());
+    assert!(
+        first(Looker::Public).over && first(Looker::Public).revealed.is_none(),
+        "the next episode has just begun"
+    );
     age();
-    assert!(first(true).revealed.is_some());
+    assert!(first(Looker::Public).revealed.is_some());
 }
 
 /// Neither do spectators of a match that has ended learn its seed before they may see its positions.
@@ -240,8 +245,8 @@ fn the_seed_of_a_match_that_is_shown_late_is_held_back_from_spectators() {
     for (watch_delay, is_shown) in [(Duration::ZERO, true), (Duration::from_hours(1), false)] {
         let arbiter = faraway(Settings { watch_delay, ..settings(&[REMOTE, RANDOM]) });
         arbiter.close(CloseReason::Host);
-        let opening = |belongs| crate::convert::match_(&arbiter, belongs).seed_opening;
-        assert!(opening(true).is_some());
-        assert_eq!(opening(false).is_some(), is_shown);
+        let opening = |looker| crate::convert::match_(&arbiter, looker).seed_opening;
+        assert!(opening(Looker::Host).is_some());
+        assert_eq!(opening(Looker::Public).is_some(), is_shown);
     }
 }

@@ -2,14 +2,12 @@
 
 use anyhow::Context as _;
 use boardwire_batch::play::Play;
-use boardwire_batch::reward::forfeit_ranks;
 use boardwire_batch::tables::Table;
 use boardwire_bots::Bot;
-use boardwire_kernel::{Outcome, Seat};
+use boardwire_kernel::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
-use crate::arbiter::Ended;
 use crate::cli::bot_match;
 use crate::secret::episode_seed;
 
@@ -53,23 +51,15 @@ pub(super) struct Played {
     pub(super) ends: Vec<End>,
 }
 
-/// How a match was played, and how it has ended.
+/// How a match has ended.
 #[derive(Debug, Clone)]
 pub(super) struct End {
-    /// Every decision, in the order in which they were made.
-    pub(super) moves: Vec<(Seat, u8)>,
-    /// The result, if it was played to its end.
-    pub(super) outcome: Option<Outcome>,
-    /// Who forfeited it.
-    pub(super) forfeited_by: Option<Seat>,
-}
-
-impl From<Ended> for End {
-    fn from(ended: Ended) -> Self {
-        let forfeited_by = ended.forfeited.map(|forfeited| forfeited.seat);
-        let outcome = ended.outcome.filter(|_| forfeited_by.is_none());
-        Self { moves: ended.moves, outcome, forfeited_by }
-    }
+    /// How many decisions it took.
+    pub(super) decisions: u64,
+    /// The score of each seat; none when it was forfeited or cut.
+    pub(super) scores: Vec<i32>,
+    /// The place of each seat; none when it was cut.
+    pub(super) ranks: Vec<u32>,
 }
 
 /// The seed from which the cards of a deal follow.
@@ -91,13 +81,15 @@ impl Played {
         let mut ends = Vec::with_capacity(schedule.line_ups.len());
         for line_up in &schedule.line_ups {
             let seated: Vec<Bot> = line_up.iter().map(|&entrant| bots[entrant].clone()).collect();
-            let mut moves = vec![];
-            let each = |_: &dyn Play, seat, action| {
-                moves.push((seat, action));
-                Ok(!halted())
-            };
+            let each = |_: &dyn Play, _, _| Ok(!halted());
             let Some(end) = bot_match(table, &seated, key, each)? else { return Ok(None) };
-            ends.push(End { moves, outcome: end.outcome(), forfeited_by: None });
+            let outcome = end.outcome();
+            let outcome = outcome.as_ref();
+            ends.push(End {
+                decisions: end.ply().into(),
+                scores: outcome.map(|outcome| outcome.scores().to_vec()).unwrap_or_default(),
+                ranks: outcome.into_iter().flat_map(Outcome::ranks).map(|&rank| rank.into()).collect(),
+            });
         }
         Ok(Some(Self { number, ends }))
     }
@@ -121,29 +113,20 @@ impl Deal {
 
     /// Counts a match of these entrants. Nobody has won what was cut at its greatest length.
     fn count(&mut self, line_up: &[usize], end: &End) {
-        self.decisions += end.moves.len() as u64;
-        if end.outcome.is_none() {
-            for &entrant in line_up {
-                self.tallies[entrant].unscored += 1;
-            }
-        }
-        let seats = line_up.len();
-        let (scores, ranks) = match (&end.outcome, end.forfeited_by) {
-            (Some(outcome), _) => (outcome.scores().to_vec(), outcome.ranks().to_vec()),
-            (None, Some(loser)) => {
-                let ranks = forfeit_ranks(loser, u8::try_from(seats).expect("a table is small"));
-                (vec![0; seats], ranks[..seats].to_vec())
-            }
-            (None, None) => return line_up.iter().for_each(|&entrant| self.tallies[entrant].seats += 1),
-        };
-        let winners = ranks.iter().map(|&rank| u32::from(rank == 1)).sum::<u32>();
+        self.decisions += end.decisions;
+        let winners = end.ranks.iter().map(|&rank| u32::from(rank == 1)).sum::<u32>();
         for (seat, &entrant) in line_up.iter().enumerate() {
             let tally = &mut self.tallies[entrant];
             tally.seats += 1;
-            tally.points += i64::from(scores[seat]);
-            tally.wins += if ranks[seat] == 1 { WHOLE / winners } else { 0 };
-            for (other, &against) in line_up.iter().enumerate().filter(|&(_, &against)| against != entrant) {
-                self.ahead[entrant][against] += match ranks[seat].cmp(&ranks[other]) {
+            match end.scores.get(seat) {
+                Some(&score) => tally.points += i64::from(score),
+                None => tally.unscored += 1,
+            }
+            let Some(rank) = end.ranks.get(seat) else { continue };
+            tally.wins += if *rank == 1 { WHOLE / winners } else { 0 };
+            for (against, other) in line_up.iter().zip(&end.ranks).filter(|(against, _)| **against != entrant)
+            {
+                self.ahead[entrant][*against] += match rank.cmp(other) {
                     std::cmp::Ordering::Less => 2,
                     std::cmp::Ordering::Equal => 1,
                     std::cmp::Ordering::Greater => 0,
@@ -157,15 +140,11 @@ impl Deal {
 mod tests {
     use super::*;
 
-    fn moves(count: usize) -> Vec<(Seat, u8)> {
-        vec![(Seat::new(0), 0); count]
-    }
-
     #[test]
     fn a_place_is_shared_and_whoever_is_placed_before_another_is_ahead() {
         let mut deal = Deal::new(0, 2);
-        let outcome = Some(Outcome::ranked(&[7, 7, 3], &[0; 3]));
-        deal.count(&[0, 1, 1], &End { moves: moves(9), outcome, forfeited_by: None });
+        let end = End { decisions: 9, scores: vec![7, 7, 3], ranks: vec![1, 1, 3] };
+        deal.count(&[0, 1, 1], &end);
         assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 7, unscored: 0 });
         assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 10, unscored: 0 });
         assert_eq!(deal.ahead, [[0, 3], [1, 0]]);
@@ -175,10 +154,10 @@ mod tests {
     #[test]
     fn a_forfeit_is_lost_and_a_match_that_was_cut_is_won_by_nobody() {
         let mut deal = Deal::new(0, 2);
-        deal.count(&[0, 1, 1], &End { moves: moves(2), outcome: None, forfeited_by: Some(Seat::new(1)) });
+        deal.count(&[0, 1, 1], &End { decisions: 2, scores: vec![], ranks: vec![1, 3, 1] });
         assert_eq!(deal.tallies[0], Tally { seats: 1, wins: WHOLE / 2, points: 0, unscored: 1 });
         assert_eq!(deal.tallies[1], Tally { seats: 2, wins: WHOLE / 2, points: 0, unscored: 2 });
-        deal.count(&[0, 1, 1], &End { moves: moves(2), outcome: None, forfeited_by: None });
+        deal.count(&[0, 1, 1], &End { decisions: 2, scores: vec![], ranks: vec![] });
         assert_eq!(deal.tallies[0], Tally { seats: 2, wins: WHOLE / 2, points: 0, unscored: 2 });
         assert_eq!(deal.tallies[1], Tally { seats: 4, wins: WHOLE / 2, points: 0, unscored: 4 });
         let before = r#"{"seats": 2, "wins": 840, "points": 7}"#;

@@ -89,11 +89,6 @@ impl Ledger {
         }
         Ok(())
     }
-
-    /// Makes what was added safe from a loss of power.
-    pub(super) fn sync(&self) -> anyhow::Result<()> {
-        self.0.as_ref().map_or(Ok(()), File::sync_data).context("the file of deals")
-    }
 }
 
 impl Drop for Ledger {
