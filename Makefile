@@ -164,7 +164,7 @@ lint: build
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --all-features --locked --quiet -- -D warnings
 	# As they are published: without what tests ask for.
-	cargo check --release --locked --quiet -p boardwire-server
+	cargo check --release --locked --quiet -p boardwire
 	cargo check --release --locked --quiet -p boardwire-local
 	cargo test --release --locked --workspace --quiet --test integration -- dependencies:: clauses::
 	$(PYTHON) -m ruff check client-py tests/python tests/abuse bench tools
@@ -209,7 +209,7 @@ $(BENCH_VENV)/.installed: bench/install.py client-py/pyproject.toml tools/instal
 ## bench: measures us and our peers; prints a table, writes bench/results.json, docs/benchmarks.md with its chart, and the README's table
 bench: $(BENCH_VENV)/.installed
 	# As they are published, by themselves: with their own features alone.
-	cargo build --profile dist --locked -p boardwire-server
+	cargo build --profile dist --locked -p boardwire
 	cargo build --profile dist --locked -p boardwire-local
 	$(BENCH_VENV)/bin/python bench/run
 

@@ -14,7 +14,7 @@ case "$target" in
     *-apple-darwin) ;;
     *) echo "wheels: private servers listen on Unix sockets, which $target has not" >&2; exit 1 ;;
 esac
-for part in boardwire-server:client-py boardwire-local:server/local; do
+for part in boardwire:client-py boardwire-local:server/local; do
     folder=${part#*:}
     python3 tools/licences.py "${part%:*}" "$target" "$folder/LICENSE-THIRD-PARTY.txt"
     (cd "$folder" && maturin sdist --out "$CARGO_TARGET_DIR/wheels" && maturin build "${options[@]}")

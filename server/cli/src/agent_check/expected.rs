@@ -1,0 +1,40 @@
+//! What the policy plays, by itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use boardwire_batch::pool::Pool;
+use boardwire_batch::tables::Table;
+use boardwire_kernel::Seat;
+
+use super::examiner::{End, SEEN, decide};
+use super::scenario::{Scenario, Trouble};
+use boardwire_server::arbiter::{Arbiter, Phase};
+
+/// How the episodes of a scenario end, by their numbers.
+pub(super) async fn ends(table: &Arc<Table>, scenario: &Scenario) -> anyhow::Result<BTreeMap<u32, End>> {
+    let pool = Pool::new(1)?;
+    let settings = scenario.settings();
+    let seats: Vec<Seat> = settings.seats().collect();
+    let remote = settings.remote();
+    let arbiter = Arc::new(Arbiter::new(Arc::clone(table), settings, pool.alone().owner(), 1));
+    arbiter.begin();
+    let mut ends = BTreeMap::new();
+    if let Trouble::Reset(_) = scenario.trouble {
+        arbiter.reset_match(None, None).await?;
+    }
+    while ends.len() < scenario.episodes as usize {
+        while arbiter.phase() == Phase::Playing {
+            for &seat in seats.iter().filter(|seat| remote.contains(**seat)) {
+                let seen = arbiter.observe(seat, false, SEEN).await?;
+                if seen.pending.contains(seat) {
+                    arbiter.act(seat, decide(&seen)).await?;
+                }
+            }
+        }
+        let position = arbiter.position();
+        ends.insert(position.episode, (position.ply, position.digest));
+        arbiter.reset_match(None, None).await?;
+    }
+    Ok(ends)
+}

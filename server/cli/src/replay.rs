@@ -1,0 +1,168 @@
+//! `replay`: an episode to be looked at.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use boardwire_api::v1;
+use boardwire_batch::tables::{Table, Tables};
+use boardwire_kernel::{Key, Seat, Viewer};
+use clap::Args;
+
+use super::{Catalogues, verify};
+use boardwire_server::page::Film;
+
+/// Shows an episode as a page.
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// The canonical JSON of a `boardwire.v1.Replay`, as clients save it; `-` for standard input.
+    file: PathBuf,
+    /// Writes a page that shows every position, as each seat saw it where that may be known; it needs no network.
+    #[arg(long, value_name = "FILE")]
+    html: PathBuf,
+    #[command(flatten)]
+    catalogues: Catalogues,
+}
+
+impl Replay {
+    pub(super) fn run(self) -> anyhow::Result<ExitCode> {
+        let about = || self.file.display().to_string();
+        let replay = verify::read(&self.file).with_context(about)?;
+        let page = page(&replay, &Tables::new(self.catalogues.load()?)).with_context(about)?;
+        write(&self.html, &page)
+    }
+}
+
+/// Writes a page.
+pub(super) fn write(path: &Path, film: &Film) -> anyhow::Result<ExitCode> {
+    std::fs::write(path, film.html()).with_context(|| path.display().to_string())?;
+    eprintln!("{} shows it", path.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An episode as a page: as everybody saw it once its key is shown, and as its viewer saw it before.
+fn page(replay: &v1::Replay, tables: &Tables) -> anyhow::Result<Film> {
+    let options = replay.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let table = tables.table(&replay.game, u32::try_from(replay.players.len())?, options)?;
+    anyhow::ensure!(
+        replay.spec_digest == table.digest.to_string(),
+        "it was played by other rules or components: its spec digest is {}, that of this program {}",
+        replay.spec_digest,
+        table.digest
+    );
+    anyhow::ensure!(!replay.frames.is_empty(), "it has no frames: there is no position to be shown");
+    let about = format!("episode {} of match {}", replay.episode, replay.match_id);
+    match replay.seed_opening.as_ref().and_then(|opening| <[u8; 32]>::try_from(&opening.key[..]).ok()) {
+        Some(key) => played(replay, &table, about, key.into()),
+        None => seen(replay, &table, about),
+    }
+}
+
+/// Everything, by playing it once more.
+fn played(replay: &v1::Replay, table: &Table, about: String, key: Key) -> anyhow::Result<Film> {
+    let info = table.rules.info();
+    let viewers = Viewer::all(info.seats).collect();
+    let mut film = Film::new(info, &replay.players, about, viewers);
+    let mut play = table.rules.clone().deal(key);
+    for (number, frame) in replay.frames.iter().enumerate() {
+        if let (Some(seat), Some(played)) = (frame.seat, frame.played) {
+            let seat = seat_at(table, seat)?;
+            play.apply(seat, played.action).with_context(|| format!("frame {number}"))?;
+        }
+        film.show(info, &*play, caption(replay, table, frame)?).map_err(anyhow::Error::msg)?;
+    }
+    film.end(&*play);
+    Ok(film)
+}
+
+/// What the viewer saw, and no more.
+fn seen(replay: &v1::Replay, table: &Table, about: String) -> anyhow::Result<Film> {
+    let info = table.rules.info();
+    let viewer = match replay.viewer {
+        None => Viewer::Public,
+        Some(number) => seat_at(table, number)?.into(),
+    };
+    let mut film = Film::new(info, &replay.players, about, vec![viewer]);
+    for (number, frame) in replay.frames.iter().enumerate() {
+        let shown = film.show_view(info, &frame.view, caption(replay, table, frame)?);
+        shown.map_err(anyhow::Error::msg).with_context(|| format!("frame {number}"))?;
+    }
+    Ok(film)
+}
+
+/// The seat of this number at the table.
+fn seat_at(table: &Table, number: u32) -> anyhow::Result<Seat> {
+    let mut seats = Seat::all(table.rules.info().seats);
+    let seat = seats.find(|seat| u32::from(seat.number()) == number);
+    seat.with_context(|| format!("there is no seat {number}"))
+}
+
+/// What led to a frame.
+fn caption(replay: &v1::Replay, table: &Table, frame: &v1::Frame) -> anyhow::Result<String> {
+    let Some(number) = frame.seat else {
+        return Ok(if frame.outcome.is_some() {
+            "a seat has forfeited".to_owned()
+        } else {
+            "the deal".to_owned()
+        });
+    };
+    let seat = seat_at(table, number)?;
+    let player = replay.players.get(seat.index()).map_or("", String::as_str);
+    let label = frame.played.and_then(|played| {
+        let action = u8::try_from(played.action).ok()?;
+        table.rules.info().actions.label(action)
+    });
+    Ok(decision(seat, player, label.unwrap_or("a hidden choice")))
+}
+
+/// A decision in words.
+pub(super) fn decision(seat: Seat, player: &str, label: &str) -> String {
+    format!("{seat} ({player}): {label}")
+}
+
+#[cfg(test)]
+mod tests {
+    use boardwire_batch::registry::Registry;
+
+    use super::*;
+
+    #[test]
+    fn a_seat_that_there_is_not_makes_no_page() {
+        let tables = Tables::new(Registry::standard());
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
+        let played = Some(v1::PlayedAction::default());
+        for (seed_opening, played) in [(None, None), (Some(opening.clone()), None), (Some(opening), played)] {
+            for seat in [2, 9, 300] {
+                let replay = v1::Replay {
+                    game: "faraway".to_owned(),
+                    players: vec!["remote".to_owned(); 2],
+                    spec_digest: table.digest.to_string(),
+                    seed_opening: seed_opening.clone(),
+                    frames: vec![v1::Frame { seat: Some(seat), played, ..Default::default() }],
+                    ..Default::default()
+                };
+                let refused = page(&replay, &tables).expect_err("there is no such seat").to_string();
+                assert_eq!(refused, format!("there is no seat {seat}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_replay_without_frames_makes_no_page() {
+        let tables = Tables::new(Registry::standard());
+        let table = tables.table("faraway", 2, []).expect("it can be set up");
+        let opening = v1::SeedOpening { key: vec![7; 32].into(), ..Default::default() };
+        for seed_opening in [None, Some(opening)] {
+            let replay = v1::Replay {
+                game: "faraway".to_owned(),
+                players: vec!["remote".to_owned(); 2],
+                spec_digest: table.digest.to_string(),
+                seed_opening,
+                ..Default::default()
+            };
+            let refused = page(&replay, &tables).expect_err("there is nothing to show").to_string();
+            assert_eq!(refused, "it has no frames: there is no position to be shown");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `token`: a token for an account.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use boardwire_server::edge::{is_name, line};
+use boardwire_server::secret;
+
+/// Makes a token for an account, and prints what the file of accounts takes: `boardwire token ada >> accounts.toml`.
+///
+/// The token itself goes to stderr, and nowhere else: the file has only its hash. Add `matches = N`, `environments = N` or
+/// `calls = N` (a second) below the printed lines to give the account quotas of its own.
+#[derive(Debug, Args)]
+pub(super) struct Token {
+    /// The account's name: letters, digits, `-`, `_` and `.`.
+    #[arg(value_parser = name)]
+    name: String,
+}
+
+fn name(name: &str) -> Result<String, &'static str> {
+    if is_name(name) {
+        Ok(name.to_owned())
+    } else {
+        Err("a name has 1 to 64 letters, digits, `-`, `_` and `.`")
+    }
+}
+
+impl Token {
+    pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
+        let token = secret::word();
+        let lines = format!("[[account]]\nname = \"{}\"\ntokens = [\"{}\"]\n", self.name, line(&token));
+        std::io::stdout().write_all(lines.as_bytes())?;
+        eprintln!("the token of {}: {token}", self.name);
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,172 @@
+//! What a match is created with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use boardwire_batch::reward::RewardKind;
+use boardwire_batch::{IllegalActions, Player, Refused};
+use boardwire_kernel::{Seat, SeatSet};
+
+use super::{Clock, OPENING};
+
+/// What a match is created with, beside its table.
+#[allow(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who plays at each seat.
+    pub players: Vec<Player>,
+    /// The seed of the first episode, if somebody gives it.
+    pub seed: Option<u64>,
+    /// What seats are rewarded for.
+    pub reward: RewardKind,
+    /// Whether decisions of the remote seat with a single legal action are played by the engine.
+    pub skip_forced: bool,
+    /// What happens to illegal actions.
+    pub illegal_actions: IllegalActions,
+    /// Whether the only remote seat may give the seed of an episode that it asks for.
+    pub seat_may_seed: bool,
+    /// Whether the match is shown to its host and its seats alone.
+    pub private: bool,
+    /// How long after they have come to be positions are shown to whoever is neither the host nor a seat.
+    pub watch_delay: Duration,
+    /// How long the agent at each seat may think; empty where nobody has a clock.
+    pub clocks: Vec<Option<Clock>>,
+    /// Whether every agent has a hand in the deals.
+    pub fair_deals: bool,
+    /// How long they may then take to open what they contribute, once all have joined.
+    pub opening: Duration,
+    /// What its host has labelled it with.
+    pub labels: BTreeMap<String, String>,
+    /// After how many episodes it closes itself; never, when 0. Each of them is played to its end.
+    pub episodes: u32,
+    /// Whether only the host begins episodes, each when the one before it is over.
+    pub host_begins: bool,
+}
+
+/// For how long spectators may be kept behind at most.
+pub(crate) const MOST_WATCH_DELAY: Duration = Duration::from_hours(24);
+/// The longest time that a setting may ask for: clocks can reckon with no more.
+pub const LONGEST: Duration = Duration::from_hours(24 * 366 * 10);
+/// The most labels a match may have.
+const MOST_LABELS: usize = 16;
+/// The most bytes of a label's name.
+const MOST_NAME_BYTES: usize = 63;
+/// The most bytes of a label's value.
+const MOST_VALUE_BYTES: usize = 128;
+
+impl Settings {
+    /// Those of a public match for these players about which nothing else is asked.
+    #[must_use]
+    pub fn of(players: Vec<Player>) -> Self {
+        Self {
+            players,
+            seed: None,
+            reward: RewardKind::default(),
+            skip_forced: false,
+            illegal_actions: IllegalActions::default(),
+            seat_may_seed: false,
+            private: false,
+            watch_delay: Duration::ZERO,
+            clocks: Vec::new(),
+            fair_deals: false,
+            opening: OPENING,
+            labels: BTreeMap::new(),
+            episodes: 0,
+            host_begins: false,
+        }
+    }
+
+    /// Refuses labels and times out of bounds, and what would tell a seat what it may not know. Callers and journals give
+    /// settings.
+    ///
+    /// # Errors
+    /// Too many labels, or too long ones. Times that are too long, clocks that are not those of the agents. Forced choices
+    /// skipped where several agents play: a ply that no agent chose tells that a hidden hand left one choice.
+    pub fn check(&self) -> Result<(), Refused> {
+        check_labels(&self.labels)?;
+        for (field, time, most) in
+            [("watch_delay", self.watch_delay, MOST_WATCH_DELAY), ("opening", self.opening, LONGEST)]
+        {
+            if time > most {
+                let (value, expected) =
+                    (format!("{time:?}"), format!("from 0 to {} seconds", most.as_secs()));
+                return Err(Refused::BadField { field, value, expected });
+            }
+        }
+        let is_of_an_agent = |(seat, clock): (usize, &Option<Clock>)| {
+            clock.is_none() || self.players.get(seat) == Some(&Player::Remote)
+        };
+        if !self.clocks.iter().enumerate().all(is_of_an_agent) {
+            let (value, expected) =
+                (format!("{} clocks", self.clocks.len()), "of remote seats alone".to_owned());
+            return Err(Refused::BadField { field: "clocks", value, expected });
+        }
+        if self.fair_deals && (self.seed.is_some() || self.seat_may_seed || self.remote().is_empty()) {
+            return Err(Refused::BadField {
+                field: "fair_deals",
+                value: "true".to_owned(),
+                expected: "false where somebody gives a seed, and where no agent plays".to_owned(),
+            });
+        }
+        if self.host_begins && self.seat_may_seed {
+            return Err(Refused::BadField {
+                field: "host_begins",
+                value: "true".to_owned(),
+                expected: "false where a seat may give the seed of the next episode".to_owned(),
+            });
+        }
+        self.clocks.iter().flatten().try_for_each(Clock::check)?;
+        if self.skip_forced && self.remote().len() > 1 {
+            return Err(Refused::BadField {
+                field: "skip_forced",
+                value: "true".to_owned(),
+                expected: "false where more than one seat is remote: it would tell what a hidden hand allows"
+                    .to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// All seats, ascending.
+    #[must_use]
+    pub fn seats(&self) -> impl DoubleEndedIterator<Item = Seat> + Clone + use<> {
+        Seat::all(u8::try_from(self.players.len()).expect("the table has been set up with so many seats"))
+    }
+
+    /// How long the agent at `seat` may think, if it has a clock.
+    pub(crate) fn clock(&self, seat: Seat) -> Option<&Clock> {
+        self.clocks.get(seat.index())?.as_ref()
+    }
+
+    /// Whether this is the last episode.
+    pub(super) fn is_last(&self, episode: u32) -> bool {
+        episode.checked_add(1) == Some(self.episodes)
+    }
+
+    /// The seats at which agents play.
+    #[must_use]
+    pub fn remote(&self) -> SeatSet {
+        let seats = self.seats().zip(&self.players);
+        seats.filter(|(_, player)| **player == Player::Remote).map(|(seat, _)| seat).collect()
+    }
+}
+
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Refused> {
+    let refuse =
+        |value: String, expected: String| Err(Refused::BadField { field: "labels", value, expected });
+    if labels.len() > MOST_LABELS {
+        return refuse(format!("{} labels", labels.len()), format!("at most {MOST_LABELS} labels"));
+    }
+    for (name, value) in labels {
+        let known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.');
+        if !(1..=MOST_NAME_BYTES).contains(&name.len()) || !name.bytes().all(known) {
+            let expected = format!("named by 1 to {MOST_NAME_BYTES} of a-z, 0-9, `_`, `-` and `.`");
+            return refuse(name.clone(), expected);
+        }
+        if value.len() > MOST_VALUE_BYTES {
+            let expected = format!("of values of at most {MOST_VALUE_BYTES} bytes");
+            return refuse(format!("{name} of {} bytes", value.len()), expected);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! Secrets the server draws from the operating system: seeds, salts, tokens.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use boardwire_kernel::{Digest, Key, RngStream};
+use serde::{Deserialize, Serialize};
+
+use crate::journal::forms;
+
+/// The stream of a given seed from which the seeds of later episodes come.
+const EPISODE_STREAM: u64 = 4 << 32;
+
+/// Bytes from the operating system's generator.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// The most bytes of a file of keys, certificates, accounts or settings.
+const MOST_FILE_BYTES: u64 = 1 << 20;
+
+/// Reads a small file of the operator's.
+///
+/// # Errors
+/// It cannot be read, or has more than a MiB.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_FILE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 1 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// The same of text.
+///
+/// # Errors
+/// As [`read_file`]; bytes that are no UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// A fresh seed for a batch, whose owner is told it.
+#[must_use]
+pub fn seed() -> u64 {
+    u64::from_le_bytes(random())
+}
+
+/// A fresh name that nobody can guess: 32 hexadecimal digits.
+#[must_use]
+pub fn word() -> String {
+    hex(&random::<16>())
+}
+
+/// Bytes as hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut word, byte| {
+        use std::fmt::Write as _;
+        let _ = write!(word, "{byte:02x}");
+        word
+    })
+}
+
+/// What a secret is found by: how long that takes tells nothing of the secret.
+pub(crate) fn digest(secret: &str) -> [u8; 32] {
+    *blake3::hash(secret.as_bytes()).as_bytes()
+}
+
+/// Whether two secrets are equal, in a time that does not tell where they differ.
+pub(crate) fn same(given: &str, secret: &str) -> bool {
+    blake3::hash(given.as_bytes()) == blake3::hash(secret.as_bytes())
+}
+
+/// A secret of somebody else, and what it is found by. After a restart nothing but that is known of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// The secret; empty when it is not known.
+    pub(crate) secret: String,
+    /// What it is found by.
+    pub(crate) digest: [u8; 32],
+}
+
+impl Found {
+    /// A fresh secret.
+    pub(crate) fn fresh() -> Self {
+        let secret = word();
+        Self { digest: digest(&secret), secret }
+    }
+
+    /// One of which nothing else is known.
+    pub(crate) fn by(digest: [u8; 32]) -> Self {
+        Self { secret: String::new(), digest }
+    }
+}
+
+/// Where the seed of an episode comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeedSource {
+    /// The operating system.
+    Drawn,
+    /// Somebody gave it, or one that it follows from.
+    Given(u64),
+}
+
+/// Where the seeds of a match's episodes come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Seeds {
+    /// The operating system, afresh for every episode: 256 bits, too many to search.
+    Drawn,
+    /// A seed somebody gave; the `next`-th episode after it has words `2 next` and `2 next + 1` of its
+    /// stream `2^34`.
+    Given { seed: u64, next: u32 },
+}
+
+/// The seed of an episode of a match with this seed; episodes are counted from 0.
+#[must_use]
+pub fn episode_seed(seed: u64, episode: u32) -> u64 {
+    if episode == 0 {
+        return seed;
+    }
+    RngStream::resume(seed.into(), EPISODE_STREAM, 2 * u64::from(episode)).seed()
+}
+
+impl Seeds {
+    /// The source and the first episode's key.
+    pub(crate) fn begin(given: Option<u64>) -> (Self, Key, SeedSource) {
+        match given {
+            Some(seed) => (Self::Given { seed, next: 1 }, seed.into(), SeedSource::Given(seed)),
+            None => (Self::Drawn, random().into(), SeedSource::Drawn),
+        }
+    }
+
+    /// The key of the next episode.
+    pub(crate) fn next(&mut self) -> (Key, SeedSource) {
+        match self {
+            Self::Drawn => (random().into(), SeedSource::Drawn),
+            Self::Given { seed, next } => {
+                let derived = episode_seed(*seed, *next);
+                *next += 1;
+                (derived.into(), SeedSource::Given(derived))
+            }
+        }
+    }
+}
+
+/// A key with the salt that keeps its commitment from being guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Where the key comes from.
+    pub source: SeedSource,
+    /// The key.
+    #[serde(with = "forms::key")]
+    pub key: Key,
+    /// The salt.
+    #[serde(with = "forms::hex")]
+    pub salt: [u8; 16],
+}
+
+impl Opened {
+    /// Nothing: what an episode that has not been dealt follows from.
+    pub(crate) fn nothing() -> Self {
+        Self { source: SeedSource::Drawn, key: [0; 32].into(), salt: [0; 16] }
+    }
+
+    /// A key with a fresh salt.
+    pub(crate) fn new(key: Key, source: SeedSource) -> Self {
+        Self { source, key, salt: random() }
+    }
+
+    /// What commits to the key of an episode: BLAKE3 of the match's id, the episode (4 bytes, low first), the spec
+    /// digest, the key and the salt.
+    pub(crate) fn commitment(&self, match_id: &str, episode: u32, spec: &Digest) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(match_id.as_bytes()).update(&episode.to_le_bytes()).update(spec.as_bytes());
+        hasher.update(self.key.as_bytes()).update(&self.salt);
+        *hasher.finalize().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_after_a_given_one_follow_from_it() {
+        let (mut one, first, source) = Seeds::begin(Some(7));
+        let (mut two, ..) = Seeds::begin(Some(7));
+        let later = [one.next(), one.next()];
+        assert_eq!((first, source), (7.into(), SeedSource::Given(7)));
+        assert_eq!(later, [two.next(), two.next()]);
+        assert_ne!(later[0], later[1]);
+    }
+
+    #[test]
+    fn drawn_seeds_and_words_do_not_repeat() {
+        let (mut seeds, first, source) = Seeds::begin(None);
+        let (second, _) = seeds.next();
+        assert_eq!(source, SeedSource::Drawn);
+        assert_ne!(first, second);
+        assert_ne!(word(), word());
+        assert_eq!(word().len(), 32);
+    }
+
+    /// 64 bits could be searched from a first view: every part of a drawn key is drawn.
+    #[test]
+    fn drawn_keys_have_256_bits() {
+        let (mut seeds, ..) = Seeds::begin(None);
+        let drawn: Vec<Key> = (0..64).map(|_| seeds.next().0).collect();
+        for byte in 0..32 {
+            let first = drawn[0].as_bytes()[byte];
+            assert!(drawn.iter().any(|key| key.as_bytes()[byte] != first), "byte {byte} never changes");
+        }
+    }
+
+    #[test]
+    fn a_commitment_covers_all_that_identifies_an_episode() {
+        let (key, source) = (Key::from(7), SeedSource::Given(7));
+        let (opened, spec) = (Opened { source, key, salt: [1; 16] }, Digest::of_bytes(b"spec"));
+        let own = opened.commitment("match", 3, &spec);
+        assert_eq!(own, opened.commitment("match", 3, &spec));
+        let others = [
+            opened.commitment("other", 3, &spec),
+            opened.commitment("match", 4, &spec),
+            opened.commitment("match", 3, &Digest::of_bytes(b"other")),
+            Opened { key: Key::from(8), ..opened }.commitment("match", 3, &spec),
+            Opened { salt: [2; 16], ..opened }.commitment("match", 3, &spec),
+        ];
+        assert!(others.iter().all(|other| *other != own));
+    }
+
+    #[test]
+    fn only_the_same_secret_is_the_same() {
+        assert!(same("abc", "abc"));
+        assert!(!same("abc", "abd") && !same("ab", "abc") && !same("", "abc"));
+    }
+}
