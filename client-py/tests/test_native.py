@@ -217,7 +217,6 @@ class Strange(grpc.GenericRpcHandler):
                 game="faraway",
                 environments=1,
                 learners=2,
-                action_bytes=1,
                 line_ups=[batch_pb2.LineUp(players=["learner"] * 2)],
                 spec_digest=spec.digest,
                 autoreset=batch_pb2.AUTORESET_MODE_SAME_STEP,

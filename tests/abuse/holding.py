@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from attacks import attack
 from boardwire.v1 import batch_service_pb2 as batch_pb
 from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1.search_service_pb2 import DeterminizeRequest, RolloutRequest
+from boardwire.v1.search_service_pb2 import CreateSearchRequest, RolloutRequest
 from calls import OK, Seat, Stubs, batch_request, bearer, counted, flood, outcome, served
 from connections import PREFACE, SETTINGS
 from target import Target, expect, until
@@ -184,8 +184,8 @@ def many_rollouts(target: Target, size: int) -> str:
         seat = Seat(stubs)
         token = bearer(seat.tokens[0])
         # As many rollouts are played at once as there are places.
-        asked = DeterminizeRequest(match_id=seat.match_id, places=size)
-        drawn = stubs.searches.Determinize(asked, metadata=token)
+        asked = CreateSearchRequest(match_id=seat.match_id, places=size)
+        drawn = stubs.searches.CreateSearch(asked, metadata=token)
         rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4), playouts=MOST_PLAYOUTS)
         with bounded(target, BESIDE):
             calls = [stubs.searches.Rollout.future(rollout, metadata=token) for _ in range(size)]

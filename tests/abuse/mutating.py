@@ -122,8 +122,8 @@ def valid(stubs: Stubs) -> list[Call]:
         batch_pb.SaveBatchRequest(batch_id=batch), metadata=bearer(owner)
     ).snapshot
     pb, uuid = match_service_pb2, "67e55044-10b1-426f-9247-bb680e5fe0c8"
-    determinize = search_pb.DeterminizeRequest(match_id=match, worlds=2, places=4, seed=7)
-    search = stubs.searches.Determinize(determinize, metadata=bearer(token)).search.id
+    determinize = search_pb.CreateSearchRequest(match_id=match, worlds=2, places=4, seed=7)
+    search = stubs.searches.CreateSearch(determinize, metadata=bearer(token)).search.id
     # Whoever is invited anew takes the seat away from the token there was: in a match that nobody plays.
     given = stubs.matches.CreateMatch(pb.CreateMatchRequest(game="faraway", players=["remote", "random"]))
     secret = bytes(32)
@@ -167,10 +167,10 @@ def valid(stubs: Stubs) -> list[Call]:
         ],
         "Search": [
             (determinize, token),
-            (search_pb.DeterminizeRequest(batch_id=batch, mask=b"\x05", places=4), owner),
+            (search_pb.CreateSearchRequest(batch_id=batch, mask=b"\x05", places=4), owner),
             (search_pb.AdvanceRequest(search_id=search, worlds=bytes(4), actions=bytes(1)), token),
             (search_pb.RolloutRequest(search_id=search, worlds=bytes(4), playouts=2, seed=1), token),
-            (search_pb.ReleaseRequest(search_id="0" * 32), token),
+            (search_pb.CloseSearchRequest(search_id="0" * 32), token),
         ],
         "Catalog": [
             (catalog_pb2.GetServerRequest(), ""),

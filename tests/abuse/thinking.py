@@ -8,7 +8,7 @@ from typing import Any
 
 from attacks import attack
 from boardwire.v1 import match_service_pb2 as pb
-from boardwire.v1.search_service_pb2 import DeterminizeRequest, RolloutRequest
+from boardwire.v1.search_service_pb2 import CreateSearchRequest, RolloutRequest
 from calls import OK, Seat, Stubs, bearer, counted, flood
 from target import Target, expect, until
 
@@ -43,7 +43,7 @@ def begin_rollout(stubs: Stubs) -> Any:
     """Begins as many playouts as one call may ask for, each of the same world of a search of its own."""
     seat = Seat(stubs)
     token = bearer(seat.tokens[0])
-    drawn = stubs.searches.Determinize(DeterminizeRequest(match_id=seat.match_id), metadata=token)
+    drawn = stubs.searches.CreateSearch(CreateSearchRequest(match_id=seat.match_id), metadata=token)
     rollout = RolloutRequest(search_id=drawn.search.id, worlds=bytes(4 * MOST_PLAYOUTS))
     return stubs.searches.Rollout.future(rollout, metadata=token)
 

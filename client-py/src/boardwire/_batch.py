@@ -234,7 +234,7 @@ class BatchCore(Generic[_Part, _Search]):
             self._connection,
             self.token,
             self.spec,
-            search_pb.DeterminizeRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
+            search_pb.CreateSearchRequest(batch_id=self.id, mask=_rows.packed(mask, self.environments)),
             worlds=worlds,
             places=places,
             seed=seed,

@@ -59,7 +59,6 @@ def game(message: catalog_pb2.Game) -> Game:
             for option in message.options
         ),
         catalogue_digest=message.catalogue_digest,
-        provenance={part.section: part.source for part in message.provenance},
     )
 
 
@@ -81,7 +80,6 @@ def game_spec(message: catalog_pb2.GameSpec) -> GameSpec:
         min_score=message.min_score,
         max_score=message.max_score,
         digest=message.spec_digest,
-        chance_streams=tuple(message.chance_streams),
     )
 
 
@@ -126,7 +124,7 @@ def observation(message: observation_pb2.Observation, spec: GameSpec) -> Observa
         decision=message.decision,
         view=np.frombuffer(message.view, dtype=np.uint8).copy(),
         mask=unpacked_mask(mask, len(spec.actions)),
-        pending=bits(message.pending),
+        pending=tuple(message.pending),
         reward=message.reward,
         terminated=message.terminated,
         truncated=message.truncated,
@@ -185,8 +183,8 @@ def match_info(message: match_pb2.Match) -> MatchInfo:
         spec_digest=message.spec_digest,
         state=cast(MatchState, word(match_pb2.MatchState, message.state)),
         close_reason=cast(CloseReason, word(match_pb2.CloseReason, closed)) if closed else None,
-        joined=bits(message.joined),
-        waiting_for=bits(message.waiting_for),
+        joined=tuple(message.joined),
+        waiting_for=tuple(message.waiting_for),
         episode=message.episode,
         ply=message.ply,
         create_time=message.create_time.ToDatetime(timezone.utc),
@@ -348,8 +346,3 @@ def duration(seconds: float) -> Duration:
     message = Duration()
     message.FromTimedelta(timedelta(seconds=seconds))
     return message
-
-
-def bits(mask: int) -> tuple[int, ...]:
-    """The members of a set given as bits."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

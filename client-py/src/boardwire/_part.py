@@ -31,7 +31,6 @@ class BatchPartCore:
         self.first = first
         self.environments = environments
         self._carrier = carrier
-        self._dtype = np.dtype(f"<u{carrier.about.action_bytes}")
         self._sent: deque[Sent] = deque()
 
     @property
@@ -97,11 +96,11 @@ class BatchPartCore:
         given = np.asarray(actions)
         if given.shape != (self.environments,):
             raise ValueError(f"actions have shape {given.shape}, not ({self.environments},)")
-        if given.dtype == self._dtype:
+        if given.dtype == np.uint8:
             return given.tobytes()
         if given.dtype.kind not in "iu":
             raise TypeError(f"actions are whole numbers, not {given.dtype}")
-        most = np.iinfo(self._dtype).max
+        most = np.iinfo(np.uint8).max
         if given.min() < 0 or given.max() > most:
             at = int(np.flatnonzero((given < 0) | (given > most))[0])
             environment, action, known = self.first + at, int(given[at]), len(self._carrier.spec.actions)
@@ -113,7 +112,7 @@ class BatchPartCore:
                     "actions": str(known),
                 },
             )
-        return given.astype(self._dtype).tobytes()
+        return given.astype(np.uint8).tobytes()
 
     def __repr__(self) -> str:
         """Names its environments."""

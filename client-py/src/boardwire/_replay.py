@@ -223,7 +223,7 @@ def frame(message: replay_pb2.Frame) -> Frame:
         ply=message.ply,
         time=message.time.ToDatetime(timezone.utc),
         view=np.frombuffer(message.view, dtype=np.uint8).copy(),
-        pending=_convert.bits(message.pending),
+        pending=tuple(message.pending),
         seat=message.seat if message.HasField("seat") else None,
         played=_played(message.played) if message.HasField("played") else None,
         head=message.head,

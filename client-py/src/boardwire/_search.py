@@ -72,7 +72,7 @@ class SearchCore:
         connection: Connection,
         token: str,
         spec: GameSpec,
-        request: pb.DeterminizeRequest,
+        request: pb.CreateSearchRequest,
         *,
         worlds: int,
         places: int | None,
@@ -91,7 +91,7 @@ class SearchCore:
         request.skip_forced = skip_forced
         request.max_message_bytes = MESSAGE_BYTES
         answer = await connection.call(
-            lambda on: on.search.Determinize, request, timeout=timeout, token=token, advice=_ENDS
+            lambda on: on.search.CreateSearch, request, timeout=timeout, token=token, advice=_ENDS
         )
         return cls(connection, answer.search, answer.step, token, spec)
 
@@ -218,8 +218,8 @@ class SearchCore:
         self._closed = True
         with contextlib.suppress(*GONE):
             await self._connection.call(
-                lambda on: on.search.Release,
-                pb.ReleaseRequest(search_id=self.id),
+                lambda on: on.search.CloseSearch,
+                pb.CloseSearchRequest(search_id=self.id),
                 timeout=SEARCH_SECONDS,
                 token=self._token,
             )

@@ -288,7 +288,7 @@ class SeatCore(Generic[_Search]):
             self._connection,
             self.token,
             self.spec,
-            search_pb.DeterminizeRequest(match_id=self.match_id),
+            search_pb.CreateSearchRequest(match_id=self.match_id),
             worlds=worlds,
             places=places,
             seed=seed,

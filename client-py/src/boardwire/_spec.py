@@ -56,7 +56,6 @@ class Game:
         max_seats: The most seats it is played by.
         options: The options of a match.
         catalogue_digest: The BLAKE3 digest of the components: 64 hexadecimal digits.
-        provenance: Where the values of each section of the catalogue were read.
     """
 
     id: str
@@ -66,7 +65,6 @@ class Game:
     max_seats: int
     options: tuple[GameOption, ...]
     catalogue_digest: str
-    provenance: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,6 @@ class GameSpec:
         min_score: No final score is below this.
         max_score: No final score is above this.
         digest: The digest of all facts here: a changed game has a changed digest.
-        chance_streams: What each stream of chance is for, in stream order.
         layout: How features are laid out; see `features`.
         row_offsets: Where the rows of each table begin when all tables stand one after the other.
         action_rows: `int32[actions]`, what each action names, among the rows of all tables one after the
@@ -125,7 +122,6 @@ class GameSpec:
     min_score: int
     max_score: int
     digest: str
-    chance_streams: tuple[str, ...]
     layout: FeatureLayout = field(init=False, repr=False)
     row_offsets: Mapping[str, int] = field(init=False, repr=False)
     action_rows: NDArray[np.int32] = field(init=False, repr=False)

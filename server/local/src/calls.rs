@@ -13,7 +13,7 @@ use prost::Message;
 use crate::engine::{self, Core};
 use crate::fork::{Uses, pool};
 
-const DETERMINIZE: &str = "/boardwire.v1.SearchService/Determinize";
+const CREATE_SEARCH: &str = "/boardwire.v1.SearchService/CreateSearch";
 
 /// The most places of a search: as many as a server has for all, unless it is told otherwise. They take memory before
 /// anything is in them.
@@ -34,12 +34,12 @@ pub(crate) async fn answer(
         "/boardwire.v1.CatalogService/ListGames" => games(core)?.encode_to_vec(),
         "/boardwire.v1.CatalogService/GetGame" => game(core, &read(request)?)?.encode_to_vec(),
         "/boardwire.v1.BatchService/OpenBatch" => open(core, &read(request)?).await?.encode_to_vec(),
-        DETERMINIZE => determinize(core, &read(request)?).await?.encode_to_vec(),
+        CREATE_SEARCH => determinize(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Advance" => advance(core, &read(request)?).await?.encode_to_vec(),
         "/boardwire.v1.SearchService/Rollout" => roll_out(core, &read(request)?).await?.encode_to_vec(),
-        "/boardwire.v1.SearchService/Release" => {
-            core.release(&read::<v1::ReleaseRequest>(request)?.search_id)?;
-            v1::ReleaseResponse {}.encode_to_vec()
+        "/boardwire.v1.SearchService/CloseSearch" => {
+            core.release(&read::<v1::CloseSearchRequest>(request)?.search_id)?;
+            v1::CloseSearchResponse {}.encode_to_vec()
         }
         _ => return Ok(None),
     }))
@@ -47,10 +47,10 @@ pub(crate) async fn answer(
 
 /// The id of the batch that a search is to be drawn from, where that is what a call asks for.
 pub(crate) fn batch_of(path: &str, request: &Bytes) -> Option<String> {
-    let asked: v1::DeterminizeRequest = (path == DETERMINIZE).then(|| read(request.clone()))?.ok()?;
+    let asked: v1::CreateSearchRequest = (path == CREATE_SEARCH).then(|| read(request.clone()))?.ok()?;
     match asked.of? {
-        v1::determinize_request::Of::BatchId(id) => Some(id),
-        v1::determinize_request::Of::MatchId(_) => None,
+        v1::create_search_request::Of::BatchId(id) => Some(id),
+        v1::create_search_request::Of::MatchId(_) => None,
     }
 }
 
@@ -102,9 +102,9 @@ async fn open(core: &Core, asked: &v1::OpenBatchRequest) -> Result<v1::OpenBatch
 
 async fn determinize(
     core: &Core,
-    asked: &v1::DeterminizeRequest,
-) -> Result<v1::DeterminizeResponse, Refused> {
-    let Some(v1::determinize_request::Of::BatchId(id)) = &asked.of else {
+    asked: &v1::CreateSearchRequest,
+) -> Result<v1::CreateSearchResponse, Refused> {
+    let Some(v1::create_search_request::Of::BatchId(id)) = &asked.of else {
         return Err(Refused::BadField {
             field: "of",
             value: "no batch".to_owned(),
@@ -127,7 +127,7 @@ async fn determinize(
     let table = Arc::clone(batch.table());
     let (search, step) = Search::open(engine::id(), table, opening, insights, &pool().alone()).await?;
     core.enter_search(&search);
-    Ok(v1::DeterminizeResponse {
+    Ok(v1::CreateSearchResponse {
         search: Some(messages::search(&search)),
         step: Some(messages::world_step(step)),
     })

@@ -44,8 +44,8 @@ fn to_the_second(at: SystemTime) -> prost_types::Timestamp {
     prost_types::Timestamp { nanos: 0, ..at.into() }
 }
 
-fn bits(seats: SeatSet) -> u32 {
-    seats.iter().fold(0, |bits, seat| bits | 1 << seat.number())
+fn numbers(seats: SeatSet) -> Vec<u32> {
+    seats.iter().map(|seat| seat.number().into()).collect()
 }
 
 #[cfg(test)]

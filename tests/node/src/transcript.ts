@@ -28,11 +28,11 @@ export async function transcript(
   ];
   const tokens = await Promise.all(match.codes.map((code) => joinMatch(client, code)));
   for (let episode = 0; left[0]!.length > 0; episode++) {
-    if (episode > 0) await client.call(client.match.Reset, { matchId }, hostToken);
+    if (episode > 0) await client.call(client.match.ResetMatch, { matchId }, hostToken);
     lines.push(`episode ${episode}`);
     let seen = (await client.call(client.match.Observe, { matchId }, tokens[0])).observation!;
     while (!seen.terminated && !seen.truncated) {
-      const [seat] = members(Uint8Array.of(seen.pending)) as [number];
+      const [seat] = seen.pending as [number];
       const line = left[seat]!.shift() ?? "";
       const [of, decision, action] = line.split(" ").map(Number);
       assert.equal(of, episode, `seat ${seat} owes a decision in episode ${episode}, but has printed: ${line}`);

@@ -91,7 +91,6 @@ class Batch(google.protobuf.message.Message):
     ILLEGAL_ACTIONS_FIELD_NUMBER: builtins.int
     SKIP_FORCED_FIELD_NUMBER: builtins.int
     COLUMNS_FIELD_NUMBER: builtins.int
-    ACTION_BYTES_FIELD_NUMBER: builtins.int
     VIEW_BYTES_FIELD_NUMBER: builtins.int
     MASK_BYTES_FIELD_NUMBER: builtins.int
     LEARNERS_FIELD_NUMBER: builtins.int
@@ -116,8 +115,6 @@ class Batch(google.protobuf.message.Message):
     """What happens to illegal actions."""
     skip_forced: builtins.bool
     """Whether the engine plays decisions with a single legal action by itself."""
-    action_bytes: builtins.int
-    """Bytes of one environment's action in `actions`: 1, as long as no action space exceeds 256."""
     view_bytes: builtins.int
     """Bytes of one environment's row in `view`."""
     mask_bytes: builtins.int
@@ -154,14 +151,13 @@ class Batch(google.protobuf.message.Message):
         illegal_actions: boardwire.v1.match_pb2.IllegalActionPolicy.ValueType = ...,
         skip_forced: builtins.bool = ...,
         columns: global___BatchColumns | None = ...,
-        action_bytes: builtins.int = ...,
         view_bytes: builtins.int = ...,
         mask_bytes: builtins.int = ...,
         learners: builtins.int = ...,
         spec_digest: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["columns", b"columns"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["action_bytes", b"action_bytes", "autoreset", b"autoreset", "columns", b"columns", "duplicate_deals", b"duplicate_deals", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "learners", b"learners", "line_ups", b"line_ups", "mask_bytes", b"mask_bytes", "options", b"options", "reward", b"reward", "seed", b"seed", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "view_bytes", b"view_bytes"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["autoreset", b"autoreset", "columns", b"columns", "duplicate_deals", b"duplicate_deals", "environments", b"environments", "first_environment", b"first_environment", "game", b"game", "id", b"id", "illegal_actions", b"illegal_actions", "learners", b"learners", "line_ups", b"line_ups", "mask_bytes", b"mask_bytes", "options", b"options", "reward", b"reward", "seed", b"seed", "skip_forced", b"skip_forced", "spec_digest", b"spec_digest", "view_bytes", b"view_bytes"]) -> None: ...
 
 global___Batch = Batch
 

@@ -234,7 +234,7 @@ class StepBatchRequest(google.protobuf.message.Message):
     batch_id: builtins.str
     """The batch's id."""
     actions: builtins.bytes
-    """uint8[count], `Batch.action_bytes` each: the index of the action for each environment."""
+    """uint8[count]: the index of the action for each environment."""
     first: builtins.int
     """The first environment to step."""
     count: builtins.int

@@ -333,7 +333,6 @@ class Game(google.protobuf.message.Message):
     MAX_SEATS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     CATALOGUE_DIGEST_FIELD_NUMBER: builtins.int
-    PROVENANCE_FIELD_NUMBER: builtins.int
     id: builtins.str
     """The id everywhere, such as `golden_compass`."""
     name: builtins.str
@@ -350,10 +349,6 @@ class Game(google.protobuf.message.Message):
     def options(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameOption]:
         """The options of a match."""
 
-    @property
-    def provenance(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Provenance]:
-        """Where the values of the catalogue were read, section by section."""
-
     def __init__(
         self,
         *,
@@ -364,9 +359,8 @@ class Game(google.protobuf.message.Message):
         max_seats: builtins.int = ...,
         options: collections.abc.Iterable[global___GameOption] | None = ...,
         catalogue_digest: builtins.str = ...,
-        provenance: collections.abc.Iterable[global___Provenance] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["catalogue_digest", b"catalogue_digest", "id", b"id", "max_seats", b"max_seats", "min_seats", b"min_seats", "name", b"name", "options", b"options", "provenance", b"provenance", "rules_version", b"rules_version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["catalogue_digest", b"catalogue_digest", "id", b"id", "max_seats", b"max_seats", "min_seats", b"min_seats", "name", b"name", "options", b"options", "rules_version", b"rules_version"]) -> None: ...
 
 global___Game = Game
 
@@ -416,28 +410,6 @@ class GameOption(google.protobuf.message.Message):
 global___GameOption = GameOption
 
 @typing.final
-class Provenance(google.protobuf.message.Message):
-    """Where the values of one catalogue section were read."""
-
-    DESCRIPTOR: google.protobuf.descriptor.Descriptor
-
-    SECTION_FIELD_NUMBER: builtins.int
-    SOURCE_FIELD_NUMBER: builtins.int
-    section: builtins.str
-    """The section."""
-    source: builtins.str
-    """The source: a rulebook, the printed cards, a review, or designed for this project."""
-    def __init__(
-        self,
-        *,
-        section: builtins.str = ...,
-        source: builtins.str = ...,
-    ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["section", b"section", "source", b"source"]) -> None: ...
-
-global___Provenance = Provenance
-
-@typing.final
 class GameSpec(google.protobuf.message.Message):
     """One table of a game: seats and options chosen. Steps carry only data laid out as said here."""
 
@@ -471,7 +443,6 @@ class GameSpec(google.protobuf.message.Message):
     MIN_SCORE_FIELD_NUMBER: builtins.int
     MAX_SCORE_FIELD_NUMBER: builtins.int
     SPEC_DIGEST_FIELD_NUMBER: builtins.int
-    CHANCE_STREAMS_FIELD_NUMBER: builtins.int
     PUBLIC_FIELDS_FIELD_NUMBER: builtins.int
     PUBLIC_VIEW_BYTES_FIELD_NUMBER: builtins.int
     seats: builtins.int
@@ -511,10 +482,6 @@ class GameSpec(google.protobuf.message.Message):
         """The component catalogue as integer matrices."""
 
     @property
-    def chance_streams(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """What each stream of chance is for, in stream order."""
-
-    @property
     def public_fields(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ViewField]:
         """The fields of the public's view: what everybody at the table may know."""
 
@@ -533,12 +500,11 @@ class GameSpec(google.protobuf.message.Message):
         min_score: builtins.int = ...,
         max_score: builtins.int = ...,
         spec_digest: builtins.str = ...,
-        chance_streams: collections.abc.Iterable[builtins.str] | None = ...,
         public_fields: collections.abc.Iterable[global___ViewField] | None = ...,
         public_view_bytes: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["game", b"game"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "chance_streams", b"chance_streams", "fields", b"fields", "game", b"game", "mask_bytes", b"mask_bytes", "max_plies", b"max_plies", "max_score", b"max_score", "min_score", b"min_score", "options", b"options", "public_fields", b"public_fields", "public_view_bytes", b"public_view_bytes", "seats", b"seats", "spec_digest", b"spec_digest", "tables", b"tables", "view_bytes", b"view_bytes"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "fields", b"fields", "game", b"game", "mask_bytes", b"mask_bytes", "max_plies", b"max_plies", "max_score", b"max_score", "min_score", b"min_score", "options", b"options", "public_fields", b"public_fields", "public_view_bytes", b"public_view_bytes", "seats", b"seats", "spec_digest", b"spec_digest", "tables", b"tables", "view_bytes", b"view_bytes"]) -> None: ...
 
 global___GameSpec = GameSpec
 

@@ -300,13 +300,6 @@ class Match(google.protobuf.message.Message):
     """How the match stands."""
     close_reason: global___CloseReason.ValueType
     """Why it has been closed; unspecified as long as it is open."""
-    joined: builtins.int
-    """The seats, as a set of bits, that are bots or have been joined."""
-    waiting_for: builtins.int
-    """The seats, as a set of bits, that the match waits for: those that have yet to join, or to open what they contribute, while
-    it gathers; those that owe a decision while it is played; the remote
-    ones that have not asked for the next episode once one is over.
-    """
     episode: builtins.int
     """The present episode, counted from 0."""
     ply: builtins.int
@@ -332,6 +325,16 @@ class Match(google.protobuf.message.Message):
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """What its host has labelled it with."""
+
+    @property
+    def joined(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The seats that are bots or have been joined, ascending."""
+
+    @property
+    def waiting_for(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The seats that the match waits for, ascending: those that have yet to join, or to open what they contribute, while it gathers;
+        those that owe a decision while it is played; the remote ones that have not asked for the next episode once one is over.
+        """
 
     @property
     def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
@@ -377,8 +380,8 @@ class Match(google.protobuf.message.Message):
         spec_digest: builtins.str = ...,
         state: global___MatchState.ValueType = ...,
         close_reason: global___CloseReason.ValueType = ...,
-        joined: builtins.int = ...,
-        waiting_for: builtins.int = ...,
+        joined: collections.abc.Iterable[builtins.int] | None = ...,
+        waiting_for: collections.abc.Iterable[builtins.int] | None = ...,
         episode: builtins.int = ...,
         ply: builtins.int = ...,
         create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,

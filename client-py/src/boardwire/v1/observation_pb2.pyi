@@ -116,8 +116,6 @@ class Observation(google.protobuf.message.Message):
     """What the seat may know, laid out as GameSpec.fields says."""
     mask: builtins.bytes
     """The legal actions, a bit each; all zero when the seat owes no decision."""
-    pending: builtins.int
-    """The seats that owe a decision, as a set of bits: seat `i` is bit `i`."""
     reward: builtins.float
     """The reward since this seat's last decision. Not part of the rules, and made from whole scores at the
     end of an episode alone.
@@ -134,6 +132,10 @@ class Observation(google.protobuf.message.Message):
     """What all decisions of the episode so far chain up to, 32 bytes, on request."""
     timed_out: builtins.bool
     """Whether this seat's last decision was made for it, since its time had run out."""
+    @property
+    def pending(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The seats that owe a decision, ascending."""
+
     @property
     def outcome(self) -> global___Outcome:
         """How it ended, once it has."""
@@ -154,7 +156,7 @@ class Observation(google.protobuf.message.Message):
         decision: builtins.int = ...,
         view: builtins.bytes = ...,
         mask: builtins.bytes = ...,
-        pending: builtins.int = ...,
+        pending: collections.abc.Iterable[builtins.int] | None = ...,
         reward: builtins.float = ...,
         terminated: builtins.bool = ...,
         truncated: builtins.bool = ...,

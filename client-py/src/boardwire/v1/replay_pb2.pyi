@@ -185,8 +185,6 @@ class Frame(google.protobuf.message.Message):
     """How many actions have been applied in it."""
     view: builtins.bytes
     """What the viewer may know of it, laid out as GameSpec.fields says."""
-    pending: builtins.int
-    """The seats that owe a decision, as a set of bits."""
     seat: builtins.int
     """Whose decision led to it; absent where it was dealt or forfeited."""
     head: builtins.bytes
@@ -198,6 +196,10 @@ class Frame(google.protobuf.message.Message):
     @property
     def time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Since when it has stood so, to the second."""
+
+    @property
+    def pending(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The seats that owe a decision, ascending."""
 
     @property
     def played(self) -> global___PlayedAction:
@@ -219,7 +221,7 @@ class Frame(google.protobuf.message.Message):
         ply: builtins.int = ...,
         time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         view: builtins.bytes = ...,
-        pending: builtins.int = ...,
+        pending: collections.abc.Iterable[builtins.int] | None = ...,
         seat: builtins.int | None = ...,
         played: global___PlayedAction | None = ...,
         head: builtins.bytes = ...,

@@ -26,7 +26,7 @@ from boardwire.v1 import match_pb2 as boardwire_dot_v1_dot_match__pb2
 from boardwire.v1 import search_pb2 as boardwire_dot_v1_dot_search__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!boardwire/v1/search_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x19\x62oardwire/v1/search.proto\"\xe6\x01\n\x12\x44\x65terminizeRequest\x12\x12\n\x08match_id\x18\x01 \x01(\tH\x00\x12\x12\n\x08\x62\x61tch_id\x18\x02 \x01(\tH\x00\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\x12\x0e\n\x06worlds\x18\x04 \x01(\r\x12\x0e\n\x06places\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x01\x88\x01\x01\x12(\n\x06reward\x18\x07 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x08 \x01(\x08\x12\x19\n\x11max_message_bytes\x18\t \x01(\rB\x04\n\x02ofB\x07\n\x05_seed\"b\n\x13\x44\x65terminizeResponse\x12$\n\x06search\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Search\x12%\n\x04step\x18\x02 \x01(\x0b\x32\x17.boardwire.v1.WorldStep\"R\n\x0e\x41\x64vanceRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x0c\x12\x0c\n\x04into\x18\x04 \x01(\x0c\"8\n\x0f\x41\x64vanceResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.WorldStep\"\x8e\x01\n\x0eRolloutRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x10\n\x08playouts\x18\x03 \x01(\r\x12+\n\x06policy\x18\x04 \x01(\x0e\x32\x1b.boardwire.v1.RolloutPolicy\x12\x11\n\x04seed\x18\x05 \x01(\x06H\x00\x88\x01\x01\x42\x07\n\x05_seed\"!\n\x0fRolloutResponse\x12\x0e\n\x06reward\x18\x01 \x01(\x0c\"#\n\x0eReleaseRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\"\x11\n\x0fReleaseResponse2\xbb\x02\n\rSearchService\x12R\n\x0b\x44\x65terminize\x12 .boardwire.v1.DeterminizeRequest\x1a!.boardwire.v1.DeterminizeResponse\x12\x46\n\x07\x41\x64vance\x12\x1c.boardwire.v1.AdvanceRequest\x1a\x1d.boardwire.v1.AdvanceResponse\x12\x46\n\x07Rollout\x12\x1c.boardwire.v1.RolloutRequest\x1a\x1d.boardwire.v1.RolloutResponse\x12\x46\n\x07Release\x12\x1c.boardwire.v1.ReleaseRequest\x1a\x1d.boardwire.v1.ReleaseResponseBv\n\x10\x63om.boardwire.v1B\x12SearchServiceProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!boardwire/v1/search_service.proto\x12\x0c\x62oardwire.v1\x1a\x18\x62oardwire/v1/match.proto\x1a\x19\x62oardwire/v1/search.proto\"\xe7\x01\n\x13\x43reateSearchRequest\x12\x12\n\x08match_id\x18\x01 \x01(\tH\x00\x12\x12\n\x08\x62\x61tch_id\x18\x02 \x01(\tH\x00\x12\x0c\n\x04mask\x18\x03 \x01(\x0c\x12\x0e\n\x06worlds\x18\x04 \x01(\r\x12\x0e\n\x06places\x18\x05 \x01(\r\x12\x11\n\x04seed\x18\x06 \x01(\x06H\x01\x88\x01\x01\x12(\n\x06reward\x18\x07 \x01(\x0e\x32\x18.boardwire.v1.RewardKind\x12\x13\n\x0bskip_forced\x18\x08 \x01(\x08\x12\x19\n\x11max_message_bytes\x18\t \x01(\rB\x04\n\x02ofB\x07\n\x05_seed\"c\n\x14\x43reateSearchResponse\x12$\n\x06search\x18\x01 \x01(\x0b\x32\x14.boardwire.v1.Search\x12%\n\x04step\x18\x02 \x01(\x0b\x32\x17.boardwire.v1.WorldStep\"R\n\x0e\x41\x64vanceRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\x0c\x12\x0c\n\x04into\x18\x04 \x01(\x0c\"8\n\x0f\x41\x64vanceResponse\x12%\n\x04step\x18\x01 \x01(\x0b\x32\x17.boardwire.v1.WorldStep\"\x8e\x01\n\x0eRolloutRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\x12\x0e\n\x06worlds\x18\x02 \x01(\x0c\x12\x10\n\x08playouts\x18\x03 \x01(\r\x12+\n\x06policy\x18\x04 \x01(\x0e\x32\x1b.boardwire.v1.RolloutPolicy\x12\x11\n\x04seed\x18\x05 \x01(\x06H\x00\x88\x01\x01\x42\x07\n\x05_seed\"!\n\x0fRolloutResponse\x12\x0e\n\x06reward\x18\x01 \x01(\x0c\"\'\n\x12\x43loseSearchRequest\x12\x11\n\tsearch_id\x18\x01 \x01(\t\"\x15\n\x13\x43loseSearchResponse2\xca\x02\n\rSearchService\x12U\n\x0c\x43reateSearch\x12!.boardwire.v1.CreateSearchRequest\x1a\".boardwire.v1.CreateSearchResponse\x12\x46\n\x07\x41\x64vance\x12\x1c.boardwire.v1.AdvanceRequest\x1a\x1d.boardwire.v1.AdvanceResponse\x12\x46\n\x07Rollout\x12\x1c.boardwire.v1.RolloutRequest\x1a\x1d.boardwire.v1.RolloutResponse\x12R\n\x0b\x43loseSearch\x12 .boardwire.v1.CloseSearchRequest\x1a!.boardwire.v1.CloseSearchResponseBv\n\x10\x63om.boardwire.v1B\x12SearchServiceProtoP\x01Z\x18\x62oardwire/v1;boardwirev1\xa2\x02\x03\x42WR\xaa\x02\x0c\x42oardwire.V1\xca\x02\x0c\x42oardwire\\V1\xea\x02\rBoardwire::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,22 +34,22 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'boardwire.v1.search_service
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020com.boardwire.v1B\022SearchServiceProtoP\001Z\030boardwire/v1;boardwirev1\242\002\003BWR\252\002\014Boardwire.V1\312\002\014Boardwire\\V1\352\002\rBoardwire::V1'
-  _globals['_DETERMINIZEREQUEST']._serialized_start=105
-  _globals['_DETERMINIZEREQUEST']._serialized_end=335
-  _globals['_DETERMINIZERESPONSE']._serialized_start=337
-  _globals['_DETERMINIZERESPONSE']._serialized_end=435
-  _globals['_ADVANCEREQUEST']._serialized_start=437
-  _globals['_ADVANCEREQUEST']._serialized_end=519
-  _globals['_ADVANCERESPONSE']._serialized_start=521
-  _globals['_ADVANCERESPONSE']._serialized_end=577
-  _globals['_ROLLOUTREQUEST']._serialized_start=580
-  _globals['_ROLLOUTREQUEST']._serialized_end=722
-  _globals['_ROLLOUTRESPONSE']._serialized_start=724
-  _globals['_ROLLOUTRESPONSE']._serialized_end=757
-  _globals['_RELEASEREQUEST']._serialized_start=759
-  _globals['_RELEASEREQUEST']._serialized_end=794
-  _globals['_RELEASERESPONSE']._serialized_start=796
-  _globals['_RELEASERESPONSE']._serialized_end=813
-  _globals['_SEARCHSERVICE']._serialized_start=816
-  _globals['_SEARCHSERVICE']._serialized_end=1131
+  _globals['_CREATESEARCHREQUEST']._serialized_start=105
+  _globals['_CREATESEARCHREQUEST']._serialized_end=336
+  _globals['_CREATESEARCHRESPONSE']._serialized_start=338
+  _globals['_CREATESEARCHRESPONSE']._serialized_end=437
+  _globals['_ADVANCEREQUEST']._serialized_start=439
+  _globals['_ADVANCEREQUEST']._serialized_end=521
+  _globals['_ADVANCERESPONSE']._serialized_start=523
+  _globals['_ADVANCERESPONSE']._serialized_end=579
+  _globals['_ROLLOUTREQUEST']._serialized_start=582
+  _globals['_ROLLOUTREQUEST']._serialized_end=724
+  _globals['_ROLLOUTRESPONSE']._serialized_start=726
+  _globals['_ROLLOUTRESPONSE']._serialized_end=759
+  _globals['_CLOSESEARCHREQUEST']._serialized_start=761
+  _globals['_CLOSESEARCHREQUEST']._serialized_end=800
+  _globals['_CLOSESEARCHRESPONSE']._serialized_start=802
+  _globals['_CLOSESEARCHRESPONSE']._serialized_end=823
+  _globals['_SEARCHSERVICE']._serialized_start=826
+  _globals['_SEARCHSERVICE']._serialized_end=1156
 # @@protoc_insertion_point(module_scope)

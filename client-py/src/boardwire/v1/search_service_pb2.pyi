@@ -17,7 +17,7 @@ import typing
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
-class DeterminizeRequest(google.protobuf.message.Message):
+class CreateSearchRequest(google.protobuf.message.Message):
     """Asks for worlds."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -71,10 +71,10 @@ class DeterminizeRequest(google.protobuf.message.Message):
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["of", b"of"]) -> typing.Literal["match_id", "batch_id"] | None: ...
 
-global___DeterminizeRequest = DeterminizeRequest
+global___CreateSearchRequest = CreateSearchRequest
 
 @typing.final
-class DeterminizeResponse(google.protobuf.message.Message):
+class CreateSearchResponse(google.protobuf.message.Message):
     """Worlds."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -98,7 +98,7 @@ class DeterminizeResponse(google.protobuf.message.Message):
     def HasField(self, field_name: typing.Literal["search", b"search", "step", b"step"]) -> builtins.bool: ...
     def ClearField(self, field_name: typing.Literal["search", b"search", "step", b"step"]) -> None: ...
 
-global___DeterminizeResponse = DeterminizeResponse
+global___CreateSearchResponse = CreateSearchResponse
 
 @typing.final
 class AdvanceRequest(google.protobuf.message.Message):
@@ -210,7 +210,7 @@ class RolloutResponse(google.protobuf.message.Message):
 global___RolloutResponse = RolloutResponse
 
 @typing.final
-class ReleaseRequest(google.protobuf.message.Message):
+class CloseSearchRequest(google.protobuf.message.Message):
     """Asks to end a search."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -225,10 +225,10 @@ class ReleaseRequest(google.protobuf.message.Message):
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["search_id", b"search_id"]) -> None: ...
 
-global___ReleaseRequest = ReleaseRequest
+global___CloseSearchRequest = CloseSearchRequest
 
 @typing.final
-class ReleaseResponse(google.protobuf.message.Message):
+class CloseSearchResponse(google.protobuf.message.Message):
     """The search has ended."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -237,4 +237,4 @@ class ReleaseResponse(google.protobuf.message.Message):
         self,
     ) -> None: ...
 
-global___ReleaseResponse = ReleaseResponse
+global___CloseSearchResponse = CloseSearchResponse

@@ -36,10 +36,10 @@ class SearchServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Determinize = channel.unary_unary(
-                '/boardwire.v1.SearchService/Determinize',
-                request_serializer=boardwire_dot_v1_dot_search__service__pb2.DeterminizeRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.DeterminizeResponse.FromString,
+        self.CreateSearch = channel.unary_unary(
+                '/boardwire.v1.SearchService/CreateSearch',
+                request_serializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchResponse.FromString,
                 _registered_method=True)
         self.Advance = channel.unary_unary(
                 '/boardwire.v1.SearchService/Advance',
@@ -51,10 +51,10 @@ class SearchServiceStub(object):
                 request_serializer=boardwire_dot_v1_dot_search__service__pb2.RolloutRequest.SerializeToString,
                 response_deserializer=boardwire_dot_v1_dot_search__service__pb2.RolloutResponse.FromString,
                 _registered_method=True)
-        self.Release = channel.unary_unary(
-                '/boardwire.v1.SearchService/Release',
-                request_serializer=boardwire_dot_v1_dot_search__service__pb2.ReleaseRequest.SerializeToString,
-                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.ReleaseResponse.FromString,
+        self.CloseSearch = channel.unary_unary(
+                '/boardwire.v1.SearchService/CloseSearch',
+                request_serializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchRequest.SerializeToString,
+                response_deserializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchResponse.FromString,
                 _registered_method=True)
 
 
@@ -63,9 +63,9 @@ class SearchServiceServicer(object):
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 
-    def Determinize(self, request, context):
+    def CreateSearch(self, request, context):
         """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-        lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+        lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
         environments do. Not safe to retry: it draws another search.
         Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
         CALLER_FULL.
@@ -90,7 +90,7 @@ class SearchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Release(self, request, context):
+    def CloseSearch(self, request, context):
         """Ends a search. Not safe to retry: it is unknown then.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -100,10 +100,10 @@ class SearchServiceServicer(object):
 
 def add_SearchServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Determinize': grpc.unary_unary_rpc_method_handler(
-                    servicer.Determinize,
-                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.DeterminizeRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.DeterminizeResponse.SerializeToString,
+            'CreateSearch': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateSearch,
+                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.CreateSearchResponse.SerializeToString,
             ),
             'Advance': grpc.unary_unary_rpc_method_handler(
                     servicer.Advance,
@@ -115,10 +115,10 @@ def add_SearchServiceServicer_to_server(servicer, server):
                     request_deserializer=boardwire_dot_v1_dot_search__service__pb2.RolloutRequest.FromString,
                     response_serializer=boardwire_dot_v1_dot_search__service__pb2.RolloutResponse.SerializeToString,
             ),
-            'Release': grpc.unary_unary_rpc_method_handler(
-                    servicer.Release,
-                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.ReleaseRequest.FromString,
-                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.ReleaseResponse.SerializeToString,
+            'CloseSearch': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseSearch,
+                    request_deserializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchRequest.FromString,
+                    response_serializer=boardwire_dot_v1_dot_search__service__pb2.CloseSearchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,7 +134,7 @@ class SearchService(object):
     """
 
     @staticmethod
-    def Determinize(request,
+    def CreateSearch(request,
             target,
             options=(),
             channel_credentials=None,
@@ -147,9 +147,9 @@ class SearchService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/boardwire.v1.SearchService/Determinize',
-            boardwire_dot_v1_dot_search__service__pb2.DeterminizeRequest.SerializeToString,
-            boardwire_dot_v1_dot_search__service__pb2.DeterminizeResponse.FromString,
+            '/boardwire.v1.SearchService/CreateSearch',
+            boardwire_dot_v1_dot_search__service__pb2.CreateSearchRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__service__pb2.CreateSearchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -215,7 +215,7 @@ class SearchService(object):
             _registered_method=True)
 
     @staticmethod
-    def Release(request,
+    def CloseSearch(request,
             target,
             options=(),
             channel_credentials=None,
@@ -228,9 +228,9 @@ class SearchService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/boardwire.v1.SearchService/Release',
-            boardwire_dot_v1_dot_search__service__pb2.ReleaseRequest.SerializeToString,
-            boardwire_dot_v1_dot_search__service__pb2.ReleaseResponse.FromString,
+            '/boardwire.v1.SearchService/CloseSearch',
+            boardwire_dot_v1_dot_search__service__pb2.CloseSearchRequest.SerializeToString,
+            boardwire_dot_v1_dot_search__service__pb2.CloseSearchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -27,12 +27,12 @@ class SearchServiceStub:
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
-    Determinize: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.search_service_pb2.DeterminizeRequest,
-        boardwire.v1.search_service_pb2.DeterminizeResponse,
+    CreateSearch: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.search_service_pb2.CreateSearchRequest,
+        boardwire.v1.search_service_pb2.CreateSearchResponse,
     ]
     """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-    lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+    lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
     environments do. Not safe to retry: it draws another search.
     Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
     CALLER_FULL.
@@ -54,9 +54,9 @@ class SearchServiceStub:
     with `seed`.
     """
 
-    Release: grpc.UnaryUnaryMultiCallable[
-        boardwire.v1.search_service_pb2.ReleaseRequest,
-        boardwire.v1.search_service_pb2.ReleaseResponse,
+    CloseSearch: grpc.UnaryUnaryMultiCallable[
+        boardwire.v1.search_service_pb2.CloseSearchRequest,
+        boardwire.v1.search_service_pb2.CloseSearchResponse,
     ]
     """Ends a search. Not safe to retry: it is unknown then."""
 
@@ -65,12 +65,12 @@ class SearchServiceAsyncStub:
     `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
     """
 
-    Determinize: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.search_service_pb2.DeterminizeRequest,
-        boardwire.v1.search_service_pb2.DeterminizeResponse,
+    CreateSearch: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.search_service_pb2.CreateSearchRequest,
+        boardwire.v1.search_service_pb2.CreateSearchResponse,
     ]
     """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-    lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+    lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
     environments do. Not safe to retry: it draws another search.
     Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
     CALLER_FULL.
@@ -92,9 +92,9 @@ class SearchServiceAsyncStub:
     with `seed`.
     """
 
-    Release: grpc.aio.UnaryUnaryMultiCallable[
-        boardwire.v1.search_service_pb2.ReleaseRequest,
-        boardwire.v1.search_service_pb2.ReleaseResponse,
+    CloseSearch: grpc.aio.UnaryUnaryMultiCallable[
+        boardwire.v1.search_service_pb2.CloseSearchRequest,
+        boardwire.v1.search_service_pb2.CloseSearchResponse,
     ]
     """Ends a search. Not safe to retry: it is unknown then."""
 
@@ -104,13 +104,13 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
     """
 
     @abc.abstractmethod
-    def Determinize(
+    def CreateSearch(
         self,
-        request: boardwire.v1.search_service_pb2.DeterminizeRequest,
+        request: boardwire.v1.search_service_pb2.CreateSearchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.search_service_pb2.DeterminizeResponse, collections.abc.Awaitable[boardwire.v1.search_service_pb2.DeterminizeResponse]]:
+    ) -> typing.Union[boardwire.v1.search_service_pb2.CreateSearchResponse, collections.abc.Awaitable[boardwire.v1.search_service_pb2.CreateSearchResponse]]:
         """Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-        lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+        lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
         environments do. Not safe to retry: it draws another search.
         Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
         CALLER_FULL.
@@ -137,11 +137,11 @@ class SearchServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
-    def Release(
+    def CloseSearch(
         self,
-        request: boardwire.v1.search_service_pb2.ReleaseRequest,
+        request: boardwire.v1.search_service_pb2.CloseSearchRequest,
         context: _ServicerContext,
-    ) -> typing.Union[boardwire.v1.search_service_pb2.ReleaseResponse, collections.abc.Awaitable[boardwire.v1.search_service_pb2.ReleaseResponse]]:
+    ) -> typing.Union[boardwire.v1.search_service_pb2.CloseSearchResponse, collections.abc.Awaitable[boardwire.v1.search_service_pb2.CloseSearchResponse]]:
         """Ends a search. Not safe to retry: it is unknown then."""
 
 def add_SearchServiceServicer_to_server(servicer: SearchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -47,14 +47,13 @@ pub struct Match {
     /// Why it has been closed; unspecified as long as it is open.
     #[prost(enumeration = "CloseReason", tag = "13")]
     pub close_reason: i32,
-    /// The seats, as a set of bits, that are bots or have been joined.
-    #[prost(uint32, tag = "14")]
-    pub joined: u32,
-    /// The seats, as a set of bits, that the match waits for: those that have yet to join, or to open what they contribute, while
-    /// it gathers; those that owe a decision while it is played; the remote
-    /// ones that have not asked for the next episode once one is over.
-    #[prost(uint32, tag = "15")]
-    pub waiting_for: u32,
+    /// The seats that are bots or have been joined, ascending.
+    #[prost(uint32, repeated, tag = "14")]
+    pub joined: ::prost::alloc::vec::Vec<u32>,
+    /// The seats that the match waits for, ascending: those that have yet to join, or to open what they contribute, while it gathers;
+    /// those that owe a decision while it is played; the remote ones that have not asked for the next episode once one is over.
+    #[prost(uint32, repeated, tag = "15")]
+    pub waiting_for: ::prost::alloc::vec::Vec<u32>,
     /// The present episode, counted from 0.
     #[prost(uint32, tag = "16")]
     pub episode: u32,
@@ -452,20 +451,17 @@ pub struct Batch {
     /// The columns that steps carry on request.
     #[prost(message, optional, tag = "13")]
     pub columns: ::core::option::Option<BatchColumns>,
-    /// Bytes of one environment's action in `actions`: 1, as long as no action space exceeds 256.
-    #[prost(uint32, tag = "14")]
-    pub action_bytes: u32,
     /// Bytes of one environment's row in `view`.
-    #[prost(uint32, tag = "15")]
+    #[prost(uint32, tag = "14")]
     pub view_bytes: u32,
     /// Bytes of one environment's row in `mask`.
-    #[prost(uint32, tag = "16")]
+    #[prost(uint32, tag = "15")]
     pub mask_bytes: u32,
     /// The most learner seats that a line-up has: the rows of an episode in `final_view`.
-    #[prost(uint32, tag = "17")]
+    #[prost(uint32, tag = "16")]
     pub learners: u32,
     /// The digest of the table's facts, as CatalogService gives it.
-    #[prost(string, tag = "18")]
+    #[prost(string, tag = "17")]
     pub spec_digest: ::prost::alloc::string::String,
 }
 /// Who plays at the seats of an environment.
@@ -700,7 +696,7 @@ pub struct StepBatchRequest {
     /// The batch's id.
     #[prost(string, tag = "1")]
     pub batch_id: ::prost::alloc::string::String,
-    /// uint8\[count\], `Batch.action_bytes` each: the index of the action for each environment.
+    /// uint8\[count\]: the index of the action for each environment.
     #[prost(bytes = "bytes", tag = "2")]
     pub actions: ::prost::bytes::Bytes,
     /// The first environment to step.
@@ -1743,9 +1739,6 @@ pub struct Game {
     /// The BLAKE3 digest of the component catalogue it is played with: 64 hexadecimal digits.
     #[prost(string, tag = "7")]
     pub catalogue_digest: ::prost::alloc::string::String,
-    /// Where the values of the catalogue were read, section by section.
-    #[prost(message, repeated, tag = "8")]
-    pub provenance: ::prost::alloc::vec::Vec<Provenance>,
 }
 /// An option of a match.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1768,16 +1761,6 @@ pub struct GameOption {
     /// The greatest whole number it takes, where it takes numbers.
     #[prost(sint64, optional, tag = "6")]
     pub max: ::core::option::Option<i64>,
-}
-/// Where the values of one catalogue section were read.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Provenance {
-    /// The section.
-    #[prost(string, tag = "1")]
-    pub section: ::prost::alloc::string::String,
-    /// The source: a rulebook, the printed cards, a review, or designed for this project.
-    #[prost(string, tag = "2")]
-    pub source: ::prost::alloc::string::String,
 }
 /// One table of a game: seats and options chosen. Steps carry only data laid out as said here.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1821,14 +1804,11 @@ pub struct GameSpec {
     /// The BLAKE3 digest of all facts here: 64 hexadecimal digits. A changed game has a changed digest.
     #[prost(string, tag = "12")]
     pub spec_digest: ::prost::alloc::string::String,
-    /// What each stream of chance is for, in stream order.
-    #[prost(string, repeated, tag = "13")]
-    pub chance_streams: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The fields of the public's view: what everybody at the table may know.
-    #[prost(message, repeated, tag = "14")]
+    #[prost(message, repeated, tag = "13")]
     pub public_fields: ::prost::alloc::vec::Vec<ViewField>,
     /// Bytes of the public's view.
-    #[prost(uint32, tag = "15")]
+    #[prost(uint32, tag = "14")]
     pub public_view_bytes: u32,
 }
 /// One action: what people read, and what it does to which row of which table.
@@ -2507,9 +2487,9 @@ pub struct Observation {
     /// The legal actions, a bit each; all zero when the seat owes no decision.
     #[prost(bytes = "bytes", tag = "5")]
     pub mask: ::prost::bytes::Bytes,
-    /// The seats that owe a decision, as a set of bits: seat `i` is bit `i`.
-    #[prost(uint32, tag = "6")]
-    pub pending: u32,
+    /// The seats that owe a decision, ascending.
+    #[prost(uint32, repeated, tag = "6")]
+    pub pending: ::prost::alloc::vec::Vec<u32>,
     /// The reward since this seat's last decision. Not part of the rules, and made from whole scores at the
     /// end of an episode alone.
     #[prost(float, tag = "7")]
@@ -2710,9 +2690,9 @@ pub struct Frame {
     /// What the viewer may know of it, laid out as GameSpec.fields says.
     #[prost(bytes = "bytes", tag = "5")]
     pub view: ::prost::bytes::Bytes,
-    /// The seats that owe a decision, as a set of bits.
-    #[prost(uint32, tag = "6")]
-    pub pending: u32,
+    /// The seats that owe a decision, ascending.
+    #[prost(uint32, repeated, tag = "6")]
+    pub pending: ::prost::alloc::vec::Vec<u32>,
     /// Whose decision led to it; absent where it was dealt or forfeited.
     #[prost(uint32, optional, tag = "7")]
     pub seat: ::core::option::Option<u32>,
@@ -4739,7 +4719,7 @@ impl RolloutPolicy {
 }
 /// Asks for worlds.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct DeterminizeRequest {
+pub struct CreateSearchRequest {
     /// Which environments of a batch, as in ResetBatchRequest. Empty for all, and for a match.
     #[prost(bytes = "bytes", tag = "3")]
     pub mask: ::prost::bytes::Bytes,
@@ -4763,11 +4743,11 @@ pub struct DeterminizeRequest {
     #[prost(uint32, tag = "9")]
     pub max_message_bytes: u32,
     /// What is searched in.
-    #[prost(oneof = "determinize_request::Of", tags = "1, 2")]
-    pub of: ::core::option::Option<determinize_request::Of>,
+    #[prost(oneof = "create_search_request::Of", tags = "1, 2")]
+    pub of: ::core::option::Option<create_search_request::Of>,
 }
-/// Nested message and enum types in `DeterminizeRequest`.
-pub mod determinize_request {
+/// Nested message and enum types in `CreateSearchRequest`.
+pub mod create_search_request {
     /// What is searched in.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Of {
@@ -4781,7 +4761,7 @@ pub mod determinize_request {
 }
 /// Worlds.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct DeterminizeResponse {
+pub struct CreateSearchResponse {
     /// The search.
     #[prost(message, optional, tag = "1")]
     pub search: ::core::option::Option<Search>,
@@ -4842,14 +4822,14 @@ pub struct RolloutResponse {
 }
 /// Asks to end a search.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ReleaseRequest {
+pub struct CloseSearchRequest {
     /// The search's id.
     #[prost(string, tag = "1")]
     pub search_id: ::prost::alloc::string::String,
 }
 /// The search has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ReleaseResponse {}
+pub struct CloseSearchResponse {}
 /// Generated client implementations.
 #[cfg(feature = "client")]
 pub mod search_service_client {
@@ -4945,15 +4925,15 @@ pub mod search_service_client {
             self
         }
         /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-        /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+        /// lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
         /// environments do. Not safe to retry: it draws another search.
         /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
         /// CALLER_FULL.
-        pub async fn determinize(
+        pub async fn create_search(
             &mut self,
-            request: impl tonic::IntoRequest<super::DeterminizeRequest>,
+            request: impl tonic::IntoRequest<super::CreateSearchRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::DeterminizeResponse>,
+            tonic::Response<super::CreateSearchResponse>,
             tonic::Status,
         > {
             self.inner
@@ -4966,11 +4946,11 @@ pub mod search_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/boardwire.v1.SearchService/Determinize",
+                "/boardwire.v1.SearchService/CreateSearch",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Determinize"));
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "CreateSearch"));
             self.inner.unary(req, path, codec).await
         }
         /// Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
@@ -5026,11 +5006,11 @@ pub mod search_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Ends a search. Not safe to retry: it is unknown then.
-        pub async fn release(
+        pub async fn close_search(
             &mut self,
-            request: impl tonic::IntoRequest<super::ReleaseRequest>,
+            request: impl tonic::IntoRequest<super::CloseSearchRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ReleaseResponse>,
+            tonic::Response<super::CloseSearchResponse>,
             tonic::Status,
         > {
             self.inner
@@ -5043,11 +5023,11 @@ pub mod search_service_client {
                 })?;
             let codec = tonic_prost::ProstCodec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/boardwire.v1.SearchService/Release",
+                "/boardwire.v1.SearchService/CloseSearch",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("boardwire.v1.SearchService", "Release"));
+                .insert(GrpcMethod::new("boardwire.v1.SearchService", "CloseSearch"));
             self.inner.unary(req, path, codec).await
         }
     }
@@ -5067,15 +5047,15 @@ pub mod search_service_server {
     #[async_trait]
     pub trait SearchService: std::marker::Send + std::marker::Sync + 'static {
         /// Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-        /// lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+        /// lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
         /// environments do. Not safe to retry: it draws another search.
         /// Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
         /// CALLER_FULL.
-        async fn determinize(
+        async fn create_search(
             &self,
-            request: tonic::Request<super::DeterminizeRequest>,
+            request: tonic::Request<super::CreateSearchRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::DeterminizeResponse>,
+            tonic::Response<super::CreateSearchResponse>,
             tonic::Status,
         >;
         /// Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
@@ -5091,10 +5071,13 @@ pub mod search_service_server {
             request: tonic::Request<super::RolloutRequest>,
         ) -> std::result::Result<tonic::Response<super::RolloutResponse>, tonic::Status>;
         /// Ends a search. Not safe to retry: it is unknown then.
-        async fn release(
+        async fn close_search(
             &self,
-            request: tonic::Request<super::ReleaseRequest>,
-        ) -> std::result::Result<tonic::Response<super::ReleaseResponse>, tonic::Status>;
+            request: tonic::Request<super::CloseSearchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CloseSearchResponse>,
+            tonic::Status,
+        >;
     }
     /// Searches. A request that fails changes nothing. Whoever has drawn worlds proves itself by the same
     /// `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
@@ -5174,25 +5157,25 @@ pub mod search_service_server {
         }
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
-                "/boardwire.v1.SearchService/Determinize" => {
+                "/boardwire.v1.SearchService/CreateSearch" => {
                     #[allow(non_camel_case_types)]
-                    struct DeterminizeSvc<T: SearchService>(pub Arc<T>);
+                    struct CreateSearchSvc<T: SearchService>(pub Arc<T>);
                     impl<
                         T: SearchService,
-                    > tonic::server::UnaryService<super::DeterminizeRequest>
-                    for DeterminizeSvc<T> {
-                        type Response = super::DeterminizeResponse;
+                    > tonic::server::UnaryService<super::CreateSearchRequest>
+                    for CreateSearchSvc<T> {
+                        type Response = super::CreateSearchResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::DeterminizeRequest>,
+                            request: tonic::Request<super::CreateSearchRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as SearchService>::determinize(&inner, request).await
+                                <T as SearchService>::create_search(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -5203,7 +5186,7 @@ pub mod search_service_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = DeterminizeSvc(inner);
+                        let method = CreateSearchSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
@@ -5309,25 +5292,25 @@ pub mod search_service_server {
                     };
                     Box::pin(fut)
                 }
-                "/boardwire.v1.SearchService/Release" => {
+                "/boardwire.v1.SearchService/CloseSearch" => {
                     #[allow(non_camel_case_types)]
-                    struct ReleaseSvc<T: SearchService>(pub Arc<T>);
+                    struct CloseSearchSvc<T: SearchService>(pub Arc<T>);
                     impl<
                         T: SearchService,
-                    > tonic::server::UnaryService<super::ReleaseRequest>
-                    for ReleaseSvc<T> {
-                        type Response = super::ReleaseResponse;
+                    > tonic::server::UnaryService<super::CloseSearchRequest>
+                    for CloseSearchSvc<T> {
+                        type Response = super::CloseSearchResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::ReleaseRequest>,
+                            request: tonic::Request<super::CloseSearchRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as SearchService>::release(&inner, request).await
+                                <T as SearchService>::close_search(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -5338,7 +5321,7 @@ pub mod search_service_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = ReleaseSvc(inner);
+                        let method = CloseSearchSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -44,16 +44,14 @@ message Batch {
   bool skip_forced = 12;
   // The columns that steps carry on request.
   BatchColumns columns = 13;
-  // Bytes of one environment's action in `actions`: 1, as long as no action space exceeds 256.
-  uint32 action_bytes = 14;
   // Bytes of one environment's row in `view`.
-  uint32 view_bytes = 15;
+  uint32 view_bytes = 14;
   // Bytes of one environment's row in `mask`.
-  uint32 mask_bytes = 16;
+  uint32 mask_bytes = 15;
   // The most learner seats that a line-up has: the rows of an episode in `final_view`.
-  uint32 learners = 17;
+  uint32 learners = 16;
   // The digest of the table's facts, as CatalogService gives it.
-  string spec_digest = 18;
+  string spec_digest = 17;
 }
 
 // Who plays at the seats of an environment.
@@ -262,7 +260,7 @@ message ResetBatchResponse {
 message StepBatchRequest {
   // The batch's id.
   string batch_id = 1;
-  // uint8[count], `Batch.action_bytes` each: the index of the action for each environment.
+  // uint8[count]: the index of the action for each environment.
   bytes actions = 2;
   // The first environment to step.
   uint32 first = 3;
@@ -469,8 +467,6 @@ message Game {
   repeated GameOption options = 6;
   // The BLAKE3 digest of the component catalogue it is played with: 64 hexadecimal digits.
   string catalogue_digest = 7;
-  // Where the values of the catalogue were read, section by section.
-  repeated Provenance provenance = 8;
 }
 
 // An option of a match.
@@ -487,14 +483,6 @@ message GameOption {
   optional sint64 min = 5;
   // The greatest whole number it takes, where it takes numbers.
   optional sint64 max = 6;
-}
-
-// Where the values of one catalogue section were read.
-message Provenance {
-  // The section.
-  string section = 1;
-  // The source: a rulebook, the printed cards, a review, or designed for this project.
-  string source = 2;
 }
 
 // One table of a game: seats and options chosen. Steps carry only data laid out as said here.
@@ -523,12 +511,10 @@ message GameSpec {
   sint32 max_score = 11;
   // The BLAKE3 digest of all facts here: 64 hexadecimal digits. A changed game has a changed digest.
   string spec_digest = 12;
-  // What each stream of chance is for, in stream order.
-  repeated string chance_streams = 13;
   // The fields of the public's view: what everybody at the table may know.
-  repeated ViewField public_fields = 14;
+  repeated ViewField public_fields = 13;
   // Bytes of the public's view.
-  uint32 public_view_bytes = 15;
+  uint32 public_view_bytes = 14;
 }
 
 // One action: what people read, and what it does to which row of which table.
@@ -679,12 +665,11 @@ message Match {
   MatchState state = 12;
   // Why it has been closed; unspecified as long as it is open.
   CloseReason close_reason = 13;
-  // The seats, as a set of bits, that are bots or have been joined.
-  uint32 joined = 14;
-  // The seats, as a set of bits, that the match waits for: those that have yet to join, or to open what they contribute, while
-  // it gathers; those that owe a decision while it is played; the remote
-  // ones that have not asked for the next episode once one is over.
-  uint32 waiting_for = 15;
+  // The seats that are bots or have been joined, ascending.
+  repeated uint32 joined = 14;
+  // The seats that the match waits for, ascending: those that have yet to join, or to open what they contribute, while it gathers;
+  // those that owe a decision while it is played; the remote ones that have not asked for the next episode once one is over.
+  repeated uint32 waiting_for = 15;
   // The present episode, counted from 0.
   uint32 episode = 16;
   // How many actions have been applied in it.
@@ -1285,8 +1270,8 @@ message Observation {
   bytes view = 4;
   // The legal actions, a bit each; all zero when the seat owes no decision.
   bytes mask = 5;
-  // The seats that owe a decision, as a set of bits: seat `i` is bit `i`.
-  uint32 pending = 6;
+  // The seats that owe a decision, ascending.
+  repeated uint32 pending = 6;
   // The reward since this seat's last decision. Not part of the rules, and made from whole scores at the
   // end of an episode alone.
   float reward = 7;
@@ -1436,8 +1421,8 @@ message Frame {
   google.protobuf.Timestamp time = 4;
   // What the viewer may know of it, laid out as GameSpec.fields says.
   bytes view = 5;
-  // The seats that owe a decision, as a set of bits.
-  uint32 pending = 6;
+  // The seats that owe a decision, ascending.
+  repeated uint32 pending = 6;
   // Whose decision led to it; absent where it was dealt or forfeited.
   optional uint32 seat = 7;
   // That decision; absent where the viewer may not know it, or not yet.
@@ -1588,11 +1573,11 @@ option ruby_package = "Boardwire::V1";
 // `authorization: Bearer TOKEN` in later calls. Calls for one search wait for each other, but for Rollout.
 service SearchService {
   // Draws worlds for the seat of a match, which must owe a decision, or for the seats whose decisions a batch shows. The
-  // lease of a search ends with Release, with the connection, and when it has been idle for too long; its places count as
+  // lease of a search ends with CloseSearch, with the connection, and when it has been idle for too long; its places count as
   // environments do. Not safe to retry: it draws another search.
   // Fails with NOT_YOUR_TURN, EPISODE_OVER, NOT_DEALT, ENVIRONMENT_OVER, BATCHES_FULL, ENVIRONMENTS_FULL or
   // CALLER_FULL.
-  rpc Determinize(DeterminizeRequest) returns (DeterminizeResponse);
+  rpc CreateSearch(CreateSearchRequest) returns (CreateSearchResponse);
   // Makes the decisions that some worlds show, in their places or in copies. Not safe to retry in their places.
   // Fails with WORLD_ACTION_ILLEGAL, WORLD_ACTION_OUT_OF_RANGE or WORLD_OVER, naming the first row of which it is true.
   rpc Advance(AdvanceRequest) returns (AdvanceResponse);
@@ -1600,11 +1585,11 @@ service SearchService {
   // with `seed`.
   rpc Rollout(RolloutRequest) returns (RolloutResponse);
   // Ends a search. Not safe to retry: it is unknown then.
-  rpc Release(ReleaseRequest) returns (ReleaseResponse);
+  rpc CloseSearch(CloseSearchRequest) returns (CloseSearchResponse);
 }
 
 // Asks for worlds.
-message DeterminizeRequest {
+message CreateSearchRequest {
   // What is searched in.
   oneof of {
     // The match of the seat whose token the call carries.
@@ -1630,7 +1615,7 @@ message DeterminizeRequest {
 }
 
 // Worlds.
-message DeterminizeResponse {
+message CreateSearchResponse {
   // The search.
   Search search = 1;
   // The rows of the worlds drawn, in the order of their places.
@@ -1678,13 +1663,13 @@ message RolloutResponse {
 }
 
 // Asks to end a search.
-message ReleaseRequest {
+message CloseSearchRequest {
   // The search's id.
   string search_id = 1;
 }
 
 // The search has ended.
-message ReleaseResponse {}
+message CloseSearchResponse {}
 "#),
 
 ("google/rpc/error_details.proto", r#"// Copyright 2026 Google LLC

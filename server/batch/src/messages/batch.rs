@@ -114,7 +114,6 @@ pub fn batch(batch: &Batch) -> v1::Batch {
             advice: adviser.map_or_else(String::new, |adviser| adviser.bot.to_string()),
             advice_shares: adviser.is_some_and(|adviser| adviser.shares),
         }),
-        action_bytes: 1,
         view_bytes: count(info.layout.bytes()),
         mask_bytes: count(info.actions.mask_bytes()),
         learners: count(plan.learners()),

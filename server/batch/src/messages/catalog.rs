@@ -25,10 +25,6 @@ pub fn game_spec(tables: &Tables, asked: &v1::GetGameRequest) -> Result<v1::Game
 #[must_use]
 pub fn game(served: &Served) -> v1::Game {
     let game_type = &served.game_type;
-    let provenance = served
-        .provenance
-        .iter()
-        .map(|row| v1::Provenance { section: row.section.clone(), source: row.source.clone() });
     v1::Game {
         id: game_type.id.to_owned(),
         name: game_type.name.to_owned(),
@@ -37,7 +33,6 @@ pub fn game(served: &Served) -> v1::Game {
         max_seats: (*game_type.seats.end()).into(),
         options: game_type.options.iter().map(option).collect(),
         catalogue_digest: served.catalogue.to_string(),
-        provenance: provenance.collect(),
     }
 }
 
@@ -74,7 +69,6 @@ pub fn spec(served: &Served, table: &Table) -> v1::GameSpec {
         min_score: info.scores.0,
         max_score: info.scores.1,
         spec_digest: table.digest.to_string(),
-        chance_streams: served.game_type.streams.iter().map(|&name| name.to_owned()).collect(),
         public_fields: fields(&info.public_layout),
         public_view_bytes: count(info.public_layout.bytes()),
     }

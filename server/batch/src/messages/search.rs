@@ -13,7 +13,7 @@ use crate::search::{Moves, Opening, Search, WorldStep};
 /// # Errors
 /// There is no such reward.
 pub fn search_opening(
-    asked: &v1::DeterminizeRequest,
+    asked: &v1::CreateSearchRequest,
     seats: usize,
     seed: impl FnOnce() -> u64,
     message_bytes: usize,

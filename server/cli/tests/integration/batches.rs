@@ -341,13 +341,13 @@ async fn a_search_that_does_not_fit_is_refused_before_anything_is_copied() {
     let step = tokio::spawn(async move { client.step_batch(asked).await });
     server.queues_work().await;
     let mut search = SearchServiceClient::new(channel);
-    let of = || Some(determinize_request::Of::BatchId(owned.id.clone()));
+    let of = || Some(create_search_request::Of::BatchId(owned.id.clone()));
     for (asked, wanted) in [
-        (DeterminizeRequest { of: of(), worlds: u32::MAX, ..Default::default() }, "FIELD_INVALID"),
-        (DeterminizeRequest { of: of(), mask: vec![1].into(), ..Default::default() }, "FIELD_INVALID"),
-        (DeterminizeRequest { of: of(), ..Default::default() }, "ENVIRONMENTS_FULL"),
+        (CreateSearchRequest { of: of(), worlds: u32::MAX, ..Default::default() }, "FIELD_INVALID"),
+        (CreateSearchRequest { of: of(), mask: vec![1].into(), ..Default::default() }, "FIELD_INVALID"),
+        (CreateSearchRequest { of: of(), ..Default::default() }, "ENVIRONMENTS_FULL"),
     ] {
-        let refused = search.determinize(owned.request(asked)).await.expect_err(wanted);
+        let refused = search.create_search(owned.request(asked)).await.expect_err(wanted);
         assert_eq!(reason(&refused), wanted);
     }
     drop(hold);

@@ -160,7 +160,7 @@ fn seat(number: u32, shown: &v1::Replay) -> Result<Seat, Mismatch> {
 
 /// What the episode follows from, if that is what was committed to.
 fn opened(shown: &v1::Replay, spec: &Digest) -> Result<Opened, Mismatch> {
-    let missing = "its key is not shown: an episode is over before it is, and if its seed was given, the match is closed";
+    let missing = "its key is not shown: an episode is over before it is, and if its seed was given, the match is closed or its host asks";
     let opening = shown.seed_opening.as_ref().ok_or_else(|| unreadable(&missing))?;
     let key: [u8; 32] = opening.key[..].try_into().map_err(|_| unreadable(&"the key has not 32 bytes"))?;
     let salt = opening.salt[..].try_into().map_err(|_| unreadable(&"the salt has not 16 bytes"))?;
@@ -286,7 +286,6 @@ fn compare(frame: usize, given: &v1::Frame, own: &v1::Frame) -> Result<(), Misma
     let v1::Frame { sequence, episode, ply, time: _, took: _, view, pending, seat, played, head, outcome } =
         own;
     let bytes = |bytes: &[u8]| crate::secret::hex(bytes);
-    let seats = |bits: u32| format!("{bits:#b}");
     let fields = [
         ("sequence", given.sequence.to_string(), sequence.to_string()),
         ("episode", given.episode.to_string(), episode.to_string()),
@@ -294,7 +293,7 @@ fn compare(frame: usize, given: &v1::Frame, own: &v1::Frame) -> Result<(), Misma
         ("seat", format!("{:?}", given.seat), format!("{seat:?}")),
         ("played", format!("{:?}", given.played), format!("{played:?}")),
         ("view", bytes(&given.view), bytes(view)),
-        ("pending", seats(given.pending), seats(*pending)),
+        ("pending", format!("{:?}", given.pending), format!("{pending:?}")),
         ("head", bytes(&given.head), bytes(head)),
         ("outcome", format!("{:?}", given.outcome), format!("{outcome:?}")),
     ];

@@ -6,7 +6,7 @@ use boardwire_batch::tables::Table;
 use boardwire_kernel::{ActionSet, ScoreLine, Seat};
 
 use super::clock::{clock_to, reading};
-use super::{bits, time, to_the_second};
+use super::{numbers, time, to_the_second};
 use crate::arbiter::{
     Arbiter, CloseReason, Ending, Extras, FairDeal, Forfeit, Forfeited, Looker, Observation, Opened, Part,
     Phase, SeedSource,
@@ -42,8 +42,8 @@ pub(crate) fn match_(arbiter: &Arbiter, looker: Looker) -> v1::Match {
             Phase::Closed(reason) => close_reason(reason).into(),
             Phase::Gathering | Phase::Playing | Phase::Over => v1::CloseReason::Unspecified.into(),
         },
-        joined: bits(summary.joined),
-        waiting_for: bits(summary.waiting_for),
+        joined: numbers(summary.joined),
+        waiting_for: numbers(summary.waiting_for),
         episode: summary.episode,
         ply: summary.ply,
         create_time: Some(to_the_second(summary.created)),
@@ -118,7 +118,7 @@ pub(crate) fn observation(seen: Observation, table: &Table) -> v1::Observation {
         decision: seen.decision,
         view: seen.view,
         mask: seen.mask,
-        pending: bits(seen.pending),
+        pending: numbers(seen.pending),
         reward: seen.reward,
         terminated: seen.terminated,
         truncated: seen.truncated,

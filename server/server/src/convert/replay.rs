@@ -6,7 +6,7 @@ use boardwire_batch::release::Release;
 use boardwire_kernel::Seat;
 
 use super::match_::{fair_deal, outcome, seed_opening, seed_source};
-use super::{bits, to_the_second};
+use super::{numbers, to_the_second};
 use crate::arbiter::{Arbiter, Cause, Depiction, Frame, Move, Replay};
 
 /// An episode as somebody may see it.
@@ -38,7 +38,7 @@ pub(crate) fn frame(shown: Frame, seats: u8) -> v1::Frame {
         ply: shown.ply,
         time: Some(to_the_second(shown.at)),
         view: shown.view,
-        pending: bits(shown.pending),
+        pending: numbers(shown.pending),
         seat: shown.seat.map(Seat::number).map(Into::into),
         played: shown.played.map(played),
         head: shown.head.to_vec().into(),

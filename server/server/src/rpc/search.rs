@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use boardwire_api::v1::{
-    AdvanceRequest, AdvanceResponse, DeterminizeRequest, DeterminizeResponse, ReleaseRequest,
-    ReleaseResponse, RolloutRequest, RolloutResponse, determinize_request::Of,
+    AdvanceRequest, AdvanceResponse, CloseSearchRequest, CloseSearchResponse, CreateSearchRequest,
+    CreateSearchResponse, RolloutRequest, RolloutResponse, create_search_request::Of,
 };
 use boardwire_batch::batch::Batch;
 use boardwire_batch::play::Insight;
@@ -35,19 +35,15 @@ pub(super) const NAME: &str = "boardwire.v1.SearchService";
 pub(super) fn service(matches: &Arc<Matches>, batches: &Arc<Batches>) -> Service<SearchPlane> {
     let plane = SearchPlane { matches: Arc::clone(matches), batches: Arc::clone(batches) };
     Service::new(NAME, Kind::Own, Arc::new(plane))
-        .call("Determinize", SearchPlane::determinize)
+        .call("CreateSearch", SearchPlane::create)
         .call("Advance", SearchPlane::advance)
         .call("Rollout", SearchPlane::roll_out)
-        .call("Release", SearchPlane::release)
+        .call("CloseSearch", SearchPlane::close)
 }
 
 impl SearchPlane {
-    async fn determinize(
-        self: Arc<Self>,
-        call: Call,
-        asked: DeterminizeRequest,
-    ) -> Result<Reply, ServiceError> {
-        let timed = telemetry::Request::begin("Determinize");
+    async fn create(self: Arc<Self>, call: Call, asked: CreateSearchRequest) -> Result<Reply, ServiceError> {
+        let timed = telemetry::Request::begin("CreateSearch");
         let token = call.token().ok_or(ServiceError::MissingToken)?.to_owned();
         let source = self.source(&token, &asked)?;
         let (table, seats) = (Arc::clone(source.table()), source.seats()?);
@@ -64,7 +60,7 @@ impl SearchPlane {
             self.batches.search(table, opening, seats, source.insights(), token, terms).await?;
         tracing::debug!(search_id = search.id(), worlds = drawn, "search begun");
         timed.answered(search.table().rules.info().id, false);
-        let answer = DeterminizeResponse {
+        let answer = CreateSearchResponse {
             search: Some(messages::search(&search)),
             step: Some(messages::world_step(step)),
         };
@@ -93,13 +89,13 @@ impl SearchPlane {
         Reply::message(charge, &RolloutResponse { reward: messages::rewards(&rewards) })
     }
 
-    async fn release(self: Arc<Self>, call: Call, asked: ReleaseRequest) -> Result<Reply, ServiceError> {
+    async fn close(self: Arc<Self>, call: Call, asked: CloseSearchRequest) -> Result<Reply, ServiceError> {
         self.batches.release(&asked.search_id, call.token())?;
-        call.answer(&ReleaseResponse {})
+        call.answer(&CloseSearchResponse {})
     }
 
     /// For whom worlds are to be drawn.
-    fn source(&self, token: &str, asked: &DeterminizeRequest) -> Result<Source, ServiceError> {
+    fn source(&self, token: &str, asked: &CreateSearchRequest) -> Result<Source, ServiceError> {
         let token = Some(token);
         match &asked.of {
             Some(Of::MatchId(id)) => {

@@ -5,14 +5,14 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use boardwire_api::v1::batch_service_client::BatchServiceClient;
-use boardwire_api::v1::determinize_request::Of;
+use boardwire_api::v1::create_search_request::Of;
 use boardwire_api::v1::match_service_client::MatchServiceClient;
 use boardwire_api::v1::search_service_client::SearchServiceClient;
 use boardwire_api::v1::{
-    ActRequest, BatchColumns, CloseMatchRequest, CreateMatchRequest, DeterminizeRequest, Extras,
-    GetMatchRequest, IllegalActionPolicy, Invitation, JoinMatchRequest, LineUp, ListMatchesRequest,
-    Observation, ObserveRequest, OpenBatchRequest, PlayRequest, PlayResponse, ReleaseRequest,
-    ResetBatchRequest, ResetRequest, RolloutRequest, StepBatchRequest, play_request, play_response,
+    ActRequest, BatchColumns, CloseMatchRequest, CloseSearchRequest, CreateMatchRequest, CreateSearchRequest,
+    Extras, GetMatchRequest, IllegalActionPolicy, Invitation, JoinMatchRequest, LineUp, ListMatchesRequest,
+    Observation, ObserveRequest, OpenBatchRequest, PlayRequest, PlayResponse, ResetBatchRequest,
+    ResetRequest, RolloutRequest, StepBatchRequest, play_request, play_response,
 };
 use boardwire_batch::pool::Pool;
 use boardwire_batch::registry::Registry;
@@ -173,7 +173,7 @@ impl Asker {
     /// Plays any legal action, if `seat` owes a decision; whether it does.
     async fn move_at_random(&self, seat: Seat, rng: &mut RngStream) -> bool {
         let seen = self.look().await;
-        if seen.pending >> seat.number() & 1 == 0 {
+        if !seen.pending.contains(&seat.number().into()) {
             return false;
         }
         let legal: Vec<u32> = (0..u32::try_from(8 * seen.mask.len()).expect("few"))
@@ -196,8 +196,8 @@ impl Asker {
         let (mut client, own) = (self.searches.clone(), Some(self.token.as_str()));
         let of = Some(Of::MatchId(self.match_id.clone()));
         let determinize =
-            DeterminizeRequest { of, worlds: 3, seed: Some(1), ..DeterminizeRequest::default() };
-        let drawn = match client.determinize(request(determinize, own)).await {
+            CreateSearchRequest { of, worlds: 3, seed: Some(1), ..CreateSearchRequest::default() };
+        let drawn = match client.create_search(request(determinize, own)).await {
             Ok(drawn) => drawn.into_inner(),
             refused => return vec![told(refused)],
         };
@@ -210,7 +210,7 @@ impl Asker {
             ..RolloutRequest::default()
         };
         let ends = told(client.rollout(request(rollout, own)).await);
-        let released = told(client.release(request(ReleaseRequest { search_id }, own)).await);
+        let released = told(client.close_search(request(CloseSearchRequest { search_id }, own)).await);
         vec![format!("{:?}", drawn.step), ends, released]
     }
 }

@@ -217,7 +217,7 @@ async fn a_replay_that_was_altered_is_refused() {
         (why(&|replay| replay.frames.swap(4, 5)), "4: "),
         (frame(2, &|frame| frame.view = flipped(&frame.view)), "frame 2: view"),
         (frame(2, &|frame| frame.head = flipped(&frame.head)), "frame 2: head"),
-        (frame(2, &|frame| frame.pending = u32::MAX), "frame 2: pending"),
+        (frame(2, &|frame| frame.pending = vec![u32::MAX]), "frame 2: pending"),
         (frame(2, &|frame| frame.time = None), "frame 2 has no time"),
         (frame(2, &|frame| frame.played = None), "frame 2 does not show"),
         (frame(2, &|frame| frame.seat = None), "frame 2 names no seat"),
