@@ -323,7 +323,8 @@ impl Drop for Pool {
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         self.shared.called.notify_all();
-        discard(waiting);
+        let owners = waiting.members.into_values().flat_map(|group| group.waiting.members.into_values());
+        discard(owners.flat_map(|owner| owner.waiting));
     }
 }
 
@@ -339,14 +340,17 @@ impl Owner {
         self.account.generation.fetch_add(1, Ordering::Relaxed);
         // What waits is dropped once the lock is free again: it may lock what it likes.
         let waiting = self.shared.lock().leave(&self.account);
-        discard(waiting);
+        discard(waiting.into_iter().flatten());
     }
 }
 
-/// Drops cancelled work. That may panic, which must not reach the code that cancels it.
-fn discard(work: impl Sized) {
-    if catch_unwind(AssertUnwindSafe(|| drop(work))).is_err() {
-        tracing::error!("work of the pool panicked when it was dropped");
+/// Drops tasks that are not to go on. That may panic, which must reach neither the code that cancels them nor the drop of another
+/// task: a panic while one unwinds ends the process.
+fn discard(tasks: impl IntoIterator<Item = Task>) {
+    for task in tasks {
+        if catch_unwind(AssertUnwindSafe(|| drop(task))).is_err() {
+            tracing::error!("work of the pool panicked when it was dropped");
+        }
     }
 }
 
@@ -427,7 +431,7 @@ impl Shared {
         let mut state = self.lock();
         if state.stopped {
             drop(state);
-            return discard(task);
+            return discard([task]);
         }
         state.enter(account, task);
         let starts = !std::mem::replace(&mut state.started, true);
@@ -472,16 +476,19 @@ impl Shared {
         let start = Instant::now();
         let generation = Some((Arc::clone(&account.generation), task.generation));
         let slice = Slice { until: Some(start + SLICE), generation };
-        // Dropping the work belongs to it: it may run code of its own.
-        let more = catch_unwind(AssertUnwindSafe(move || {
-            let has_more = !slice.is_cancelled() && task.work.advance(&slice) == Flow::More;
-            (has_more && !slice.is_cancelled()).then_some(task)
+        let has_more = catch_unwind(AssertUnwindSafe(|| {
+            !slice.is_cancelled() && task.work.advance(&slice) == Flow::More && !slice.is_cancelled()
         }));
-        account.charge(start);
-        match more {
-            Ok(Some(task)) => self.put(account, task),
-            Ok(None) => {}
-            Err(_) => tracing::error!("work of the pool panicked"),
+        if has_more.is_err() {
+            tracing::error!("work of the pool panicked");
+        }
+        if has_more.unwrap_or(false) {
+            account.charge(start);
+            self.put(account, task);
+        } else {
+            // To be dropped belongs to the work: it may run code of its own.
+            discard([task]);
+            account.charge(start);
         }
     }
 }

@@ -315,3 +315,40 @@ fn work_that_panics_when_it_is_dropped_harms_nobody() {
     drop(pool);
     waits.spawn(Ending);
 }
+
+/// Work that panics, and once more when it is dropped.
+struct Failing;
+
+impl Work for Failing {
+    fn advance(&mut self, _: &Slice) -> Flow {
+        panic!("at once");
+    }
+}
+
+impl Drop for Failing {
+    fn drop(&mut self) {
+        panic!("at its end");
+    }
+}
+
+#[test]
+fn work_that_panics_twice_ends_neither_the_process_nor_a_thread() {
+    let (pool, hold) = held();
+    let (notes, heard) = mpsc::channel();
+    let [fails, waits, after] = [(); 3].map(|()| pool.alone().owner());
+    fails.spawn(Failing);
+    // Several are dropped at once.
+    waits.spawn(Ending);
+    waits.spawn(Ending);
+    waits.cancel();
+    drop(hold);
+    after.spawn(noting("after", 1, &notes));
+    assert_eq!(heard.recv(), Ok("after"), "the only thread lives");
+    let (pool, hold) = held();
+    let owners = [(); 2].map(|()| pool.alone().owner());
+    for owner in owners.iter().cycle().take(4) {
+        owner.spawn(Ending);
+    }
+    drop(pool);
+    drop(hold);
+}
